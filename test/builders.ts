@@ -1,3 +1,4 @@
+import type { Attempt } from '../src/events/retry.ts';
 import type { Endpoint, Ends, ObjectRef } from '../src/model/endpoint.ts';
 import type { Finding, FlowDetails } from '../src/model/finding.ts';
 import type { FelixSettings, IncidentDetails, NodeFacts } from '../src/model/incident.ts';
@@ -368,4 +369,14 @@ export function series(given: Partial<Series> = {}): Series {
     due: nine + 1000,
     ...given,
   };
+}
+
+/** How an attempt to write a series ended. */
+export function attempt(
+  verb: Attempt['verb'],
+  result: Attempt['result'],
+  of: Series,
+  refusal: Attempt['refusal'],
+): Attempt {
+  return { series: of, verb, result, refusal, packets: 0 };
 }

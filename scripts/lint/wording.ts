@@ -9,7 +9,7 @@ import { filesBelow, textOf } from '../../test/docs/documents.ts';
 const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$/;
 
 /** Words that programs other than this one print, and which src looks for. */
-const foreign = /^src\/(?:events\/throttling|incidents\/catalogue|parsing\/components|sources\/journald)/;
+const foreign = /^src\/(?:events\/retry|incidents\/catalogue|parsing\/components|sources\/journald)/;
 
 /** What the catalogue says itself. */
 const causesFile = 'test/incidents/catalogue/causes.expected.txt';

@@ -1,9 +1,10 @@
 import type { Refusal } from '../events/event-store.ts';
+import type { Attempt } from '../events/retry.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
 import type { InformerProblem } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
-import type { Series, WriteResult } from '../model/series.ts';
+import type { WriteResult } from '../model/series.ts';
 import { type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
 import { createWriteReport } from './write-problems.ts';
 
@@ -81,15 +82,11 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `This node's clock is ${side} the API server's: times and ages of Events are off by as much, and exporters may ignore them`;
       report('warn', 'clock', { skewSeconds: skew / 1000 }, text);
     },
-    write: (
-      verb: 'create' | 'update' | 'read',
-      result: WriteResult,
-      series: Series,
-      refusal: Refusal | undefined,
-    ): void => {
+    write: (attempt: Attempt): void => {
+      const { verb, result } = attempt;
       metrics.eventWrites.add(1, { verb, result });
       counts[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
-      reportWrite(verb, result, series, refusal);
+      reportWrite(attempt);
     },
     /** Nothing more is tried for an Event. */
     abandoned: (reason: WriteResult | 'muted'): void => {

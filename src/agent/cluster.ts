@@ -14,7 +14,7 @@ import type { ApiProblems, ProblemCounts } from './api-problems.ts';
 import { createDirectoryFinder } from '../directory/client.ts';
 import { createPodFinders, type PodRanges } from '../kubernetes/pod-finders.ts';
 import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
-import { readSpreadOf } from '../series/spread.ts';
+import { readSpreadOf } from '../series/series.ts';
 
 /** All that the agent knows of its cluster, and how it comes to know it. */
 export type ClusterContext = ReturnType<typeof createClusterContext>;

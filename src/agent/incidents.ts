@@ -13,7 +13,7 @@ import { createProc } from '../platform/proc.ts';
 import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookups/lookup.ts';
 import { podOf } from '../resolving/objects.ts';
-import { readSpreadOf } from '../series/spread.ts';
+import { readSpreadOf } from '../series/series.ts';
 import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {

@@ -69,10 +69,12 @@ export function createPublishing(options: PublishingOptions) {
       now: clock.now,
       toWall: clock.toWall,
     }),
-    onResult: problems.api.write,
-    onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
+    onAttempt(attempt) {
+      metrics.eventPacketsPublished.add(attempt.packets);
+      problems.api.write(attempt);
+      if (attempt.result === 'unauthorized') context.connection.reload();
+    },
     onAbandoned: problems.api.abandoned,
-    onUnauthorized: context.connection.reload,
     budget,
     now: clock.now,
   });

@@ -1,6 +1,5 @@
-import { type Denier, denierOf } from '../events/denial.ts';
 import type { Refusal } from '../events/event-store.ts';
-import type { Series, WriteResult } from '../model/series.ts';
+import { type Attempt, type Denier, denierOf } from '../events/retry.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import type { ApiAnswers } from './api-answers.ts';
@@ -19,7 +18,7 @@ const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 /** Reports how the write of an Event ended. */
 export function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAnswers) {
   const { shared } = answers;
-  return (verb: keyof typeof eventVerbs, result: WriteResult, series: Series, refusal: Refusal | undefined): void => {
+  return ({ verb, result, series, refusal }: Attempt): void => {
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
     const right = eventVerbs[verb];

@@ -19,7 +19,7 @@ import { flagNames } from '../audit/flow.ts';
 import type { EventText } from '../events/event.ts';
 import { alignColumns } from '../events/describe.ts';
 import { createDirectory } from '../resolving/directory.ts';
-import { createSeriesTable } from '../series/table.ts';
+import { createSeriesTable } from '../series/series.ts';
 import { createClock } from '../sources/envelopes/clock.ts';
 import { readRecord } from '../log-formats/cri.ts';
 import { readEnvelope } from '../sources/envelopes/read-envelope.ts';

@@ -1,6 +1,48 @@
+import { isSummary } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { Series, Turn, WriteKind, WriteResult, Written } from '../model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
-import { type BatchesOptions, createBatches } from './batches.ts';
+import { namespaceOf } from './event.ts';
+import type { Outcome } from './event-writer.ts';
+import { type Attempt, createRetries, delays, resultOf } from './retry.ts';
+import type { WriteBudget } from './write-budget.ts';
+import { createWriter } from './writer.ts';
+
+/** What publishing needs of a table of series. */
+export interface Publishable {
+  /** Whose turn it is among those that may be written now. `availableAt`: when a write of a kind is within the budget. */
+  next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
+  begin: (series: Series) => void;
+  nextDue: () => Millis;
+  published: (series: Series, published: Written) => void;
+}
+
+/** What publishing to an API server, which may refuse it, needs as well. */
+export interface PublisherTable extends Publishable {
+  giveBack: (series: Series, now: Millis) => void;
+  delay: (series: Series, at: Millis) => void;
+  retry: (series: Series, at: Millis) => void;
+  abandon: (series: Series) => void;
+  hold: (until: Millis) => void;
+}
+
+export interface PublisherOptions {
+  table: PublisherTable;
+  /** What is taken of it is kept before it is written. */
+  budget: WriteBudget;
+  /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
+  keep: () => Promise<void>;
+  /** Writes a series as it is at the call. */
+  write: (series: Series) => Promise<Outcome>;
+  onAttempt: (attempt: Attempt) => void;
+  /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
+  onAbandoned: (reason: WriteResult | 'muted') => void;
+  now: () => Millis;
+  /** At least 0 and less than 1. */
+  random?: () => number;
+  /** Timers of the time that `now` is of; by default the process's. */
+  schedule?: Schedule;
+}
 
 export interface Publisher {
   /** Writes what is due, for ever. Resolves after `stop`. */
@@ -11,11 +53,23 @@ export interface Publisher {
   stop: (grace: Millis) => Promise<void>;
 }
 
+/** A series that is being written, and a copy of what its Event will say, which is on disk before it is written. */
+interface Begun extends Pick<Turn, 'series' | 'kind'> {
+  copy: Series;
+  namespace: string;
+}
+
 /** A timer longer than 2^31 ms fires at once. */
 const longestSleep: Millis = 3_600_000;
 
-/** The cold path: one batch after another, most urgent first, and never given up while there is hope. */
-export function createPublisher(options: BatchesOptions): Publisher {
+/** Writes in flight while the API server accepts nothing; the second one, in case that the first hangs because of its namespace. */
+const mostInOutage = 2;
+
+/**
+ * The way of an Event: the series whose turns come are begun within the node's budget, what their Events will say is kept on disk in one
+ * sync for all of them, and they are written. What is refused is tried again as long as there is hope (`retry.ts`).
+ */
+export function createPublisher(options: PublisherOptions): Publisher {
   const { table, now, schedule = systemSchedule } = options;
   const [untilDue, backOff] = [createPause(schedule), createPause(schedule)];
   const batches = createBatches(options, untilDue.end);
@@ -37,10 +91,6 @@ export function createPublisher(options: BatchesOptions): Publisher {
     },
   };
 
-  function isStopping(): boolean {
-    return stopping.signal.aborted;
-  }
-
   async function run(): Promise<void> {
     while (!isStopping()) {
       const wait = table.nextDue() - now();
@@ -59,6 +109,106 @@ export function createPublisher(options: BatchesOptions): Publisher {
     while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;
     await batches.settled();
   }
+
+  function isStopping(): boolean {
+    return stopping.signal.aborted;
+  }
+}
+
+/** `onSlowEnded`: a write has ended that its batch did not wait for. */
+function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
+  const { table, budget, keep, now, schedule = systemSchedule, random = Math.random } = options;
+  const retries = createRetries(now, random);
+  const writer = createWriter({ write: writeOne, onSlowEnded, now, schedule });
+  return { write: writeBatch, settled: writer.settled };
+
+  /**
+   * Writes what is due and within the budget, as long as it `mayGoOn`, and does not wait for what is slow. Resolves to how long
+   * nothing more should be tried where the API server refuses every Event. Never rejects.
+   */
+  async function writeBatch(mayGoOn: () => boolean): Promise<Millis | undefined> {
+    const batch = beginBatch();
+    if (batch.length > 0) await keep();
+    const left = await writer.writeAll(batch, () => mayGoOn() && !retries.isRefused);
+    for (const { series, kind } of left) {
+      budget.giveBack(kind);
+      table.giveBack(series, now());
+    }
+    return retries.pause();
+  }
+
+  /** One only while it is not known whether the API server accepts anything. */
+  function beginBatch(): Begun[] {
+    const batch: Begun[] = [];
+    let isWithinBudget = true;
+    const at = now();
+    const availableAt = (kind: WriteKind): Millis => {
+      const available = budget.availableAt(at, retries.paced(kind));
+      if (available > at) isWithinBudget = false;
+      return available;
+    };
+    for (let turn = table.next(at, availableAt); turn !== undefined; turn = table.next(at, availableAt)) {
+      const { series } = turn;
+      const namespace = namespaceOf(series.finding.regarding);
+      if (!mayBeWritten(series, writer.busyUntil(namespace))) continue;
+      if (retries.isOut && batch.length > 0) return batch;
+      if (retries.isOut && writer.size >= mostInOutage) {
+        table.hold(at + delays.lookInOutage);
+        return batch;
+      }
+      const kind = retries.paced(turn.kind);
+      budget.spend(at, kind);
+      table.begin(series);
+      batch.push({ series, kind, namespace, copy: structuredClone(series) });
+    }
+    if (isWithinBudget) retries.caughtUp();
+    return batch;
+  }
+
+  /** If not, it is given up, or tried again later: `busyUntil`, if no other reason is there. */
+  function mayBeWritten(series: Series, busyUntil?: Millis): boolean {
+    const obstacle = retries.obstacleFor(series, busyUntil);
+    if (obstacle === undefined) return true;
+    if (obstacle === 'muted') options.onAbandoned('muted');
+    if (typeof obstacle === 'string') table.abandon(series);
+    else table.delay(series, obstacle.until);
+    return false;
+  }
+
+  async function writeOne({ series, copy, kind }: Begun): Promise<void> {
+    // Others of its batch may have been refused since it was begun.
+    if (!mayBeWritten(series)) {
+      budget.giveBack(kind);
+      return table.hold(now());
+    }
+    const began = now();
+    const outcome = await options.write(copy).catch(failedByItself);
+    if (outcome.kind === 'written') table.published(series, outcome.published);
+    const attempt = attemptOf(series, outcome);
+    options.onAttempt(attempt);
+    const next = retries.after(attempt, now() - began);
+    if (next?.kind === 'abandon') {
+      table.abandon(series);
+      options.onAbandoned(next.reason);
+    } else if (next?.kind === 'retry') table.retry(series, next.until);
+    else if (next?.until !== undefined) table.delay(series, next.until);
+    else if (next !== undefined) table.giveBack(series, now());
+  }
+}
+
+function attemptOf(series: Series, outcome: Outcome): Attempt {
+  if (outcome.kind === 'foreign') return { series, verb: 'read', result: 'foreign', refusal: undefined, packets: 0 };
+  const { verb } = outcome;
+  if (outcome.kind === 'refused')
+    return { series, verb, result: resultOf(outcome.refusal, verb), refusal: outcome.refusal, packets: 0 };
+  const packets = isSummary(series.finding) ? 0 : outcome.packets;
+  return { series, verb, result: 'ok', refusal: undefined, packets };
+}
+
+/** A fault of this program must cost one Event for a while, not all of them for good. */
+function failedByItself(error: unknown): Outcome {
+  const answer = { status: 500, reason: 'InternalError', message: String(error), retryAfter: undefined } as const;
+  return { kind: 'refused', verb: 'create', refusal: { kind: 'refused', ...answer } };
 }
 
 function createPause(schedule: Schedule): { wait: (duration: Millis) => Promise<void>; end: () => void } {

@@ -1,6 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Series, Turn, Written } from '../model/series.ts';
+import type { Series, Turn } from '../model/series.ts';
 import { type CoreEvent, eventOf, type EventText } from './event.ts';
+import type { Publishable } from './publisher.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
 /** One request to the API server that would have been made. */
@@ -8,15 +9,6 @@ export interface Write {
   time: Millis;
   verb: 'create' | 'patch';
   event: CoreEvent;
-}
-
-/** What publishing needs of a table of series. */
-export interface Publishable {
-  /** Takes as many as `mayTake` lets through, as their turns come. */
-  takeAll: (now: Millis, mayTake: (turn: Turn) => boolean) => Series[];
-  nextDue: () => Millis;
-  published: (series: Series, published: Written) => void;
-  postpone: (until: Millis) => void;
 }
 
 /** Publishing by the clock of the log, with a list as API server. Each node has its own series and budget, as its agent would. */
@@ -65,14 +57,19 @@ export function createRecorder<Table extends Publishable>({
 
   function drain(table: Table, budget: WriteBudget, now: Millis): void {
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
-      const batch = table.takeAll(at, ({ isFirst }) => {
-        if (budget.take(at, isFirst)) return true;
-        // Time for others to become due, or for more packets to come: whose turn it is shows then.
-        table.postpone(budget.availableAt(at, isFirst));
-        return false;
-      });
-      for (const series of batch) write(table, series, at);
+      const turns: Turn[] = [];
+      for (let turn = begin(table, budget, at); turn !== undefined; turn = begin(table, budget, at)) turns.push(turn);
+      // What is written at one time stands in the order in which it was due.
+      for (const { series } of turns.toSorted(byDue)) write(table, series, at);
     }
+  }
+
+  function begin(table: Table, budget: WriteBudget, now: Millis): Turn | undefined {
+    const turn = table.next(now, (kind) => budget.availableAt(now, kind));
+    if (turn === undefined) return undefined;
+    budget.spend(now, turn.kind);
+    table.begin(turn.series);
+    return turn;
   }
 
   function write(table: Table, series: Series, now: Millis): void {
@@ -82,4 +79,9 @@ export function createRecorder<Table extends Publishable>({
     const { count, suppressed, published } = series;
     table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
   }
+}
+
+function byDue(a: Turn, b: Turn): number {
+  const order = a.line - b.line || (a.series.due ?? 0) - (b.series.due ?? 0);
+  return order || (a.series.finding.identity < b.series.finding.identity ? -1 : 1);
 }

@@ -1,5 +1,6 @@
 /** How many Events one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
+import type { WriteKind } from '../model/series.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
 import { monotonicNow } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
@@ -15,7 +16,7 @@ export interface WriteLimits {
   all: Rate;
   /** Of others: more Events of an object, new counts, Pod notices. In a large cluster each node has less. */
   others: Rate;
-  /** Of others again, over an hour. */
+  /** Of those, but for what comes to rest, over an hour. */
   hour: Rate;
 }
 
@@ -62,27 +63,31 @@ export function createWriteBudget({
   let revision = 0;
   const hour = createTokenBucket(limits.hour, kept.left);
   const others = createSharedBucket(limits.others, nodeCount, random);
-  const bucketsFor = (isFirst: boolean): Bucket[] => (isFirst ? [all] : [all, hour, others]);
+  const buckets: Readonly<Record<WriteKind, readonly Bucket[]>> = {
+    first: [all],
+    rest: [all, others],
+    more: [all, hour, others],
+  };
 
   return {
-    take(now: Millis, isFirst: boolean): boolean {
-      const buckets = bucketsFor(isFirst);
-      if (buckets.some((bucket) => bucket.available(now) < 1)) return false;
-      for (const bucket of buckets) bucket.take(now);
-      if (!isFirst) {
+    /** Whether there was room for one more write. */
+    spend(now: Millis, kind: WriteKind): boolean {
+      if (buckets[kind].some((bucket) => bucket.available(now) < 1)) return false;
+      for (const bucket of buckets[kind]) bucket.take(now);
+      if (kind === 'more') {
         kept = { left: hour.level(now), at: monotonic() };
         revision++;
       }
       return true;
     },
     /** No request was made. */
-    giveBack(isFirst: boolean): void {
-      for (const bucket of bucketsFor(isFirst)) bucket.giveBack();
-      if (!isFirst) kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
+    giveBack(kind: WriteKind): void {
+      for (const bucket of buckets[kind]) bucket.giveBack();
+      if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
-    /** When `take` will succeed. */
-    availableAt: (now: Millis, isFirst: boolean): Millis =>
-      Math.max(...bucketsFor(isFirst).map((bucket) => bucket.availableAt(now))),
+    /** When `spend` will succeed. */
+    availableAt: (now: Millis, kind: WriteKind): Millis =>
+      Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
     /** Of the hour: to be on disk before what was taken of it is written. */
     state: (): WriteBudgetState => kept,
     /** Another number whenever more of the hour was taken. */

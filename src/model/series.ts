@@ -84,15 +84,22 @@ export interface Series {
   /** Only of who is refused by many objects, and of these objects. */
   scan?: ScanSigns | undefined;
   published: Published;
-  /** When the next write is due; null when there is nothing to publish. */
+  /** When the next write is due, at the earliest; null when there is nothing to publish. */
   due: Millis | null;
 }
+
+/**
+ * Which part of the budget a write takes: that of `first` ones, of which an object has one in an hour; that of what comes to `rest`, a flow
+ * that is over; or that of all `more`.
+ */
+export type WriteKind = 'first' | 'rest' | 'more';
 
 /** A series that is due, whose turn it is to be written. */
 export interface Turn {
   series: Series;
-  /** It is the first of an incident, or the first that a Pod of this node has in its hour. */
-  isFirst: boolean;
+  kind: WriteKind;
+  /** Those of a lower line are written before it. */
+  line: number;
 }
 
 /** What an object has in one window. */
@@ -101,14 +108,14 @@ export interface ObjectSlots {
   /** Problems with an Event of their own. */
   distinct: number;
   /** Of those that are drops, by the identity of the peer; those that have become one Event for several ports are counted as before. */
-  peers?: Record<string, number>;
+  peers: Record<string, number>;
 }
 
 /** When lines of a node were last reported as lost; null: never. */
 export interface LossReports {
   kernelWarnings: Millis | null;
   everything: Millis | null;
-  felix?: Millis | null;
+  felix: Millis | null;
 }
 
 /** All that a table of series is. Times that are null have not been yet. */

@@ -1,6 +1,6 @@
 import { nodeRef, objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
-import { windowOf } from '../series/window.ts';
+import { windowOf } from '../series/series.ts';
 import type { FlowMeaning } from './flow-cache.ts';
 import type { PacketDecision } from './repeated-decisions.ts';
 

@@ -3,7 +3,7 @@ import type { Ends } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian, Suppressed } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
-import type { SeriesTable } from '../series/table.ts';
+import type { SeriesTable } from '../series/series.ts';
 import type { LineOrigin, Repeats } from '../sources/source.ts';
 import {
   createDecisions,

@@ -5,14 +5,14 @@ import type { Series, SeriesState } from '../model/series.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import type { OpenSeries } from './open-series.ts';
 import { noteOthers } from './others.ts';
-import { type Pending, withdraw } from './pending.ts';
 import { singleFinding } from './many-ports.ts';
 import { noteScanSigns } from './scan-signs.ts';
 import { scanIdentity, strangerFinding } from './scans.ts';
 
 export interface CounterOptions {
   open: OpenSeries;
-  pending: Pending;
+  /** Takes a series out of what is to be published; false where an Event may count it. */
+  withdraw: (series: Series) => boolean;
   restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
   /** An Event about the series would say something new. */
   onCounted: (series: Series, time: Millis) => void;
@@ -29,7 +29,7 @@ interface Counted {
 export type Counter = ReturnType<typeof createCounter>;
 
 /** Counts findings in their series. */
-export function createCounter({ open, pending, restored, onCounted }: CounterOptions) {
+export function createCounter({ open, withdraw, restored, onCounted }: CounterOptions) {
   const { held } = open;
   const lostLines = createLostLines(restored?.reports);
   const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
@@ -97,7 +97,7 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
   /** A peer turned out to scan: what no Event counts yet is counted with its scan. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
-      if (held.scans.roleIn(series.finding) === undefined || !withdraw(pending, series)) continue;
+      if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;
       open.forget(series);
       const { count: packets, first, last, suppressed } = series;
       const finding = singleFinding(series.finding);

@@ -6,7 +6,7 @@ import type { SeriesChanges } from './changes.ts';
 import { createHeldSeries } from './held-series.ts';
 import { createPlacement } from './placement.ts';
 import { createSlots, type SlotLimits } from './slots.ts';
-import { windowLength } from './window.ts';
+import { windowLength } from './times.ts';
 
 export interface SeriesLimits extends SlotLimits {
   /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */

@@ -7,7 +7,7 @@ import type { HeldSeries } from './held-series.ts';
 import { isAlike, moveInto, portsFinding, portsIdentity } from './many-ports.ts';
 import { scanFinding, scanIdentity } from './scans.ts';
 import type { Slots } from './slots.ts';
-import { windowOf } from './window.ts';
+import { windowOf } from './times.ts';
 
 export interface PlacementOptions {
   /** Series held in memory. */

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { type Endpoint, objectKey } from '../model/endpoint.ts';
 import type { ObjectSlots, Series, SeriesState } from '../model/series.ts';
 import { createKeyedChanges } from '../platform/keyed-changes.ts';
-import { windowOf } from './window.ts';
+import { windowOf } from './times.ts';
 
 export interface SlotLimits {
   /** Events of one object in one window; what is past that is counted in one more. */

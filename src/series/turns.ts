@@ -1,93 +1,136 @@
-import type { Millis } from '../model/log-line.ts';
-import type { Series, Turn } from '../model/series.ts';
-import { createObjectsWaiting, type WaitingObject } from './objects-waiting.ts';
-import { createSeats, type Seat } from './seats.ts';
-import { createTurnsHad } from './turns-had.ts';
-import { byWeight, rankOf, ranks } from './urgency.ts';
-
-/** Objects that had more Events are all in the last group. */
-const levels = 16;
-
 /**
- * The order in which series that are due are written. By rank first; among drops without an Event, each object has its first
- * before another has its second. Then namespaces and peers take turns. An object has one seat for its series of one rank,
- * whatever their number.
+ * Whose turn it is of the series that are ready: the first line (`order.ts`) that has any; there, the object whose namespace and peer were
+ * written about longest ago; of that object, what has most packets that no Event has counted. A line whose part of the budget is spent
+ * is passed over, and holds up no other.
  */
+import { LRUCache } from 'lru-cache';
+import { objectKey } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series, Turn, WriteKind } from '../model/series.ts';
+import { byDue, byWeight, isIncident, isUpdate, kindOf, lineOf } from './order.ts';
+
+/** Objects of which it is known that they had an Event; past that the oldest counts as one that had none. */
+const objectsKnown = 8192;
+
+/** Namespaces and peers whose last turn is remembered although nothing of them waits. */
+const partiesKept = 1000;
+
+/** A namespace or a peer: who takes turns with others. */
+interface Party {
+  lastTurn: number;
+  waiting: number;
+}
+
+interface Ready {
+  series: Series;
+  key: string;
+  /** In which window its object had a turn for a drop without an Event. */
+  object: { window: number };
+  namespace: Party;
+  peer: Party | undefined;
+}
+
+/** What is undone where a series was not written for a reason that is not its own. */
+interface Begun extends Ready {
+  turn: number;
+  before: { namespace: number; peer: number; window: number };
+}
+
+/** `restored`: series of an earlier run, which may have had Events. */
 export function createTurns(restored: readonly Series[]) {
-  const waiting = createObjectsWaiting();
-  const seats = createSeats<WaitingObject>();
-  const had = createTurnsHad(restored);
-  /** The seats of series that are being written. */
-  const taken = new Map<Series, Seat<WaitingObject>>();
+  const ready = new Map<Series, Ready>();
+  const begun = new Map<Series, Begun>();
+  const objectOf = createObjects();
+  const parties = createParties();
+  let turn = 0;
+  for (const series of restored)
+    if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(series), series);
 
   return {
+    /** How many are ready. */
     get size(): number {
-      return waiting.size;
+      return ready.size;
     },
-    add,
-    /** It needs no turn any more. */
-    remove(series: Series): void {
-      taken.delete(series);
-      stopWaiting(series);
-    },
-    /** It has its turn, and the next one of its object comes after others. */
-    take(series: Series): void {
-      const object = waiting.of(series);
-      const seat = object && seats.of(object);
-      if (seat === undefined) return;
-      taken.set(series, seat);
-      if (isNew(seat.holder.rank)) had.add(series, 1);
-      seats.call(seat);
-      stopWaiting(series);
-      if (seat.holder.series.size > 0) sit(seat.holder);
-    },
-    /** It was taken, and not written for a reason that is not its own: it has the turn that it had. */
-    giveBack(series: Series, now: Millis): void {
-      const seat = refund(series);
-      if (seat === undefined) return;
-      const holder = add(series, now);
-      if (holder.rank === seat.holder.rank) seats.goBack(holder, seat);
-    },
-    /** The same, but it is not due any more. */
+    arrive,
+    leave,
+    /** The same again until that is begun, or has left; or, where none may be written, when the first may be. */
+    next: (now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis => choose(ready, now, availableAt),
+    begin,
     refund,
-    next(now: Millis): Turn | undefined {
-      for (let seat = seats.first(); seat !== undefined; seat = seats.first()) {
-        const series = heaviest(seat.holder.series);
-        if (rankOf(series, now) === seat.holder.rank) return { series, isFirst: isFirst(seat) };
-        // Its hour has ended since.
-        stopWaiting(series);
-        add(series, now);
-      }
-      return undefined;
-    },
   };
 
-  function add(series: Series, now: Millis): WaitingObject {
-    const object = waiting.add(series, rankOf(series, now));
+  function arrive(series: Series): void {
+    const { namespace = '' } = series.finding.regarding;
+    const ledger = isUpdate(series) ? 'update' : 'new';
     const peer = peerOf(series);
-    if (seats.of(object) === undefined) sit(object);
-    else if (peer !== undefined) seats.moveUp(object, peer);
-    return object;
+    ready.set(series, {
+      series,
+      key: objectKey(series.finding.regarding),
+      object: objectOf(series),
+      namespace: parties.join(`${ledger} namespace ${namespace}`),
+      peer: peer === undefined ? undefined : parties.join(`${ledger} peer ${peer}`),
+    });
   }
 
-  function sit(object: WaitingObject): void {
-    const series = heaviest(object.series);
-    const level = isNew(object.rank) ? Math.min(had.of(series), levels - 1) : 0;
-    const namespace = series.finding.regarding.namespace ?? '';
-    seats.sit(object, object.rank * levels + level, { namespace, peer: peerOf(series) });
+  function leave(series: Series): Ready | undefined {
+    begun.delete(series);
+    const entry = ready.get(series);
+    if (entry === undefined) return undefined;
+    ready.delete(series);
+    entry.namespace.waiting--;
+    if (entry.peer !== undefined) entry.peer.waiting--;
+    // Where nothing waits, all begin again.
+    if (ready.size === 0) parties.clear();
+    return entry;
   }
 
-  function stopWaiting(series: Series): void {
-    const object = waiting.remove(series);
-    if (object?.series.size === 0) seats.leave(object);
+  function begin(series: Series): void {
+    const entry = leave(series);
+    if (entry === undefined) return;
+    const { object, namespace, peer } = entry;
+    const before = { namespace: namespace.lastTurn, peer: peer?.lastTurn ?? 0, window: object.window };
+    begun.set(series, { ...entry, turn: ++turn, before });
+    namespace.lastTurn = turn;
+    if (peer !== undefined) peer.lastTurn = turn;
+    if (!isIncident(series) && !isUpdate(series)) noteTurn(object, series);
   }
 
-  function refund(series: Series): Seat<WaitingObject> | undefined {
-    const seat = taken.get(series);
-    taken.delete(series);
-    if (seat !== undefined && isNew(seat.holder.rank)) had.add(series, -1);
-    return seat;
+  /** Whether it was begun. Turns that were taken since stay as they are. */
+  function refund(series: Series): boolean {
+    const entry = begun.get(series);
+    if (entry === undefined) return false;
+    const { object, namespace, peer, before } = entry;
+    begun.delete(series);
+    if (namespace.lastTurn === entry.turn) namespace.lastTurn = before.namespace;
+    if (peer?.lastTurn === entry.turn) peer.lastTurn = before.peer;
+    if (before.window < object.window) object.window = before.window;
+    return true;
   }
+}
+
+function choose(all: ReadonlyMap<Series, Ready>, now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
+  const budget: Partial<Record<WriteKind, Millis>> = {};
+  let best: (Turn & { entry: Ready }) | undefined;
+  let earliest = Infinity;
+  for (const entry of all.values()) {
+    const line = lineOf(entry.series, now);
+    const kind = kindOf(line, isMore(entry));
+    const available = (budget[kind] ??= availableAt(kind));
+    if (available > now) earliest = Math.min(earliest, available);
+    else if (best === undefined || (line - best.line || byTurn(entry, best.entry)) < 0)
+      best = { entry, series: entry.series, line, kind };
+  }
+  if (best === undefined) return earliest;
+  const { entry, kind, line } = best;
+  let series = entry.series;
+  for (const each of all.values())
+    if (each.key === entry.key && lineOf(each.series, now) === line && byWeight(each.series, series) < 0)
+      series = each.series;
+  return { series, kind, line };
+}
+
+function noteTurn(object: Ready['object'], { window }: Series): void {
+  object.window = Math.max(object.window, window);
 }
 
 function peerOf({ finding: { details } }: Series): string | undefined {
@@ -95,16 +138,53 @@ function peerOf({ finding: { details } }: Series): string | undefined {
   return details.kind === 'scan' || details.kind === 'ports' ? details.example.peer.identity : undefined;
 }
 
-function heaviest(ready: ReadonlySet<Series>): Series {
-  let first: Series | undefined;
-  for (const series of ready) if (first === undefined || byWeight(series, first) < 0) first = series;
-  return first as Series;
+/** Whether its object had a turn for a drop without an Event in its hour. */
+function isMore({ series, object }: Ready): boolean {
+  return object.window === series.window;
 }
 
-function isNew(rank: number): boolean {
-  return rank === ranks.drop.first || rank === ranks.drop.late;
+/** Each object has its first before another has its second. Whose namespace or peer was written about later waits; of one namespace, whose peer was. */
+function byTurn(a: Ready, b: Ready): number {
+  const [ofA, ofB] = [a.peer?.lastTurn ?? 0, b.peer?.lastTurn ?? 0];
+  return (
+    (isUpdate(a.series) ? 0 : Number(isMore(a)) - Number(isMore(b))) ||
+    Math.max(a.namespace.lastTurn, ofA) - Math.max(b.namespace.lastTurn, ofB) ||
+    ofA - ofB ||
+    byDue(a.series, b.series)
+  );
 }
 
-function isFirst({ group, holder: { rank } }: Seat<WaitingObject>): boolean {
-  return rank <= ranks.incident.late || group === ranks.drop.first * levels;
+/** The objects that had turns. */
+function createObjects(): (series: Series) => Ready['object'] {
+  const objects = new LRUCache<string, Ready['object']>({ max: objectsKnown });
+  return ({ finding }) => {
+    const key = objectKey(finding.regarding);
+    let object = objects.get(key);
+    if (object === undefined) objects.set(key, (object = { window: -1 }));
+    return object;
+  };
+}
+
+function createParties() {
+  const parties = new Map<string, Party>();
+  /** How many there may be before those of which nothing waits are forgotten. */
+  let limit = partiesKept;
+
+  return {
+    join(name: string): Party {
+      let party = parties.get(name);
+      if (party === undefined) {
+        if (parties.size >= limit) forget();
+        parties.set(name, (party = { lastTurn: 0, waiting: 0 }));
+      }
+      party.waiting++;
+      return party;
+    },
+    clear: (): void => parties.clear(),
+  };
+
+  function forget(): void {
+    for (const [name, { waiting }] of parties) if (waiting === 0) parties.delete(name);
+    limit = Math.max(partiesKept, 2 * parties.size);
+  }
 }

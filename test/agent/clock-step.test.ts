@@ -7,9 +7,9 @@ import { createPublisher } from '../../src/events/publisher.ts';
 import { createWriteBudget } from '../../src/events/write-budget.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
-import { longestWait } from '../../src/series/schedule.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
-import { windowLength, windowOf } from '../../src/series/window.ts';
+import { longestWait } from '../../src/series/times.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
+import { windowLength, windowOf } from '../../src/series/times.ts';
 import { clampTimes } from '../../src/state/state.ts';
 import { createMemoryStore, keyOf } from '../events/memory-store.ts';
 import { finding, nine, podRef } from '../builders.ts';
@@ -50,13 +50,11 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
       now: clock.now,
       toWall: clock.toWall,
     }),
-    onResult: (verb, result, series) => {
+    onAttempt({ verb, result, series }) {
       const after = Math.round((clock.now() - start) / second);
       written.push(`${after} s: ${verb} ${result} ${series.finding.identity} ${series.count}`);
     },
-    onWritten: () => {},
     onAbandoned: () => {},
-    onUnauthorized: () => {},
     now: clock.now,
     budget: createWriteBudget({
       limits: { all: { rate: 0.1, burst: 2 }, others: { rate: 0.1, burst: 2 }, hour: { rate: 1, burst: 1000 } },

@@ -4,7 +4,7 @@ import { createProblems, type Problems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { nine, series } from '../builders.ts';
+import { attempt, nine, series } from '../builders.ts';
 import { fakeLog, type LogEntry } from '../telemetry/fake-log.ts';
 
 let entries: LogEntry[];
@@ -80,12 +80,12 @@ test('a right that is missing in one namespace is one problem, although Events o
   );
   const other = ofNamespace('other');
   for (let time = 0; time < 3; time++) {
-    problems.api.write('create', 'forbidden', other, refusal);
-    problems.api.write('create', 'ok', series(), undefined);
+    problems.api.write(attempt('create', 'forbidden', other, refusal));
+    problems.api.write(attempt('create', 'ok', series(), undefined));
   }
   expect(keys()).toEqual(['right create events']);
   expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 1');
-  problems.api.write('create', 'ok', other, undefined);
+  problems.api.write(attempt('create', 'ok', other, undefined));
   expect(keys().slice(1)).toEqual(['over: right create events']);
   expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 0');
 });
@@ -93,8 +93,8 @@ test('a right that is missing in one namespace is one problem, although Events o
 test.each(['terminating', 'gone', 'invalid'] as const)(
   'a right is there again when an Event of its namespace comes to its end by being %s',
   (result) => {
-    problems.api.write('create', 'forbidden', series(), refused(403, 'events is forbidden'));
-    problems.api.write('create', result, series(), refused(404, 'namespaces "shop" not found'));
+    problems.api.write(attempt('create', 'forbidden', series(), refused(403, 'events is forbidden')));
+    problems.api.write(attempt('create', result, series(), refused(404, 'namespaces "shop" not found')));
     expect(keys()).toContain('over: right create events');
   },
 );
@@ -116,9 +116,9 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
   problems.api.informer('pods', { verb: 'list', refusal });
   problems.api.informer('nodes', { verb: 'watch', refusal });
-  problems.api.write('create', 'unavailable', series(), refusal);
+  problems.api.write(attempt('create', 'unavailable', series(), refusal));
   expect(keys()).toEqual(['api server']);
-  problems.api.write('create', 'ok', series(), undefined);
+  problems.api.write(attempt('create', 'ok', series(), undefined));
   problems.api.synced('pods');
   expect(keys()).toHaveLength(1);
   now += 60_000;
@@ -145,8 +145,8 @@ test('a watch that is silent while the server is away, or was a moment ago, is n
 
 test('a server that refuses now and then has one problem, which ends when it has not for a while', () => {
   for (let time = 0; time < 5; time++) {
-    problems.api.write('create', 'throttled', series(), refused(429, 'too many'));
-    problems.api.write('create', 'ok', series(), undefined);
+    problems.api.write(attempt('create', 'throttled', series(), refused(429, 'too many')));
+    problems.api.write(attempt('create', 'ok', series(), undefined));
     now += 19_000;
     problems.api.settle();
   }
@@ -169,7 +169,7 @@ test('rights that a server does not know yet when it comes back are missing if i
 test('a right that is missing is named although the server fails on something else all the time', () => {
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
   for (let time = 0; time < 3; time++) {
-    problems.api.write('create', 'unavailable', series(), refused(503, 'not now'));
+    problems.api.write(attempt('create', 'unavailable', series(), refused(503, 'not now')));
     problems.api.informer('nodes', { verb: 'watch', refusal });
     now += 30_000;
   }
@@ -178,10 +178,12 @@ test('a right that is missing is named although the server fails on something el
 
 test('an Event on which admission fails all the time neither is nor prolongs a failure of the server', () => {
   const failing = (): void =>
-    problems.api.write('create', 'failed', series(), {
-      ...refused(500, 'failed calling webhook'),
-      reason: 'InternalError',
-    });
+    problems.api.write(
+      attempt('create', 'failed', series(), {
+        ...refused(500, 'failed calling webhook'),
+        reason: 'InternalError',
+      }),
+    );
   failing();
   problems.api.informer('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });
   failing();
@@ -193,7 +195,7 @@ test('an Event on which admission fails all the time neither is nor prolongs a f
 });
 
 test('an Event that is refused for good is logged with the answer of the server', () => {
-  problems.api.write('create', 'invalid', series(), refused(422, 'Event is invalid'));
+  problems.api.write(attempt('create', 'invalid', series(), refused(422, 'Event is invalid')));
   const fields = { answer: 'Event is invalid', object: expect.stringContaining('Pod ') };
   expect(entries).toMatchObject([{ level: 'error', fields }]);
 });
@@ -204,8 +206,10 @@ test.each([
   ['events "a" is forbidden: exceeded quota: small, requested: count/events=1', 'quota'],
   ['events "a" is forbidden: not here', 'admission'],
 ])('%s: is no missing right, but denied by %s', async (message, denier) => {
-  problems.api.write('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create'));
-  for (let time = 0; time < 3; time++) problems.api.write('create', 'denied', series(), refused(403, message));
+  problems.api.write(
+    attempt('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create')),
+  );
+  for (let time = 0; time < 3; time++) problems.api.write(attempt('create', 'denied', series(), refused(403, message)));
   expect(keys().slice(1)).toEqual(['over: right create events', `event denied by ${denier}`]);
   expect(entries.at(-1)).toMatchObject({ level: 'error', fields: { answer: message } });
   const shown = await metrics.text();

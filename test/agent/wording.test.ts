@@ -5,7 +5,7 @@ import { createProblems, type Problems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { nine, series } from '../builders.ts';
+import { attempt, nine, series } from '../builders.ts';
 import { fakeLog } from '../telemetry/fake-log.ts';
 
 const refused = (status: number, message: string): Refusal => ({
@@ -137,14 +137,14 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
   ],
   [
     'an Event that is refused for good',
-    (api) => api.write('create', 'invalid', series(), refused(422, 'no')),
+    (api) => api.write(attempt('create', 'invalid', series(), refused(422, 'no'))),
     ['The API server refuses an Event for good; it is given up'],
   ],
   [
     'an Event that failed, and then is written',
     (api) => {
-      api.write('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' });
-      api.write('create', 'ok', series(), undefined);
+      api.write(attempt('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' }));
+      api.write(attempt('create', 'ok', series(), undefined));
     },
     ['The API server failed on an Event; it is tried again every minute', 'The API server fails on Events no longer'],
   ],
@@ -163,8 +163,8 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
     answer,
     (api) => {
       const message = answer.startsWith('admission') ? answer : `events "a" is forbidden: ${answer}`;
-      api.write('create', 'denied', series(), refused(403, message));
-      api.write('create', 'ok', series(), undefined);
+      api.write(attempt('create', 'denied', series(), refused(403, message)));
+      api.write(attempt('create', 'ok', series(), undefined));
     },
     [`${denies} an Event; ${later}`, `Events are written again that ${denied}`],
   ]),

@@ -14,7 +14,7 @@ import { createPublisher } from '../../src/events/publisher.ts';
 import { createWriteBudget } from '../../src/events/write-budget.ts';
 import type { Series } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { createSegment, encodeBatch, type Segment } from '../../src/state/segments.ts';
 import { createStateLog } from '../../src/state/state-log.ts';
 import { externalEnd, finding, flow, nine, podRef } from '../builders.ts';
@@ -119,12 +119,10 @@ async function publish(table: ReturnType<typeof createSeriesTable>, keep: () => 
     table,
     keep,
     write,
-    onResult: () => {
+    onAttempt() {
       if (++written === 25) all.resolve();
     },
-    onWritten: () => {},
     onAbandoned: () => {},
-    onUnauthorized: () => {},
     budget: createWriteBudget(),
     now: Date.now,
   });

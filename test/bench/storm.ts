@@ -19,7 +19,7 @@ import { createRecorder, type Write } from '../../src/events/recorder.ts';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createSegment, encodeBatch } from '../../src/state/segments.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 
@@ -68,10 +68,8 @@ async function storm(): Promise<void> {
         published: { ...published, count, suppressed: series.suppressed, writes, at: now(), resourceVersion: of.node },
       };
     },
-    onResult: () => {},
-    onWritten: () => {},
+    onAttempt: () => {},
     onAbandoned: () => {},
-    onUnauthorized: () => {},
     budget: createWriteBudget(),
     now,
   });

@@ -15,7 +15,7 @@ import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubern
 import { watchEvents } from '../../src/kubernetes/watch.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
-import { denierOf } from '../../src/events/denial.ts';
+import { denierOf } from '../../src/events/retry.ts';
 import { type CoreEvent, eventOf } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { series } from '../builders.ts';

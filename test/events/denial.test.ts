@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { denierOf } from '../../src/events/denial.ts';
+import { denierOf } from '../../src/events/retry.ts';
 
 const forbidden = 'events "web.1a2b" is forbidden: ';
 

@@ -1,12 +1,12 @@
 import { queryObjects } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
-import type { Series, WriteResult } from '../../src/model/series.ts';
+import type { Series } from '../../src/model/series.ts';
 import { createEventWriter, type Outcome } from '../../src/events/event-writer.ts';
 import { createPublisher, type Publisher } from '../../src/events/publisher.ts';
 import { createWriteBudget } from '../../src/events/write-budget.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowOf } from '../../src/series/window.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
 import { createMemoryStore, refusal } from './memory-store.ts';
 
@@ -96,10 +96,12 @@ function rig(options: RigOptions = {}): Rig {
         running--;
       }
     },
-    onResult: (verb, result: WriteResult, { finding: { identity } }) => results?.push(`${verb} ${result} ${identity}`),
-    onWritten: (packets) => written?.push(packets),
+    onAttempt({ verb, result, series: { finding: of }, packets }) {
+      results?.push(`${verb} ${result} ${of.identity}`);
+      if (packets > 0) written?.push(packets);
+      if (result === 'unauthorized') unauthorized?.push(seconds());
+    },
     onAbandoned: (reason) => abandoned?.push(reason),
-    onUnauthorized: () => unauthorized?.push(seconds()),
     now: Date.now,
     budget: createWriteBudget({ limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } } }),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusedScope, throttledScope } from '../../src/events/throttling.ts';
+import { refusedScope, throttledScope } from '../../src/events/retry.ts';
 
 const reached = (type: string, key = 'team-a'): string => `limit reached on type ${type} for key ${key}`;
 

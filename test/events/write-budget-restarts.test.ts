@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createPublisher } from '../../src/events/publisher.ts';
 import { createWriteBudget, nodeLimits, type WriteBudget } from '../../src/events/write-budget.ts';
 import type { StateChange, WriteBudgetState } from '../../src/model/state-change.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { createKeptState } from '../../src/state/kept-state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
@@ -57,13 +57,13 @@ function writesOf(steps: readonly Step[]): number[] {
         break;
       case 'write':
         for (let tries = 0; tries < each.count; tries++, time += second)
-          if (budget.take(now(), false)) {
+          if (budget.spend(now(), 'more')) {
             keep();
             times.push(time);
           }
         break;
       case 'kill before keeping':
-        budget.take(now(), false);
+        budget.spend(now(), 'more');
         budget = start();
         break;
       case 'kill':
@@ -165,10 +165,8 @@ test('what is taken of the hour is on disk before the Event is written, also whe
       const after = { ...published, count, writes: published.writes + 1, at: time.now() };
       return { kind: 'written', verb: 'create', packets: count, published: after };
     },
-    onResult: () => {},
-    onWritten: () => {},
+    onAttempt: () => {},
     onAbandoned: () => {},
-    onUnauthorized: () => {},
     now: time.now,
     schedule: time.schedule,
   });

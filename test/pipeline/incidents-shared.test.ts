@@ -6,9 +6,10 @@ import type { Series } from '../../src/model/series.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { createEventWriter } from '../../src/events/event-writer.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { beginAll } from '../series/begin-all.ts';
 import { createMemoryStore, type MemoryStore } from '../events/memory-store.ts';
 
 const second = 1000;
@@ -74,7 +75,7 @@ function createAgent(store: MemoryStore, node: string, now: () => Millis) {
     for (const { finding, time, weight } of counted)
       table.count({ ...finding, node, related: nodeRef(node) }, time, weight);
     if (table.nextDue() > now()) return;
-    for (const series of table.due(now())) await publish(series);
+    for (const series of beginAll(table, now())) await publish(series);
   };
 
   async function publish(series: Series): Promise<void> {

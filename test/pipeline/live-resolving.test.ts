@@ -21,7 +21,7 @@ import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { endsOf, nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';

@@ -13,7 +13,7 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { endsOf } from '../../src/resolving/resolver.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { cluster, line, nine, pod } from '../builders.ts';

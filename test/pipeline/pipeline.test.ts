@@ -7,7 +7,7 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import type { LineOrigin } from '../../src/sources/source.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
 import type { NodeIncidents } from '../../src/incidents/node-incidents.ts';

@@ -11,8 +11,8 @@ import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { objectKey, podRef } from '../../src/model/endpoint.ts';
-import { windowOf } from '../../src/series/window.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { windowOf } from '../../src/series/times.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { clock, cluster, node, pod } from '../builders.ts';
 import { printedLine } from '../properties/arbitraries.ts';
 

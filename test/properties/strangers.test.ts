@@ -9,7 +9,7 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { eventOf } from '../../src/events/event.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLegacyMetric } from '../../src/telemetry/legacy-metric.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';

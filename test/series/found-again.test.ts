@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import { objectKey } from '../../src/model/endpoint.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowOf } from '../../src/series/window.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { beginAll } from './begin-all.ts';
 import { stateOf } from './state-of.ts';
 
 const targets = Array.from({ length: 11 }, (_, number) => podRef(`web-${number}`));
@@ -56,7 +57,7 @@ function tableOf(counted: readonly Finding[], steps: readonly Step[], isSame: bo
     const one = counted[index % counted.length] as Finding;
     table.count(isSame ? one : { ...one }, time, lines, time);
     if (!written) continue;
-    for (const series of table.takeAll(time, () => true)) {
+    for (const series of beginAll(table, time)) {
       const { count, suppressed, published } = series;
       table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: time });
     }

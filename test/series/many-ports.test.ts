@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding, FlowDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowLength, windowOf } from '../../src/series/window.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { beginAll } from './begin-all.ts';
 import { stateOf } from './state-of.ts';
 
 const start = windowOf(nine, podRef().uid).end;
@@ -51,7 +52,7 @@ function publish(table: SeriesTable, series: Series, now: number): void {
 }
 
 function publishAll(table: SeriesTable, now: number): void {
-  for (const series of table.takeAll(now, () => true)) publish(table, series, now);
+  for (const series of beginAll(table, now)) publish(table, series, now);
 }
 
 describe('the fourth port of a peer on one Pod', () => {
@@ -90,7 +91,7 @@ describe('the fourth port of a peer on one Pod', () => {
   test('does not take what is being written: the answer may be lost', () => {
     const table = createSeriesTable();
     scan(table, { count: 3 });
-    const written = table.takeAll(at(2), () => true);
+    const written = beginAll(table, at(2));
     scan(table, { from: 4, count: 1, time: at(2) });
     expect(kinds(table)).toEqual({ flow: 3, ports: 1 });
     for (const series of written) table.retry(series, at(60));
@@ -286,7 +287,7 @@ function write(
   events: Map<string, { peer: string; hour: number; count: number }>,
 ): void {
   const isLast = now === Infinity;
-  for (const series of table.takeAll(now, () => true)) {
+  for (const series of beginAll(table, now)) {
     const { finding: of, window, count } = series;
     const { details } = of;
     const peer = details.kind === 'flow' ? details.peer : details.kind === 'ports' ? details.example.peer : undefined;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Endpoint, nodeRef, objectKey } from '../../src/model/endpoint.ts';
 import type { Series } from '../../src/model/series.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowOf } from '../../src/series/window.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import { type Finding, type FlowDetails, isSummary } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowLength, windowOf } from '../../src/series/window.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
 
@@ -112,7 +112,7 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     const table = createSeriesTable();
     table.count(refused(pods[0] ?? '', stranger, 22), at(0));
     const turn = table.next(at(2));
-    table.take(turn?.series as Series);
+    table.begin(turn?.series as Series);
     scanBy(stranger, table, { from: 3, ports: [22] });
     expect(kinds(table)).toEqual({ flow: 1, 'scan of target': 109, 'scan of stranger': 1 });
     publish(table, turn?.series as Series, at(30));
@@ -214,7 +214,7 @@ test('a scan does not hide another problem of a Pod: that comes first', () => {
   expect(ofPod.map(kindOf).toSorted()).toEqual(['flow', 'scan of target']);
   const named: string[] = [];
   for (let turn = table.next(at(62)); turn !== undefined; turn = table.next(at(62))) {
-    table.take(turn.series);
+    table.begin(turn.series);
     if (turn.series.finding.regarding.name === pods[7]) named.push(kindOf(turn.series));
   }
   expect(named).toEqual(['flow', 'scan of target']);

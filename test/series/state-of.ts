@@ -1,7 +1,7 @@
 import type { SeriesState } from '../../src/model/series.ts';
 import { entriesOfKind } from '../../src/platform/keyed-changes.ts';
 import { readSeries } from '../../src/series/changes.ts';
-import type { SeriesTable } from '../../src/series/table.ts';
+import type { SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 
 /** What a table is, as the disk would give it back: a copy. */

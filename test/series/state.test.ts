@@ -5,9 +5,10 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { beginAll } from './begin-all.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
-import { windowLength, windowOf } from '../../src/series/window.ts';
+import { windowLength, windowOf } from '../../src/series/times.ts';
 import { finding, flow, incident, nine, podRef, workerEnd } from '../builders.ts';
 
 const second = 1000;
@@ -211,7 +212,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   const table = createSeriesTable({ now: () => now, onEarlier });
   table.count(findingOf([1, 'web-0']), start, 3);
   table.retry(table.due(Infinity)[0] as Series, start + second);
-  const [series] = table.takeAll(now, () => true);
+  const [series] = beginAll(table, now);
   onEarlier.mockClear();
   return { table, series: series as Series, onEarlier, now };
 }

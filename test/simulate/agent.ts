@@ -23,8 +23,8 @@ import { createFinderChain, statesOf } from '../../src/resolving/lookups/pod-fin
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/objects.ts';
 import { endsOf } from '../../src/resolving/resolver.ts';
-import { readSpreadOf, spreadOf } from '../../src/series/spread.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { readSpreadOf, spreadOf } from '../../src/series/times.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { createKeptState, readKeptValues } from '../../src/state/kept-state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { textOf } from '../../src/state/segments.ts';
@@ -150,10 +150,8 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       stateId,
       now,
     }),
-    onResult: () => {},
-    onWritten: () => {},
+    onAttempt: () => {},
     onAbandoned: () => {},
-    onUnauthorized: () => {},
     budget,
     now,
     schedule,

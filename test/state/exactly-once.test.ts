@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { act, deletions, fates, kills, objects, type Step, steps } from './program.ts';
-import { windowLength } from '../../src/series/window.ts';
+import { windowLength } from '../../src/series/times.ts';
 import { createWorld, type Fate, type World } from './world.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { windowLength } from '../../src/series/window.ts';
+import { windowLength } from '../../src/series/times.ts';
 import type { Fate, Packet, World } from './world.ts';
 
 const second = 1000;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createOpenSegments } from './open-segments.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { createKeptPods } from '../../src/resolving/kept-pods.ts';
-import { createSeriesTable } from '../../src/series/table.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import { type Restored, restoreState } from '../../src/state/state.ts';
 import { createKeptState } from '../../src/state/kept-state.ts';
 import { encodeBatch } from '../../src/state/segments.ts';

@@ -2,15 +2,16 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { createEventWriter } from '../../src/events/event-writer.ts';
-import { stateAnnotation } from '../../src/events/ownership.ts';
+import { stateAnnotation } from '../../src/events/event-writer.ts';
 import type { EventStore } from '../../src/events/event-store.ts';
-import type { SeriesLimits } from '../../src/series/open-series.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { windowOf } from '../../src/series/window.ts';
+import type { SeriesLimits } from '../../src/series/series.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { windowOf } from '../../src/series/times.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { clampTimes } from '../../src/state/state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
+import { beginAll } from '../series/begin-all.ts';
 import { seriesStateIn } from '../series/state-of.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';
@@ -189,7 +190,7 @@ export function createWorld(
       now: clock.now,
       toWall: clock.toWall,
     });
-    const batch = table.takeAll(time, () => true).map((series) => ({ series, copy: structuredClone(series) }));
+    const batch = beginAll(table, time).map((series) => ({ series, copy: structuredClone(series) }));
     if (batch.length > 0) await keep();
     for (const { series, copy } of batch) {
       const outcome = await writeOne(copy);

@@ -8,7 +8,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
 import { type ClusterObjects, type Pod, podOf } from '../../resolving/objects.ts';
 import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
-import type { SeriesTable } from '../../series/table.ts';
+import type { SeriesTable } from '../../series/series.ts';
 
 export interface ReplayIncidentsOptions {
   objects: ClusterObjects;

@@ -7,7 +7,7 @@ import { createPipeline } from '../../pipeline/pipeline.ts';
 import { createStatistics } from '../../pipeline/statistics.ts';
 import { printable } from '../../platform/printable.ts';
 import { createDirectory } from '../../resolving/directory.ts';
-import { createSeriesTable, type SeriesTable } from '../../series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { createPolicies, readSavedObjects } from './policies.ts';

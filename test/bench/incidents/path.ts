@@ -6,7 +6,7 @@ import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../../src/pipeline/pipeline.ts';
 import { createReplayIncidents } from '../../../src/commands/replay/incidents.ts';
 import { createDirectory } from '../../../src/resolving/directory.ts';
-import { createSeriesTable } from '../../../src/series/table.ts';
+import { createSeriesTable } from '../../../src/series/series.ts';
 import { createContainerRecords } from '../../../src/sources/records/container-records.ts';
 import { createStatistics } from '../../../src/pipeline/statistics.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';

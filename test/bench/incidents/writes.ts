@@ -7,7 +7,7 @@ import { createRecorder } from '../../../src/events/recorder.ts';
 import { createReplayIncidents } from '../../../src/commands/replay/incidents.ts';
 import { createDirectory } from '../../../src/resolving/directory.ts';
 import type { ClusterObjects } from '../../../src/resolving/objects.ts';
-import { createSeriesTable } from '../../../src/series/table.ts';
+import { createSeriesTable } from '../../../src/series/series.ts';
 import { createStatistics } from '../../../src/pipeline/statistics.ts';
 import type { KubernetesObject } from '../../e2e/control-plane/creatable.ts';
 import { lines } from '../../incidents/catalogue/lines.ts';

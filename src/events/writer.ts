@@ -1,9 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import { createCooldown } from '../platform/cooldown.ts';
 import type { Schedule } from '../platform/timer.ts';
-
-/** A write that takes longer is slow: another one may begin in its place. */
-export const slowAfter: Millis = 1000;
+import { delays } from './retry.ts';
 
 /** Writes in flight that are not slow. */
 const most = 4;
@@ -11,12 +9,12 @@ const most = 4;
 /** Slow ones beside them, which wait for admission in their namespace, as a rule. */
 const mostSlow = 8;
 
-/** A key whose write was slow so lately has to wait while there are `mostSlow`. */
-const slowFor: Millis = 60_000;
+/** Of two of a namespace, one is in flight at most. */
+interface Item {
+  namespace: string;
+}
 
-export interface WritesInFlightOptions<T> {
-  /** Of two with the same key, one is in flight at most. */
-  keyOf: (item: T) => string;
+export interface WriterOptions<T extends Item> {
   /** Never rejects. */
   write: (item: T) => Promise<void>;
   /** A slow write has ended. */
@@ -34,18 +32,19 @@ interface Flight {
   ended: Promise<void>;
 }
 
-export type WritesInFlight<T> = ReturnType<typeof createWritesInFlight<T>>;
-
-/** Writes items, a few at the same time and one for each key, so that one whose answer is slow holds up no other key. */
-export function createWritesInFlight<T>({ keyOf, write, onSlowEnded, now, schedule }: WritesInFlightOptions<T>) {
+/**
+ * Writes batches, a few requests at the same time, each for another namespace: one that is slow, throttled or being deleted holds up and
+ * refuses one write, not several.
+ */
+export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule }: WriterOptions<T>) {
   const flights = new Map<string, Flight>();
-  const wasSlow = createCooldown<string>(slowFor, now);
+  const wasSlow = createCooldown<string>(delays.wasSlow, now);
 
   return {
     get size(): number {
       return flights.size;
     },
-    /** Begins items in order, but for those whose key is busy. Resolves when each has ended or is slow, to those that were not begun. */
+    /** Begins items in order, but for those whose namespace is busy. Resolves when each has ended or is slow, to those that were not begun. */
     async writeAll(items: readonly T[], mayGoOn: () => boolean): Promise<T[]> {
       const waiting = [...items];
       await Promise.all(Array.from({ length: most }, writeSome));
@@ -53,7 +52,7 @@ export function createWritesInFlight<T>({ keyOf, write, onSlowEnded, now, schedu
 
       async function writeSome(): Promise<void> {
         while (mayGoOn()) {
-          const index = waiting.findIndex((item) => busyUntil(keyOf(item)) === undefined);
+          const index = waiting.findIndex((item) => busyUntil(item.namespace) === undefined);
           const [item] = index < 0 ? [] : waiting.splice(index, 1);
           if (item === undefined) return;
           await begin(item);
@@ -65,33 +64,33 @@ export function createWritesInFlight<T>({ keyOf, write, onSlowEnded, now, schedu
     settled: async (): Promise<void> => void (await Promise.all([...flights.values()].map(({ ended }) => ended))),
   };
 
-  /** When a key should be looked at again, which cannot be written now; undefined: it can. */
-  function busyUntil(key: string): Millis | undefined {
-    const flight = flights.get(key);
-    // A longer and longer time, so that what waits for a slow key is looked at a few times only.
-    if (flight !== undefined) return now() + Math.max(slowAfter, now() - flight.since);
-    return countOfSlow() >= mostSlow && wasSlow.has(key) ? now() + slowAfter : undefined;
+  /** When a namespace should be looked at again, which cannot be written now; undefined: it can. */
+  function busyUntil(namespace: string): Millis | undefined {
+    const flight = flights.get(namespace);
+    // A longer and longer time, so that what waits for a slow one is looked at a few times only.
+    if (flight !== undefined) return now() + Math.max(delays.slow, now() - flight.since);
+    return countOfSlow() >= mostSlow && wasSlow.has(namespace) ? now() + delays.slow : undefined;
   }
 
   /** Resolves when another one may begin in its place. */
   function begin(item: T): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const flight: Flight = { since: now(), isOverdue: false, isSlow: false, leave: resolve, ended: promise };
-    flights.set(keyOf(item), flight);
+    flights.set(item.namespace, flight);
     flight.ended = fly(item, flight);
     return promise;
   }
 
   async function fly(item: T, flight: Flight): Promise<void> {
-    const key = keyOf(item);
+    const { namespace } = item;
     const cancel = schedule(() => {
       flight.isOverdue = true;
-      wasSlow.add(key);
+      wasSlow.add(namespace);
       letSlowLeave();
-    }, slowAfter);
+    }, delays.slow);
     await write(item);
     cancel();
-    flights.delete(key);
+    flights.delete(namespace);
     flight.leave();
     letSlowLeave();
     if (flight.isSlow) onSlowEnded();

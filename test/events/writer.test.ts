@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWritesInFlight } from '../../src/events/writes-in-flight.ts';
+import { createWriter } from '../../src/events/writer.ts';
 
 const second = 1000;
 
@@ -9,11 +9,10 @@ function rig() {
   let tasks: { at: number; task: () => void }[] = [];
   const ends = new Map<string, () => void>();
   const slowEnded: number[] = [];
-  const inFlight = createWritesInFlight<string>({
-    keyOf: (item) => item,
-    write(item) {
+  const inFlight = createWriter<{ namespace: string }>({
+    write({ namespace }) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      ends.set(item, resolve);
+      ends.set(namespace, resolve);
       return promise;
     },
     onSlowEnded: () => slowEnded.push(time),
@@ -27,7 +26,11 @@ function rig() {
   return {
     inFlight,
     slowEnded,
-    writeAll: (...items: string[]) => inFlight.writeAll(items, () => true),
+    writeAll: (...items: string[]) =>
+      inFlight.writeAll(
+        items.map((namespace) => ({ namespace })),
+        () => true,
+      ),
     pass: async (milliseconds: number): Promise<void> => {
       time += milliseconds;
       const due = tasks.filter(({ at }) => at <= time);
@@ -39,7 +42,7 @@ function rig() {
       ends.get(item)?.();
       await settle();
     },
-    /** When the key may be written, from now. */
+    /** When the namespace may be written, from now. */
     busyFor: (key: string) => {
       const until = inFlight.busyUntil(key);
       return until === undefined ? undefined : until - time;
@@ -49,7 +52,7 @@ function rig() {
 
 const settle = (): Promise<void> => new Promise(setImmediate);
 
-test('a key that is written is looked at again after a second, then after as long as it has taken', async () => {
+test('a namespace that is written is looked at again after a second, then after as long as it has taken', async () => {
   const { writeAll, pass, end, busyFor } = rig();
   void writeAll('a');
   expect([busyFor('a'), busyFor('b')]).toEqual([second, undefined]);
@@ -59,7 +62,7 @@ test('a key that is written is looked at again after a second, then after as lon
   expect(busyFor('a')).toBeUndefined();
 });
 
-test('a key that was slow lately waits while eight others are slow, for a minute at most', async () => {
+test('a namespace that was slow lately waits while eight others are slow, for a minute at most', async () => {
   const { inFlight, writeAll, pass, end, busyFor, slowEnded } = rig();
   void writeAll('late');
   await pass(second);
@@ -82,6 +85,6 @@ test('a key that was slow lately waits while eight others are slow, for a minute
 
 test('what may not go on is not begun, and is handed back', async () => {
   const { inFlight } = rig();
-  expect(await inFlight.writeAll(['a', 'b'], () => false)).toEqual(['a', 'b']);
+  expect(await inFlight.writeAll([{ namespace: 'a' }], () => false)).toEqual([{ namespace: 'a' }]);
   expect(inFlight.size).toBe(0);
 });

@@ -1,0 +1,193 @@
+/** What a refusal means for its Event and for others, and when each is tried again. All delays stand in one table. */
+import type { Series, WriteKind, WriteResult } from '../model/series.ts';
+import type { Millis } from '../model/log-line.ts';
+import { type BackOff, createBackOff } from '../platform/back-off.ts';
+import { createCooldown } from '../platform/cooldown.ts';
+import { namespaceOf } from './event.ts';
+import type { Refusal } from './event-store.ts';
+
+export const delays = {
+  /** One Event is tried again so much later, by the result of its write, while others are written. */
+  byResult: {
+    conflict: 1000,
+    /** Until then the missing right may have been granted. */
+    forbidden: 30_000,
+    /** The server fails (500): an admission webhook, mostly. */
+    failed: 60_000,
+    /** A quota, a webhook or a policy: if it was shorter, one namespace's problems would take the budget of the node from the others. */
+    denied: 600_000,
+  } as Partial<Record<WriteResult, Millis>>,
+  /** Nothing is written to a namespace that is being deleted. */
+  namespaceGone: 600_000,
+  /** An Event that was refused for good is not tried: each packet that comes would have it refused again. */
+  givenUp: 600_000,
+  /** Back-off of one namespace that is throttled, and of all writes while the API server is away. */
+  backOff: { first: 1000, longest: 60_000 },
+  /** A write that takes longer is slow: another one may begin in its place. */
+  slow: 1000,
+  /** A namespace whose write was slow so lately has to wait while too many are. */
+  wasSlow: 60_000,
+  /** While the API server accepts nothing and enough writes try whether that is over, the next look comes so much later. */
+  lookInOutage: 1000,
+} as const;
+
+/** What follows for a series: it is written later (`until`), as it was counted by then, or never. */
+export type Consequence =
+  | { kind: 'abandon'; reason: WriteResult }
+  /** The reason is its own. */
+  | { kind: 'retry'; until: Millis }
+  /** The reason is not its own; `until` undefined: any other write would be refused, too. */
+  | { kind: 'wait'; until: Millis | undefined };
+
+/** Why a series is not written now. */
+export type Obstacle = 'given up' | 'muted' | { until: Millis };
+
+/** How an attempt to write a series ended. */
+export interface Attempt {
+  series: Series;
+  verb: 'create' | 'update' | 'read';
+  result: WriteResult;
+  refusal: Refusal | undefined;
+  /** Packets that its Event counts and did not count before, but for those that an Event of a Pod counts. */
+  packets: number;
+}
+
+export type Retries = ReturnType<typeof createRetries>;
+
+/** Knows which series, which namespaces, and whether all writes have to wait. */
+export function createRetries(now: () => Millis, random: () => number) {
+  const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);
+  const givenUp = createCooldown<Series>(delays.givenUp, now);
+  const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
+  /** Namespaces whose writes were refused by an answer that does not say whom it means, since anything was accepted. */
+  const unclear = new Set<string>();
+  const backOff = createBackOff(delays.backOff, random);
+  let isOut = false;
+  let isCatchingUp = false;
+  /** The latest write that was refused as any other would have been. */
+  let refusal: Refusal | undefined;
+
+  return {
+    /** The API server refused the last Event, as it would have refused any. */
+    get isOut(): boolean {
+      return isOut;
+    },
+    /** When the API server is back, all nodes have waited for it: until all that was due is written, first Events are paced as others are. */
+    paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
+    /** It has refused any since the last call of `pause`. */
+    get isRefused(): boolean {
+      return refusal !== undefined;
+    },
+    /** All that is due is being written. */
+    caughtUp(): void {
+      isCatchingUp = isOut;
+    },
+    /** For how long nothing more should be tried, where the API server refuses any Event. */
+    pause(): Millis | undefined {
+      const latest = refusal;
+      refusal = undefined;
+      if (latest === undefined) return undefined;
+      isOut = true;
+      isCatchingUp = true;
+      return backOff.next(latest.retryAfter);
+    },
+    /** `busyUntil`: when its namespace should be looked at again, which is being written to. */
+    obstacleFor(series: Series, busyUntil: Millis | undefined): Obstacle | undefined {
+      if (givenUp.has(series)) return 'given up';
+      const namespace = namespaceOf(series.finding.regarding);
+      if (mutedNamespaces.has(namespace)) return 'muted';
+      const until = throttled.get(namespace)?.until ?? -Infinity;
+      if (until > now()) return { until };
+      return busyUntil === undefined ? undefined : { until: busyUntil };
+    },
+    /** What follows from an attempt; undefined where it was written. `took`: how long the answer, or its time-out, was waited for. */
+    after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
+      if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
+      answered(series);
+      if (result === 'ok') return undefined;
+      const delay = delays.byResult[result];
+      if (delay !== undefined) return { kind: 'retry', until: now() + delay };
+      if (result === 'terminating' || result === 'gone') mutedNamespaces.add(namespaceOf(series.finding.regarding));
+      else givenUp.add(series);
+      return { kind: 'abandon', reason: result };
+    },
+  };
+
+  function answered({ finding }: Series): void {
+    throttled.delete(namespaceOf(finding.regarding));
+    unclear.clear();
+    isOut = false;
+    backOff.reset();
+  }
+
+  /** Any other write would be refused, too, or any other in its namespace. */
+  function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): Consequence {
+    const scope = refusedScope(answer, took);
+    if (scope === 'all') {
+      refusal = answer;
+      return { kind: 'wait', until: undefined };
+    }
+    const namespace = namespaceOf(finding.regarding);
+    const pauses = throttled.get(namespace)?.backOff ?? createBackOff(delays.backOff, random);
+    const until = now() + pauses.next(answer.retryAfter);
+    throttled.set(namespace, { until, backOff: pauses });
+    if (scope === undefined && unclear.add(namespace).size > 1) refusal = answer;
+    return { kind: 'wait', until };
+  }
+}
+
+export function resultOf(refusal: Refusal, verb: Attempt['verb']): WriteResult {
+  const { status, reason } = refusal;
+  if (denierOf(refusal) !== undefined) return 'denied';
+  if (status === 401) return 'unauthorized';
+  if (status === 429) return 'throttled';
+  if (status === 500) return 'failed';
+  if (status === 0 || status === 408 || status >= 500) return 'unavailable';
+  if (status === 403) return reason === 'NamespaceTerminating' ? 'terminating' : 'forbidden';
+  if (status === 404) return verb === 'create' ? 'gone' : 'conflict';
+  return status === 409 ? 'conflict' : 'invalid';
+}
+
+/** Whether others would be refused, too. */
+function isOfAll(result: WriteResult): boolean {
+  return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
+}
+
+/** What refuses an Event that the agent has the right to write; `admission`: something else that the API server asks. */
+export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
+
+/**
+ * Who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not show it: a missing right
+ * and a quota are both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of
+ * Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy); what others may put into them comes after what is matched.
+ */
+export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {
+  if (status === 0 || reason === 'NamespaceTerminating') return undefined;
+  if (/^admission webhook "[^"]{1,300}" denied the request/.test(message)) return 'webhook';
+  const why = /^[a-z.]{1,100}(?: "[^"]{0,300}")? is forbidden: (.{1,60})/.exec(message)?.[1];
+  if (why === undefined || why.startsWith('User "')) return undefined;
+  if (why.startsWith('ValidatingAdmissionPolicy ')) return 'policy';
+  return /^(?:exceeded|failed|insufficient|status unknown for) quota/.test(why) ? 'quota' : 'admission';
+}
+
+/** Whom a refusal means: one namespace, or all writes. Undefined: it does not say. */
+type Scope = 'namespace' | 'all' | undefined;
+
+export function refusedScope(refusal: Refusal, took: Millis): Scope {
+  if (refusal.status === 429) return throttledScope(refusal);
+  // A namespace whose admission hangs looks as a server that hangs: what others are answered shows which it is.
+  return refusal.status !== 401 && took >= delays.slow ? undefined : 'all';
+}
+
+/**
+ * Whom a 429 means. The admission plugin EventRateLimit names the types of the limits that were
+ * reached, API Priority and Fairness answers with a text of its own (Kubernetes 1.36, unchanged since 1.18). What
+ * stands in front of an API server does not say.
+ */
+export function throttledScope({ message }: Pick<Refusal, 'message'>): Scope {
+  if (message.startsWith('Too many requests, please try again later.')) return 'all';
+  const [first, ...more] = message.matchAll(/(?:^Too many requests: \[?|, )limit reached on type (\w{1,20}) for key /g);
+  if (first?.index !== 0) return undefined;
+  const isOfOne = [first, ...more].every(([, type]) => type === 'Namespace' || type === 'SourceAndObject');
+  return isOfOne ? 'namespace' : 'all';
+}

@@ -1,0 +1,154 @@
+/**
+ * The queue of series with something to publish. Each waits for its time, then is ready for its turn, then is being written; after that it
+ * waits again, or has nothing to publish.
+ *
+ *     counted ──▶ waits ── its time has come ──▶ ready ── begin ──▶ being written ──▶ published: nothing to publish,
+ *                   ▲                              ▲                  │   │             or waits for its next time
+ *                   └──── put (refused, delayed) ──┼──────────────────┘   │
+ *                                                  └──── giveBack ────────┘
+ *
+ * It is due a second after its first packet, then after its back-off while packets keep coming, or once it is quiet (`times.ts`).
+ */
+import type { Millis } from '../model/log-line.ts';
+import type { Series, Turn, WriteKind } from '../model/series.ts';
+import { createHeap } from '../platform/heap.ts';
+import { byDue, byName, lineOf } from './order.ts';
+import { updateDue } from './times.ts';
+import { createTurns } from './turns.ts';
+
+export type Queue = ReturnType<typeof createQueue>;
+
+/** `restored`: those of them with a time are in the queue. `onEarlier`: `nextDue` is earlier than it was. */
+export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined) {
+  const all = new Set<Series>();
+  const waits = createWaits();
+  const turns = createTurns(restored);
+  /** When those that are ready are next looked at. */
+  let heldUntil: Millis = -Infinity;
+  for (const series of restored) if (series.due !== null) wait(series, series.due);
+
+  return {
+    get size(): number {
+      return all.size;
+    },
+    put,
+    /** It cannot be published before then, for a reason that is not its own. */
+    delay(series: Series, until: Millis): void {
+      turns.refund(series);
+      put(series, until);
+    },
+    /** It has nothing to publish. */
+    remove(series: Series): void {
+      series.due = null;
+      all.delete(series);
+      waits.remove(series);
+      turns.leave(series);
+    },
+    next,
+    /** It is being written: others have their turn. */
+    begin: turns.begin,
+    /** It was begun, and not written for a reason that is not its own: it has the turn that it had. */
+    giveBack: (series: Series, now: Millis): void => {
+      if (!turns.refund(series)) return;
+      turns.arrive(series);
+      heldUntil = Math.min(heldUntil, now);
+    },
+    /** None of those that are ready can be published before then. */
+    hold: (until: Millis): void => void (heldUntil = until),
+    /** Earliest time at which `next` may have something; Infinity when there is nothing to publish. */
+    nextDue,
+    /** All those whose time has come, most urgent first. */
+    due: (now: Millis): Series[] => dueOf(all, now),
+    backlog: (now: Millis): Backlog => backlogOf(all, now),
+  };
+
+  function put(series: Series, due: Millis): void {
+    const before = nextDue();
+    turns.leave(series);
+    wait(series, due);
+    if (nextDue() < before) onEarlier?.();
+  }
+
+  function wait(series: Series, due: Millis): void {
+    series.due = due;
+    all.add(series);
+    waits.set(series, due);
+  }
+
+  function nextDue(): Millis {
+    return Math.min(turns.size > 0 ? heldUntil : Infinity, waits.next());
+  }
+
+  /**
+   * Whose turn it is of those whose time has come and that may be written now; the same again until that is begun, or no longer due.
+   * `availableAt`: when a write of a kind is within the budget. Where none may be written, the first that may be is waited for.
+   */
+  function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
+    admit(now);
+    const turn = turns.next(now, availableAt);
+    heldUntil = typeof turn === 'number' ? turn : now;
+    return typeof turn === 'number' ? undefined : turn;
+  }
+
+  /** Makes those ready whose time has come; a flow that goes on waits for its next time. */
+  function admit(now: Millis): void {
+    for (let series = waits.take(now); series !== undefined; series = waits.take(now)) {
+      const later = now < series.windowEnd ? updateDue(series) : -Infinity;
+      if (later > now) wait(series, later);
+      else turns.arrive(series);
+    }
+  }
+}
+
+/** Series whose time has not come, by that time. */
+function createWaits() {
+  /** A time in the heap that is no longer its series' own is passed over. */
+  const heap = createHeap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
+  const times = new Map<Series, Millis>();
+  /** Asked for each packet of a replay. */
+  let earliest: Millis = Infinity;
+
+  return {
+    set(series: Series, due: Millis): void {
+      times.set(series, due);
+      heap.push({ series, due });
+      findEarliest();
+    },
+    remove(series: Series): void {
+      if (times.delete(series)) findEarliest();
+    },
+    /** The earliest time; Infinity where none waits. */
+    next: (): Millis => earliest,
+    /** The first of those whose time has come, which waits no longer. */
+    take(now: Millis): Series | undefined {
+      if (earliest > now || earliest === Infinity) return undefined;
+      const first = heap.pop();
+      if (first !== undefined) times.delete(first.series);
+      findEarliest();
+      return first?.series;
+    },
+  };
+
+  function findEarliest(): void {
+    let first = heap.peek();
+    for (; first !== undefined && times.get(first.series) !== first.due; first = heap.peek()) heap.pop();
+    earliest = first?.due ?? Infinity;
+  }
+}
+
+function dueOf(all: ReadonlySet<Series>, now: Millis): Series[] {
+  return [...all]
+    .filter(({ due }) => (due ?? Infinity) <= now)
+    .toSorted((a, b) => lineOf(a, now) - lineOf(b, now) || byDue(a, b));
+}
+
+/** How many series are due, and for how long the first of them has been. */
+interface Backlog {
+  due: number;
+  oldest: Millis;
+}
+
+function backlogOf(all: ReadonlySet<Series>, now: Millis): Backlog {
+  const waits = [...all].map(({ due }) => now - (due ?? Infinity)).filter((each) => each >= 0);
+  return { due: waits.length, oldest: waits.reduce((most, each) => Math.max(most, each), 0) };
+}

@@ -1,0 +1,132 @@
+/** Counts findings by problem, object and hour, and says what is due to be written. */
+import type { Millis } from '../model/log-line.ts';
+import type { Series, SeriesState, Written } from '../model/series.ts';
+import type { StateChange } from '../model/state-change.ts';
+import { createSeriesChanges } from './changes.ts';
+import { type Counter, createCounter } from './counter.ts';
+import { createOpenSeries, type SeriesLimits } from './open-series.ts';
+import { createQueue, type Queue } from './queue.ts';
+import { dueAfter } from './times.ts';
+
+export type { SeriesLimits } from './open-series.ts';
+export { readSeries } from './changes.ts';
+export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './times.ts';
+
+export const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
+
+/** The one mutable table: what has happened, how often, and what of it is to be published. */
+export interface SeriesTable
+  extends
+    Pick<Counter, 'count' | 'suppress'>,
+    Pick<Queue, 'next' | 'begin' | 'giveBack' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
+  /** The API server has it. What was counted meanwhile is published later. */
+  published: (series: Series, published: Written) => void;
+  /** It cannot be published before then, for a reason that is not its own. */
+  delay: (series: Series, at: Millis) => void;
+  /** It could not be published; try again then. */
+  retry: (series: Series, at: Millis) => void;
+  /** It will never be published: its object or namespace is gone, or its Event is refused for good. */
+  abandon: (series: Series) => void;
+  /** Packets past the limits: of no series, and of an overflow series. */
+  counts: Readonly<{ uncounted: number; overflowed: number }>;
+  /** Series held, and how many of them have something to publish. */
+  readonly sizes: { series: number; pending: number };
+  /** Another number after every change of what an Event says: of counts, not of what was published. */
+  readonly revision: number;
+  /** What of the series and objects has changed since the last call, at first all there is. */
+  takeChanges: () => StateChange[];
+  /** All series and objects, as they are when they are taken out. */
+  entries: () => Generator<StateChange>;
+  /** All else that the table is; not a copy. */
+  rest: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
+}
+
+export interface SeriesTableOptions {
+  limits?: SeriesLimits;
+  /** What an earlier table was when its `state` was taken. The table goes on with it as its own. */
+  restored?: SeriesState | undefined;
+  /** The clock that writes go by; by default the packets' own. */
+  now?: (() => Millis) | undefined;
+  /** `nextDue` is earlier than it was. */
+  onEarlier?: (() => void) | undefined;
+  /** How much later than it could be a series is due; by default not at all. */
+  spread?: ((series: Series) => Millis) | undefined;
+}
+
+export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
+  const { limits = defaultSeriesLimits, restored, now, onEarlier, spread = () => 0 } = options;
+  const changes = createSeriesChanges();
+  const all = restored ? [...restored.series, ...restored.past] : [];
+  const queue = createQueue(all, onEarlier);
+  /** The API server may have them, whatever the answer was or whether the agent was killed before it came. */
+  const tried = new WeakSet(all);
+  const open = createOpenSeries({ limits, restored, changes, withdraw });
+  const counter = createCounter({ open, withdraw, restored, onCounted: schedule });
+  const { held } = open;
+
+  return {
+    counts: counter.counts,
+    get sizes() {
+      return { series: held.size, pending: queue.size };
+    },
+    get revision() {
+      return counter.revision;
+    },
+    count: counter.count,
+    suppress: counter.suppress,
+    next: queue.next,
+    begin(series) {
+      tried.add(series);
+      queue.begin(series);
+    },
+    giveBack: queue.giveBack,
+    hold: queue.hold,
+    nextDue: queue.nextDue,
+    due: queue.due,
+    backlog: queue.backlog,
+    published(series, published) {
+      series.published = { ...published, retried: undefined };
+      changes.changed(series);
+      const { count, suppressed, at } = published;
+      if (series.count <= count && (!series.suppressed || suppressed)) settle(series);
+      // No more packets come in a past window, so there is nothing to wait for.
+      else queue.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
+    },
+    delay(series, at) {
+      changes.changed(series);
+      queue.delay(series, at);
+    },
+    retry(series, at) {
+      series.published = { ...series.published, retried: true };
+      changes.changed(series);
+      queue.put(series, at);
+    },
+    abandon(series) {
+      series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
+      changes.changed(series);
+      settle(series);
+    },
+    takeChanges: open.takeChanges,
+    entries: () => open.entries(),
+    rest: () => ({ ...open.times(), reports: counter.lossReports(), counts: counter.counts }),
+  };
+
+  /** There is something new to publish, unless there was already. */
+  function schedule(series: Series, time: Millis): void {
+    changes.changed(series);
+    if (series.due === null) queue.put(series, dueAfter(series, now?.() ?? time) + spread(series));
+  }
+
+  /** All of it is published. */
+  function settle(series: Series): void {
+    queue.remove(series);
+    held.settle(series);
+  }
+
+  /** Takes a series out of the queue, to be counted elsewhere; false where the API server may have it. */
+  function withdraw(series: Series): boolean {
+    if (series.published.writes > 0 || tried.has(series)) return false;
+    queue.remove(series);
+    return true;
+  }
+}

@@ -1,0 +1,70 @@
+/** When windows end, and when a series is due. */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
+
+/** Each window has a new Event object: the API server forgets Events after an hour, and exporters announce only new ones. */
+export const windowLength: Millis = 3_600_000;
+
+/** From the first packet to the first write: what follows at once is in the first count. */
+const firstDelay: Millis = 1000;
+
+/** Distances between the writes of a series while packets keep coming; the last repeats. */
+const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
+
+/** Nothing waits for longer to be published. */
+export const longestWait: Millis = 900_000;
+
+/** A flow is over after four of its usual pauses, but not before a minute nor after three. */
+const quiet = { pauses: 4, least: 60_000, most: 180_000 };
+
+/** For each Node of the cluster (`npm run simulate`). An incident may begin and end on all nodes at once, and has two to four Events on each. */
+const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
+
+const phases = new LRUCache<string, Millis>({ max: 4096 });
+
+/** The number of the window that a time falls into, and when it ends. Windows of different objects start at different minutes. */
+export function windowOf(time: Millis, uid: string): { number: number; end: Millis } {
+  let phase = phases.get(uid);
+  if (phase === undefined) {
+    phase = createHash('sha256').update(uid).digest().readUInt32BE(0) % windowLength;
+    phases.set(uid, phase);
+  }
+  const number = Math.floor((time + phase) / windowLength);
+  return { number, end: (number + 1) * windowLength - phase };
+}
+
+/** Whether no packet of the series has come for so long that it is over; its count will hardly change any more. */
+export function isQuiet(series: Series, now: Millis): boolean {
+  return now >= series.windowEnd || now >= quietAt(series);
+}
+
+/** When a series that was counted at `time` has to be written: soon if it never was, else after its back-off, or earlier once it is quiet. */
+export function dueAfter(series: Series, time: Millis): Millis {
+  return Math.max(time + firstDelay, updateDue(series));
+}
+
+/** When what was counted since the last write is due. It moves on while packets keep coming. */
+export function updateDue(series: Series): Millis {
+  const { writes, at } = series.published;
+  const [shortest = 0] = intervals;
+  if (writes === 0 || at === null) return -Infinity;
+  const backOff = intervals[Math.min(writes, intervals.length) - 1] ?? 0;
+  return Math.min(at + backOff, Math.max(at + shortest, Math.min(quietAt(series), series.windowEnd)));
+}
+
+function quietAt({ count, first, last }: Series): Millis {
+  const pauses = (quiet.pauses * (last - first)) / count;
+  return last + Math.min(Math.max(pauses, quiet.least), quiet.most);
+}
+
+/** Over how long a time all nodes of a cluster spread what becomes due on all of them at once: 30 s for drops on 5,000 nodes, 0.6 s on 100. */
+export function spreadOf({ finding: { details } }: Pick<Series, 'finding'>, nodes: number): Millis {
+  return nodes * perNode[details.kind === 'incident' ? 'incident' : 'drop'];
+}
+
+/** The same for what all nodes read when an incident begins on all of them: 10 s on 5,000 nodes, with two requests each. */
+export function readSpreadOf(nodes: number): Millis {
+  return nodes * perNode.read;
+}
