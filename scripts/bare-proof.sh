@@ -40,7 +40,7 @@ within() {
 }
 mount --bind "$bare" "$bare"
 for folder in /proc /sys /dev "$root" "$(go env GOROOT)" "$(go env GOMODCACHE)" "$(go env GOCACHE)"; do within "$folder"; done
-# What is built, but no program that was unpacked there.
+# Lists what is built, but no program that was unpacked there.
 for name in built; do within "$HOME/.cache/kube-netfilter-tailer/$name"; done
 mount -t tmpfs tmpfs "$bare/run"
 

@@ -1,4 +1,4 @@
-// What the documents say of the settings: scripts/update-config-docs.ts writes it, test/config/documents.test.ts compares.
+// Describes the settings for the documents: scripts/update-config-docs.ts writes it, test/config/documents.test.ts compares.
 import * as z from 'zod/mini';
 import { defaults } from '../src/config/layer.ts';
 import { logLevelChoices, schema, type SettingName } from '../src/config/schema.ts';
@@ -32,7 +32,7 @@ export function configJsonSchema(): Record<string, unknown> {
   };
 }
 
-/** What `schema` understands, but its JSON Schema cannot say. */
+/** Forms that `schema` understands, but its JSON Schema cannot say. */
 function formsOf(name: SettingName, values: Record<string, unknown>): Record<string, unknown> {
   if (name === 'prefixes') return prefixForms(values);
   return name === 'logLevel' ? levelForms() : values;

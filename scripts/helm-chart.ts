@@ -1,4 +1,4 @@
-// What of the Helm chart is made from other files: scripts/update-helm-chart.ts writes it, test/deploy/helm.test.ts holds it.
+// Makes the parts of the Helm chart that follow from other files: scripts/update-helm-chart.ts writes them, test/deploy/helm.test.ts holds them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';

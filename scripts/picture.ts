@@ -7,7 +7,7 @@ import { replay } from '../src/commands/replay/replay.ts';
 
 const samples = join(import.meta.dirname, '../samples');
 
-/** What is shown: the Events that a sample makes on one object. */
+/** The scenes that are shown: the Events that a sample makes on one object. */
 const scenes = [
   {
     command: 'kubectl describe pod -n shop postgres-0',

@@ -40,7 +40,7 @@ const libraries = packages.map((each) => ({
   'bom-ref': each.folder,
   ...named(each.name),
   version: each.version,
-  // Of the package in npm's registry.
+  // The hash is that of the package in npm's registry.
   hashes: [{ alg: 'SHA-512', content: Buffer.from(each.integrity.replace('sha512-', ''), 'base64').toString('hex') }],
   licenses: [licence(each.license)],
   purl: `pkg:npm/${each.name.split('/').map(encodeURIComponent).join('/')}@${encodeURIComponent(each.version)}`,

@@ -70,7 +70,7 @@ TTL toDateTime(\`@timestamp\`) + INTERVAL 400 DAY;
 `;
 }
 
-/** What makes a table of an earlier version one of this. */
+/** Returns the statements that bring a table of an earlier version to this one. */
 export function clickHouseUpgrade(): string {
   const added = clickHouseColumns().map((column) => `  ADD COLUMN IF NOT EXISTS ${column}`);
   return `-- Written by npm run update -- audit. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
@@ -108,7 +108,7 @@ function columnType({ type, cardinality }: Field): string {
   return cardinality === 'avoid' ? 'String CODEC(ZSTD)' : 'LowCardinality(String)';
 }
 
-/** As the formatter leaves it. */
+/** The formatter leaves it so. */
 export function recordSchemaText(): string {
   return `${JSON.stringify(recordSchema(), undefined, 2)}\n`;
 }

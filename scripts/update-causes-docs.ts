@@ -5,7 +5,7 @@ import type { Cause } from '../src/incidents/catalogue/cause.ts';
 
 const rows = causes.toSorted((a, b) => (a.code < b.code ? -1 : 1));
 const pageOf = ({ code, name }: Cause): string => `${code}-${name}.md`;
-/** With alerts of their own, or no incident at all. */
+/** These causes have alerts of their own, or are no incidents. */
 const apart = new Set(['KN401', 'KN402', 'KN403']);
 
 update('docs/causes/README.md', /(?<=\|---\|---\|---\|---\|\n)(?:\|.*\n)+/, () =>

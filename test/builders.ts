@@ -65,7 +65,7 @@ export function service(given: Partial<Service> = {}): Service {
   };
 }
 
-/** Of the Service above, with one Pod on another node. */
+/** A slice of the Service above, with one Pod on another node. */
 export function endpointSlice({
   endpoints = [backend()],
   ...given
@@ -291,7 +291,7 @@ export function finding(given: Partial<Finding> = {}): Finding {
   };
 }
 
-/** What is counted on the Node of a full conntrack table. */
+/** A finding on the Node of a full conntrack table. */
 export function incident(given: Partial<Finding> = {}): Finding {
   return finding({
     identity: 'incident',
@@ -302,7 +302,7 @@ export function incident(given: Partial<Finding> = {}): Finding {
   });
 }
 
-/** Of a full conntrack table that was seen for a minute. */
+/** The details of a full conntrack table that was seen for a minute. */
 export function incidentDetails(given: Partial<IncidentDetails> = {}): IncidentDetails {
   return {
     kind: 'incident',

@@ -8,10 +8,10 @@ export function subjectOf(message: string): string {
   return /^((?:\S*\d+:\d+: )?(?:(?!: ).)+): /s.exec(message)?.[1] ?? '';
 }
 
-/** That of each message, one after another. */
+/** Returns the subjects of the messages, one after another. */
 export const subjectsOf = (messages: readonly string[]): string[] => messages.map(subjectOf);
 
-/** What a test expects of a message: all of it, or what stands before `…`, which stands for wording. */
+/** Returns a matcher for a message: all of it, or what stands before `…`, which stands for wording. */
 export function beginning(expected: string): unknown {
   return expected.endsWith('…') ? expect.stringMatching(`^${RegExp.escape(expected.slice(0, -1))}`) : expected;
 }

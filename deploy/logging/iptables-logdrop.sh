@@ -207,7 +207,7 @@ count() {
   printf "%s\n" "$applied" | grep -c "^-$1 " || true
 }
 
-# With the names of the commands: what is in another backend was not looked at.
+# The names of the commands are printed, because another backend was not looked at.
 if $remove; then
   names=$(echo "${commands# }" | sed 's/ / and /')
   if [ "$(count X)" = 0 ]; then

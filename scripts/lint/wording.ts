@@ -11,14 +11,14 @@ const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$/;
 /** Words that programs other than this one print, and which src looks for. */
 const foreign = /^src\/(?:events\/retry|incidents\/catalogue|parsing\/components|sources\/journald)/;
 
-/** What the catalogue says itself. */
+/** The catalogue's own messages. */
 const causesFile = 'test/incidents/catalogue/causes.expected.txt';
 
 /** So many words in a row are no accident. */
 const length = 5;
 
 interface Literal {
-  /** With `…` for each expression in it. */
+  /** Each expression in it is written `…`. */
   text: string;
   line: number;
 }

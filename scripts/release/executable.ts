@@ -9,7 +9,7 @@ export type Processor = (typeof processors)[number];
 
 /** Puts a file into an executable: what the documentation of Node.js names for it. */
 const postject = join(root, 'node_modules/postject/dist/cli.js');
-/** Of Node.js: what marks the place where it looks for a program in itself. */
+/** The mark by which Node.js finds the place of a program in itself. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 interface Lock {
@@ -82,7 +82,7 @@ export function makeExecutable(
   return archive;
 }
 
-/** What scripts/report-bundle.mjs makes. */
+/** scripts/report-bundle.mjs makes this file. */
 const reportFile = 'kube-netfilter-tailer-report.cjs';
 
 /** An executable has no files beside it: what it finds in a folder by that name is not its own, and must not be run. */

@@ -28,7 +28,7 @@ export function makeNpmPackage(project: Project, output: string, notices: string
   return join(output, packed.filename);
 }
 
-/** What a registry and `npx` read; nothing of how it is developed. */
+/** The manifest that a registry and `npx` read, without anything of how it is developed. */
 export function manifestOf(project: Project): object {
   const { name, version, description, license, keywords, homepage, bugs, repository, bin, engines } = project;
   const publishConfig = { access: 'public', provenance: true };

@@ -17,7 +17,7 @@ export interface PluginParts {
   readonly executables: readonly { readonly processor: string; readonly archive: string }[];
 }
 
-/** Of the archive for macOS. The last one is what kubectl starts. */
+/** The files of the archive for macOS. The last one is what kubectl starts. */
 const bundled = ['dist/kube-netfilter-tailer.cjs', 'bin/kube-netfilter-tailer.cjs', 'bin/kubectl-drops.cjs'] as const;
 
 /** Writes the archive for macOS and `drops.yaml` into a folder. Returns their paths. */

@@ -1,4 +1,4 @@
-// What a release is made of is named in package.json; everything else that names it is held against that.
+// package.json names what a release is made of; everything else that names it is held against that.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
@@ -41,7 +41,7 @@ export function releaseNotes(version: string, changelog: string = read('CHANGELO
   return `${section.slice(section.indexOf('\n') + 1).trim()}\n`;
 }
 
-/** What keeps this checkout from being released under a tag, each with what to do. Empty: nothing. */
+/** Lists what keeps this checkout from being released under a tag, each with what to do. */
 export function problemsOf(project: Project, tag = `v${project.version}`, env = process.env): string[] {
   const { version, homepage } = project;
   const problems: string[] = [];

@@ -23,7 +23,7 @@ const own = join(root, 'dist/release');
 interface Options {
   readonly tag: string | undefined;
   readonly dry: boolean;
-  /** Of the executables; a release has all. */
+  /** The processors of the executables; a release has all. */
   readonly executables: readonly Processor[];
   /** Absolute path. */
   readonly output: string;

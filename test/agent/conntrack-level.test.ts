@@ -24,7 +24,7 @@ async function after(counts: readonly (number | undefined)[], wasHigh = false) {
     now: () => now,
   });
   for (count of counts) {
-    // As housekeeping does.
+    // Housekeeping calls it every five seconds, too.
     for (const end = now + 30 * second; now < end; now += 5 * second) {
       await level.look();
       tracker.tick(now);

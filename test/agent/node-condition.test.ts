@@ -23,7 +23,7 @@ interface Scene {
   refuse?: (verb: 'read' | 'write') => Refusal | undefined;
 }
 
-/** Of a node of a small cluster, at the middle of all that is random. */
+/** Makes a node of a small cluster; random values are in their middle. */
 function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
   let now = nine;
   let stored = condition;
@@ -58,7 +58,7 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
     asked,
     reported,
     condition: () => stored,
-    /** As housekeeping does: every five seconds. */
+    /** Housekeeping calls it every five seconds. */
     pass: async (time: number): Promise<void> => {
       for (const end = now + time; now < end; now += 5 * second) await writer.round();
     },

@@ -71,11 +71,11 @@ function node() {
       /** The interval is over, and its rows go out as soon as they are kept. */
       async endInterval(kept: () => Promise<void> = keep): Promise<void> {
         now += minute + 6000;
-        // What was counted since the last look stays open.
+        // Packets counted since the last look stay open.
         await audit.round(keep);
         await audit.round(kept);
       },
-      /** As SIGKILL would: nothing is kept or sent any more. */
+      /** Ends it as SIGKILL would: nothing is kept or sent any more. */
       kill: (): Promise<void> => audit.stop(0),
     };
   }

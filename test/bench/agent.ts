@@ -70,7 +70,7 @@ async function idle(kubeconfig: string, rows: string[][]): Promise<void> {
   await agent.stop();
 }
 
-/** From a line in a log to the Event as a watch of the API server shows it. */
+/** Measures from a line in a log to the Event that a watch of the API server shows. */
 async function latency(connection: Connection, kubeconfig: string, rows: string[][]): Promise<void> {
   const log = join(folder, 'kern.log');
   writeFileSync(log, '');
@@ -131,7 +131,7 @@ async function start(
     KUBECONFIG: kubeconfig,
     STATE_DIR: mkdtempSync(join(folder, 'state-')),
     METRICS_ADDRESS: '127.0.0.1:0',
-    // What the DNS of this machine does is not measured.
+    // The DNS of this machine is not measured.
     REVERSE_DNS: 'false',
     ...image.allocator,
     ...settings,

@@ -66,7 +66,7 @@ function fill(target: ChainIndex, someServices: Service[], someSlices: EndpointS
   return target;
 }
 
-/** What typed arrays hold is outside of the heap. */
+/** Typed arrays keep their content outside of the heap. */
 function heap(): number {
   for (let round = 0; round < 3; round++) collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -116,7 +116,7 @@ function endpointChainsOf(slice: EndpointSlice): string[] {
   });
 }
 
-/** As they come off the wire: each text a copy of its own. */
+/** Each text is a copy of its own, as off the wire. */
 function services(number: number): Service[] {
   return Array.from({ length: number }, (_, each) => slimService(JSON.parse(JSON.stringify(serviceObject(each)))));
 }

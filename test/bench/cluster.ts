@@ -1,4 +1,4 @@
-/** What the benchmarks have in their cluster: the account of deploy/, a namespace, Pods by number. */
+/** Sets up the cluster of the benchmarks: the account of deploy/, a namespace, Pods by number. */
 import { join } from 'node:path';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';

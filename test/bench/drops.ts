@@ -41,7 +41,7 @@ for (const count of [100, 1000, 10_000]) {
 }
 console.log(`${alignColumns(rows).join('\n')}\nan answer: median of ${runs}`);
 
-/** Of Pods of 50 workloads, each to another address. */
+/** Makes packets of Pods of 50 workloads, each to another address. */
 function packetOf(index: number) {
   const name = `web-6c8d5f7b94-${String(index % 200).padStart(5, '0')}`;
   const workload = { kind: 'Deployment', namespace: `team-${index % 50}`, name: `web-${index % 200}` };

@@ -96,7 +96,7 @@ async function inTurns(times: number, one: (number: number) => Promise<void>): P
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
-/** Of the key and the value of an Event, on average; without the earlier revisions that etcd keeps until they are compacted. */
+/** Measures the key and the value of an Event, on average, without the earlier revisions that etcd keeps until they are compacted. */
 async function bytesInEtcd(folder: string): Promise<number> {
   const [, address = ''] = /--etcd-servers=(\S+?)\0/.exec(commandLine(folder)) ?? [];
   const prefix = `/registry/events/${namespace}/`;

@@ -19,7 +19,7 @@ while (sent < rate * seconds) {
   const sending: Promise<unknown>[] = [];
   for (; sent < due; sent++) {
     const done = Promise.withResolvers<unknown>();
-    // What is dropped on its way is no error.
+    // A datagram that is dropped on its way is no error.
     socket.send('', 5000, values.to, () => done.resolve(undefined));
     sending.push(done.promise);
   }

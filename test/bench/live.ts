@@ -39,7 +39,7 @@ const seconds = Number(values.seconds);
 const node = 'bench-live';
 const web = { namespace: 'bench', name: 'web', addresses: ['10.99.7.10'] };
 const db = { namespace: 'bench', name: 'db', addresses: ['10.99.7.20'] };
-/** What is logged last is read, and what the agent does at its start is over: V8 then collects garbage for some ten seconds. */
+/** The last lines are read by then, and the start of the agent is over: V8 then collects garbage for some ten seconds. */
 const settling = 20_000;
 const limit = 60_000;
 
@@ -86,7 +86,7 @@ async function measure(name: Name, kubeconfig: string): Promise<string[][]> {
   const rows: string[][] = [];
   try {
     await agent.untilReady();
-    // Until its code is compiled: a node that logs much has been at it for long.
+    // Its code is compiled by then: a node that logs much has been at it for long.
     await logLines(name, 2000, 5);
     await delay(settling);
     const pid = agent.pid as number;
@@ -164,7 +164,7 @@ async function logLines(name: Name, rate: number, duration = seconds): Promise<v
   await run('ip', ['netns', 'exec', namespace, process.execPath, sender, ...args]);
 }
 
-/** What the kernel logs of the same packets, as rsyslog writes it: what is due, every ten milliseconds. */
+/** Writes the kernel's lines on the same packets as rsyslog does, every ten milliseconds those that are due. */
 async function writeLines(rate: number, duration: number): Promise<void> {
   const began = performance.now();
   for (let written = 0; written < rate * duration; await delay(10)) {

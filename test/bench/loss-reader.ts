@@ -25,7 +25,7 @@ process.once('SIGTERM', () => {
 });
 setInterval(write, 100);
 
-/** As the package's own README begins. */
+/** This is how the package's own README begins. */
 function followWithTail(): void {
   const tail = new Tail(path);
   tail.on('line', onLine);

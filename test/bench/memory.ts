@@ -31,7 +31,7 @@ type Name = keyof typeof memoryLimits;
 const mebibyte = 1024 * 1024;
 const unlimited = 2048;
 const podsPerNode = 100;
-/** In the order in which the cluster grows. */
+/** The order is that in which the cluster grows. */
 const situations: Readonly<Record<Name, Situation>> = {
   idle: idle('node-000'),
   pods: idle('node-001'),

@@ -16,7 +16,7 @@ const pageSize = 100;
 const now = Date.UTC(2026, 10, 21, 9);
 const ownNode = nodeName(0);
 
-/** What no code here reads. */
+/** No code here reads this. */
 const configuration = 'c'.repeat(9200);
 const settings = Array.from({ length: 6 }, (_, each) => ({
   name: `SETTING_${each}`,

@@ -19,7 +19,7 @@ export function benchNode(number: number): KubernetesObject {
   };
 }
 
-/** Of a Deployment of 20 Pods; its address follows from its number. */
+/** A Pod of a Deployment of 20; its address follows from its number. */
 export function benchPod(number: number, node: number): BenchPod {
   const deployment = `service-${Math.floor(number / replicas)}`;
   const hash = `${(0x6c8d5f7b + Math.floor(number / replicas)).toString(16)}94`;

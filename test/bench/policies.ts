@@ -127,7 +127,7 @@ function measureMemory(kind: string, make: typeof policies): void {
   if (kept.size !== 20_000) throw new Error('policies are missing');
 }
 
-/** What the agent's Events of a Pod cost, of whose Namespace the API server lists that many policies. */
+/** Measures the Events of a Pod whose Namespace has that many policies. */
 async function ofAnEvent(kind: string, make: typeof policies, count: number): Promise<string[][]> {
   const text = JSON.stringify(make(count, () => 'shop'));
   let reading = 0;

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a process has used so far, to the nanosecond, where proc(5) `stat` has hundredths of a second. */
+/** The processor time of a process so far, to the nanosecond; proc(5) `stat` has hundredths of a second. */
 export interface ProcessorTime {
   seconds: number;
-  /** How often one of its threads went to sleep, so about as often one was woken. */
+  /** The number of times that one of its threads went to sleep, so about as often one was woken. */
   sleeps: number;
 }
 
-/** Of all its threads; those that have ended are not in it. */
+/** Adds up all its threads, without those that have ended. */
 export function processorTimeOf(pid: number): ProcessorTime {
   const sum = { seconds: 0, sleeps: 0 };
   for (const task of readdirSync(`/proc/${pid}/task`)) {

@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { writeRows } from '../e2e/report/rows.ts';
 
-/** What the program has used when it ends, to descriptor 3. */
+/** The program writes what it has used to descriptor 3 when it ends. */
 const usage = `import fs from 'node:fs'; process.on('exit', () => fs.writeSync(3, JSON.stringify(process.resourceUsage())));`;
 
 const root = join(import.meta.dirname, '../..');

@@ -81,7 +81,7 @@ async function storm(): Promise<void> {
   void publisher.run();
   while (now() - began < watchedSeconds * second) {
     const until = Math.min(drops, Math.floor(((now() - began) / (stormSeconds * second)) * drops));
-    // As much as one block of a log: a machine that cannot keep up must not look like an event loop that is blocked.
+    // At most one block of a log is written at a time: a machine that cannot keep up must not look like an event loop that is blocked.
     for (const end = Math.min(until, counted + dropsInBlock); counted < end; counted++)
       table.count(dropOf(counted), now());
     peak = Math.max(peak, process.memoryUsage.rss());

@@ -102,7 +102,7 @@ async function idleCost(): Promise<{ files: number; seconds: number; cpuSeconds:
   for (let number = 0; number < idleFiles; number++) writeLog(join(logs, `${number}.log`), 1, 10);
   const program = startProgram(reader, ['idle', logs], agentFlags);
   await untilPrinted(program);
-  // What is warmed up and cleaned up after a start is not idling.
+  // Warming up and cleaning up after a start is not idling.
   await delay(3000);
   const before = program.used();
   await delay(seconds * 1000);

@@ -3,16 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 
-/** What node runs as the program. */
+/** The file that node runs as the program. */
 export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** What the problems of a wrong command line are about, of what the program wrote to standard error. */
+/** Returns the subjects of the problems of a wrong command line, from standard error. */
 export function subjectsIn(err: string): string[] {
   const lines = err.split('\n').filter((line) => line.startsWith('kube-netfilter-tailer: '));
   return subjectsOf(lines.map((line) => line.slice('kube-netfilter-tailer: '.length)));
 }
 
-/** What the notes on inputs are about: a file, or `FILE:LINE`. */
+/** Returns the subjects of the notes on inputs: a file, or `FILE:LINE`. */
 export function notedIn(err: string): string[] {
   return subjectsOf(err.split('\n').slice(0, -1));
 }
@@ -29,7 +29,7 @@ export interface Outcome {
 }
 
 export interface Surroundings {
-  /** What standard input holds; a generator is not read faster than the program takes it. */
+  /** The content of standard input; a generator is not read faster than the program takes it. */
   stdin?: string | Buffer | Iterable<Buffer>;
   /** Closes the pipe behind standard output after the first bytes, as `head` does. */
   readsOnlyTheStart?: boolean;

@@ -37,7 +37,7 @@ export function eventsIn({ out }: Outcome): string[] {
     .toSorted();
 }
 
-/** What `drop` gives for the Pods at both ends. */
+/** The two Events of `drop`, on the Pods at both ends. */
 export const twoEvents = (first: string, count = 1): string[] => [
   `PacketDrop batch/worker-84f9d6c5bb-2fkjz x${count} ${first}`,
   `PacketDrop shop/postgres-0 x${count} ${first}`,

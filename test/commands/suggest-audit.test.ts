@@ -46,7 +46,7 @@ beforeAll(() => {
   writeFileSync(path('cluster.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 });
 
-/** What `suggest` prints for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
+/** Returns what `suggest` prints for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
 async function suggested(
   files: readonly string[],
   port = '5432',

@@ -59,7 +59,7 @@ const defaults: Config = {
 
 type Flags = Parameters<typeof readConfig>[0];
 
-/** With a node, which has no default. */
+/** Reads settings with a node, which has no default. */
 const read = (flags: Flags, env: Record<string, string> = {}): Config => readConfig({ node: 'node-a', ...flags }, env);
 
 function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly string[] {

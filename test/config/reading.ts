@@ -9,7 +9,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
   return loadConfig({ flags, env }).config;
 }
 
-/** As the program reads it when this is in its file. */
+/** Returns the options that the program reads when this is in its file. */
 export function optionsFor(text: string, rest: Partial<ConfigInputs> = {}): ConfigInputs {
   return { flags: { config: path, ...rest.flags }, env: { ...rest.env }, readText: () => text };
 }
@@ -18,7 +18,7 @@ export function readFileOf(text: string, rest: Partial<ConfigInputs> = {}): Load
   return loadConfig(optionsFor(text, { ...rest, env: { NODE_NAME: 'node-a', ...rest.env } }));
 }
 
-/** What is wrong, without the path. */
+/** Returns the problems, without the path. */
 export function problemsOf(text: string, rest: Partial<ConfigInputs> = {}): string[] {
   try {
     readFileOf(text, rest);

@@ -42,7 +42,7 @@ export function follow(loaded: ReturnType<typeof loadConfig>) {
     look: (times = 2): void => {
       for (let i = 0; i < times; i++) reload.look();
     },
-    /** What was logged since the last call: levels and what else a record says beside its text and the file. */
+    /** Returns what was logged since the last call: levels and fields, without text and file. */
     records: () => logged.splice(0).map(withoutText),
   };
 }

@@ -190,7 +190,7 @@ test('an option or a variable goes over a changed file, too', () => {
 describe('a mounted ConfigMap', () => {
   const folder = temporaryFolder();
 
-  /** As the kubelet does it: the new files in a folder of their own, then one link is swapped. */
+  /** Swaps the files as the kubelet does: new files in a folder of their own, then one link. */
   function swap(revision: string, text: string): void {
     mkdirSync(folder(revision));
     writeFileSync(folder(revision, 'settings.yaml'), text);

@@ -8,7 +8,7 @@ import { type Ground, grounds } from './grounds.ts';
 const path = temporaryFolder();
 let runs = 0;
 
-/** What `source.ts` promises of every source. */
+/** Every source keeps the promises of `source.ts`. */
 describe.each(Object.entries(grounds))('%s', (_, prepare) => {
   test('hands over every line once and in order', () => {
     const { write, settle, heard } = begun();
@@ -42,7 +42,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
         const kept: { position: Position | undefined; seen: number[] } = { position: undefined, seen: [] };
         let source = start();
         ground.settle();
-        // As an agent does, that has just begun.
+        // An agent that has just begun does the same.
         kept.position = copyOf(source.position);
         for (const { do: what, lines } of [...steps, { do: 'settle', lines: 0 } as const]) {
           for (let i = 0; i < lines; i++) ground.write(`IN=${written++}`);

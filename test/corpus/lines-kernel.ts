@@ -1,6 +1,6 @@
 import type { Row } from './rows.ts';
 
-/** What the kernel says of lost packets without a LOG rule, and what looks like ours and is not. */
+/** Lines of the kernel on lost packets without a LOG rule, and lines that look like ours and are not. */
 export const kernelLines: Row[] = [
   {
     id: 'D1',

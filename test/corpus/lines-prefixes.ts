@@ -43,7 +43,7 @@ export const prefixLines: Row[] = [
   prefixed('an audit record without auditd', "audit: type=1107 audit(1.1:4): pid=12 uid=0 msg='calico-drop: ", logged),
   prefixed('a label of a file system', 'EXT4-fs (loop0): Unrecognized mount option drop ', logged),
   prefixed('a device', 'usb 1-1: Product: drop ', logged),
-  // What an operator may write.
+  // An operator may write these.
   prefixed('a number in brackets', '[12] DROP in FORWARD: ', dropped),
   prefixed('a number behind a name', 'fw[3]: REJECT in INPUT: ', rejected),
   prefixed('another option of a mount', 'overlayfs: unrecognized mount option "calico-drop: ', logged),
@@ -63,7 +63,7 @@ export const prefixLines: Row[] = [
     ...dropped,
     policy: { namespace: 'prod', name: 'web' },
   }),
-  // As Felix 3.32.1 printed them. iptables keeps 29 characters.
+  // Felix 3.32.1 printed these. iptables keeps 29 characters.
   prefixed('Calico, name as long as there is room for', 'calico-drop np shop/postgres:', {
     ...dropped,
     policy: { namespace: 'shop', name: 'postgres' },

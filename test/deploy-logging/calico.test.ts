@@ -27,7 +27,7 @@ const policy = z.strictObject({
 });
 const patch = z.strictObject({
   spec: z.strictObject({
-    // As FelixConfiguration's schema has them (api/pkg/apis/projectcalico/v3/felixconfig.go).
+    // FelixConfiguration's schema has the same patterns (api/pkg/apis/projectcalico/v3/felixconfig.go).
     logPrefix: z.string().regex(/^([a-zA-Z0-9%: /_-])*$/),
     logActionRateLimit: z
       .string()

@@ -15,7 +15,7 @@ import { version } from '../../src/config/config.ts';
 import { settingNames, settingOf, settings } from '../../src/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
 
-/** What can be checked of the chart without helm; with it: test/e2e/helm. */
+/** Tests what can be checked of the chart without helm; with it: test/e2e/helm. */
 
 const chart = load(read('Chart.yaml')) as Record<string, string>;
 const values = load(read('values.yaml')) as Record<string, unknown>;

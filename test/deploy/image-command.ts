@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How the image starts the program. */
+/** The command by which the image starts the program. */
 export interface ImageCommand {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Of `entrypoint`, those of Node.js. */
+  /** The flags of Node.js in `entrypoint`. */
   readonly flags: readonly string[];
-  /** Of `env`, those of glibc's allocator. */
+  /** The variables of glibc's allocator in `env`. */
   readonly allocator: Readonly<Record<string, string>>;
 }
 
-/** As the Dockerfile in `folder` says, the one place that has the flags of Node.js and the variables of the allocator. */
+/** Reads the Dockerfile in `folder`, the one place that has the flags of Node.js and the variables of the allocator. */
 export function imageCommand(folder = join(import.meta.dirname, '../..')): ImageCommand {
   const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '');
   const entrypoint = JSON.parse(last(dockerfile, /^ENTRYPOINT (.*)$/gm)) as string[];

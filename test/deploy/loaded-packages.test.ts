@@ -14,7 +14,7 @@ const { metafile } = await build({
   logLevel: 'silent',
 });
 
-/** What is imported only where it is needed costs no memory elsewhere, but for its text (docs/performance.md). */
+/** A package that is imported only where it is needed costs no memory elsewhere, but for its text. */
 test.each([
   [
     'an agent in a Pod',

@@ -6,7 +6,7 @@ export const root = join(import.meta.dirname, '../..');
 /** Folders whose files are kustomize's. */
 const folders = ['base', 'overlays', 'components'].map((name) => join(root, 'deploy', name));
 
-/** What the tests look at of any object. */
+/** The fields of any object that the tests look at. */
 export interface Manifest {
   apiVersion: string;
   kind: string;

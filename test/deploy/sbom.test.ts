@@ -160,7 +160,7 @@ async function script(name: string, ...args: readonly string[]): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts', name), ...args]);
 }
 
-/** As `dpkg-deb --field` prints it. */
+/** Makes a record as `dpkg-deb --field` prints it. */
 function control(name: string, version: string, ...more: readonly string[]): string {
   const maintainer = 'Maintainer: Debian <debian@example.org>';
   return [`Package: ${name}`, ...more, `Version: ${version}`, 'Architecture: amd64', maintainer, ''].join('\n');

@@ -27,7 +27,7 @@ export function commandsInMessage(message: string): string[] {
   return found;
 }
 
-/** As far as it is one command. */
+/** Cuts the text where the command ends. */
 function cut(text: string): string {
   let end = 0;
   for (const { 0: word, index } of text.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)) {
@@ -39,7 +39,7 @@ function cut(text: string): string {
   return text.slice(0, end);
 }
 
-/** What the messages in a file of expected ones advise. */
+/** Returns the commands that the messages in a file of expected ones advise. */
 export function adviceInExpected(document: string, text: string): Command[] {
   return text.split('\n').flatMap((message, index) =>
     commandsInMessage(message).map((command): Command => ({
@@ -55,7 +55,7 @@ interface PrometheusRule {
   spec: { groups: { rules: { alert?: string; annotations?: Record<string, string> }[] }[] };
 }
 
-/** What the annotations of alerts advise; `{{ $labels.node }}` becomes `NODE`, and so on. */
+/** Returns the commands that the annotations of alerts advise; `{{ $labels.node }}` becomes `NODE`, and so on. */
 export function adviceInAlerts(document: string, yaml: string): Command[] {
   const lines = yaml.split('\n');
   const { spec } = load(yaml) as PrometheusRule;

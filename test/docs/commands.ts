@@ -5,7 +5,7 @@ import { asCommand } from './programs.ts';
 export interface Command {
   /** Path in the repository. */
   readonly document: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly from: 'block' | 'sentence' | 'advice';

@@ -53,7 +53,7 @@ export function asCommand(code: string): string | undefined {
   return follows?.test(rest) === true && anything.test(rest.replace(/^[|]\s*/, '')) ? code : undefined;
 }
 
-/** Where in a text the name of a known program stands. */
+/** Matches the name of a known program in a text. */
 export const programNames = new RegExp(
   String.raw`(?<![\w./-])(?:${Object.keys(programs)
     .toSorted((a, b) => b.length - a.length)

@@ -13,7 +13,7 @@ export type Way = 'run' | 'set' | 'start' | 'stop' | 'help' | 'leave';
 
 export interface Rule {
   readonly name: string;
-  /** Of the filled command. */
+  /** Matches the filled command. */
   readonly takes: RegExp;
   readonly way: Way;
   /** Why it is left. */
@@ -70,14 +70,14 @@ export const rules: readonly Rule[] = [
   { name: "other projects' programs", takes: /^(?:calicoctl|docker|firewall-cmd|helm|ufw) /, way: 'run' },
 ];
 
-/** What is to be expected of a command where that is more than exit status 0. */
+/** The expected outcome of a command, where that is more than exit status 0. */
 export interface Outcome {
   /** The filled command, or the part of it that matters. */
   readonly command: string;
   readonly exits?: readonly number[];
   /** Why another exit status than 0 is right. */
   readonly reason?: string;
-  /** In what it prints on either output. */
+  /** Matches either output. */
   readonly prints?: RegExp;
   /** Shell that makes the state which the document speaks of. */
   readonly before?: string;

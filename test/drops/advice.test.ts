@@ -17,7 +17,7 @@ const martian = { martian: true, path: 'eth1', prefix: 'martian source' };
 
 type Case = readonly [name: string, Partial<FlowDetails>];
 
-/** Of a drop by a policy without a name. */
+/** Drops by a policy without a name. */
 const policyCases: readonly Case[] = [
   ['receiver known', { refusedBy: 'receiver', peer: workerEnd(1) }],
   ['sender known', { refusedBy: 'sender', peer: workerEnd(1) }],
@@ -66,7 +66,7 @@ const cases: readonly Case[] = [
   ['martian source', martian],
   // It has nothing to do with the reverse-path filter.
   ['martian destination', { ...martian, prefix: 'martian destination' }],
-  // Who receives a spoofed packet did not send it.
+  // The receiver of a spoofed packet did not send it.
   ['martian source of a Pod', { ...martian, peer: podEnd({ object: podRef('db-0') }) }],
   [
     'martian source of a Pod that spoofs',
@@ -74,7 +74,7 @@ const cases: readonly Case[] = [
   ],
   // A Pod that sends from its own address spoofs nothing.
   ['martian source, to a Pod', { ...martian, direction: 'sending', peer: podEnd({ object: podRef('db-0') }) }],
-  // With dots sysctl would take the one in the name of a VLAN's interface for a step in the path.
+  // sysctl would take a dot in the name of a VLAN's interface for a step in the path.
   ['martian source on a VLAN', { martian: true, path: 'eth1.100', prefix: 'martian source' }],
   // A container names its devices as it likes, and what it names is to be pasted.
   ...['a;reboot', '$(reboot)', '../all', '`id`', 'all', 'default', 'cali0da23704f98', 'eni0da23704f98'].map(

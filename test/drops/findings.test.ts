@@ -272,7 +272,7 @@ test('a martian is a drop without a rule', () => {
   });
 });
 
-/** Of the finding of the one who receives the packet. */
+/** Returns the identity of the receiver's finding. */
 function identity(
   given: Partial<PacketObservation> = {},
   peer: Endpoint = workerEnd(1),

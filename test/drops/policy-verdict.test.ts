@@ -83,7 +83,7 @@ function dropped(details: Partial<FlowDetails> = {}, given: Partial<Finding> = {
   return finding({ regarding: podRef('postgres-0'), details: flow({ ...denied, ...details }), ...given });
 }
 
-/** Of the other end: what the worker's Event is made of. */
+/** Makes the finding of the other end, from which the worker's Event is made. */
 function sent(details: Partial<FlowDetails> = {}): Finding {
   const peer = podEnd({ object: podRef('postgres-0'), address: '10.65.1.4' });
   return dropped(

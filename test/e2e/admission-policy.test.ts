@@ -336,7 +336,7 @@ function create(token: string, body: TestEvent): Promise<Answer> {
   return request('POST', `/api/v1/namespaces/${body.metadata.namespace}/events`, { body, token });
 }
 
-/** What may still be changed there. */
+/** Changes an annotation, which is still allowed there. */
 function annotateNewer(name: string): Promise<Answer> {
   const body = { metadata: { annotations: { read: 'yes' } } };
   const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}`;
@@ -375,7 +375,7 @@ async function renderInNamespace(): Promise<string> {
   for (const [path, content] of kustomizations)
     await writeFile(join(path, 'kustomization.yaml'), JSON.stringify(content));
   const rendered = await succeed(kubectl(['kustomize', outer]));
-  // What all overlays share is of other test files, too.
+  // Other test files create what all overlays share.
   return rendered
     .split(/^---\n/m)
     .filter((text) => !/^kind: (?:DaemonSet|PriorityClass|ClusterRole)$/m.test(text))
@@ -407,7 +407,7 @@ function agentPod(name: string, node: string): KubernetesObject {
   return { ...pod, spec: { ...pod.spec, serviceAccountName: account } };
 }
 
-/** As the kubelet asks for it, which names the Pod that it is for. */
+/** Asks for a token as the kubelet does, naming the Pod that it is for. */
 async function tokenOf(serviceAccount: string, pod?: string): Promise<string> {
   const bound = pod === undefined ? [] : ['--bound-object-kind', 'Pod', '--bound-object-name', pod];
   return (await succeed(kubectl(['create', 'token', serviceAccount, '-n', namespace, ...bound]))).trim();

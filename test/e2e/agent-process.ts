@@ -22,13 +22,13 @@ export interface AgentProcess {
   readonly pid: number | undefined;
   /** All so far. */
   readonly log: readonly LogEntry[];
-  /** What it has written to standard error so far; all of it once it has ended. */
+  /** The text on standard error so far; all of it once it has ended. */
   readonly errors: string;
   /** The first that matches, of those that are there and those to come. */
   readonly untilLog: (matches: (entry: LogEntry) => boolean, withinMs?: number) => Promise<LogEntry>;
   /** Its answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
   readonly get: (path: string) => Promise<{ readonly status: number; readonly body: string }>;
-  /** Until /readyz answers 200. */
+  /** Resolves when /readyz answers 200. */
   readonly untilReady: () => Promise<void>;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly untilExit: () => Promise<Exit>;

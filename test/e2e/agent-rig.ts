@@ -24,7 +24,7 @@ export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion
 /** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have published. */
 export interface AgentRig {
   readonly folder: string;
-  /** With the rights that deploy/ gives. */
+  /** The rights are those that deploy/ gives. */
   readonly kubeconfig: string;
   /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
   readonly start: (env: Readonly<Record<string, string>>, args?: readonly string[]) => AgentProcess;
@@ -142,7 +142,7 @@ export interface PodObjectOptions {
   annotations?: Readonly<Record<string, string>>;
   labels?: Readonly<Record<string, string>>;
   startTime?: string;
-  /** Of its container. */
+  /** The ports of its container. */
   ports?: { name: string; containerPort: number }[];
 }
 

@@ -115,7 +115,7 @@ test("a full connection tracking table is an Event on the Node, which says that 
   );
 });
 
-// Of a /proc as conntrack-details mounts it; the kernel's own is as full as this machine has it.
+// The /proc is mounted as by conntrack-details; the kernel's own is as full as this machine has it.
 test('a connection tracking table that is nearly full is an Event on the Node, and two metrics', async () => {
   const name = 'agent-nearly-full';
   await createInQuietHours(controlPlane, [nodeObject(name, '192.168.80.4')]);
@@ -189,11 +189,11 @@ describe('counts are exact', () => {
       const agent = rig.start(env);
       await agent.untilLog(({ msg }) => msg === 'Started');
       write(50);
-      // From before it has listed anything to after its second write.
+      // The moment lies between its first list and its second write.
       await delay(Math.random() * 2500);
       await agent.kill();
       const left = budgetIn(env.STATE_DIR);
-      // What was written of the hour stays written; only time brings it back.
+      // Writes of the hour stay taken; only time brings them back.
       expect(left.left).toBeLessThanOrEqual(budget.left + ((left.at - budget.at) / 1000) * nodeLimits.hour.rate + 1e-6);
       budget = left;
     }
@@ -234,7 +234,7 @@ describe('counts are exact', () => {
     appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(4));
     const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
     await agent.kill();
-    // As a version of the agent left it that knew no annotations but its own.
+    // An agent that knew no annotations but its own left the Event so.
     const plain = { 'kube-netfilter-tailer/schema': null, 'kube-netfilter-tailer/peer': null };
     const path = `/api/v1/namespaces/${namespace}/events/${first?.metadata.name}`;
     const contentType = 'application/merge-patch+json';
@@ -286,7 +286,7 @@ describe('the API server', () => {
     await agent.untilLog(({ msg }) => /does not answer/.test(String(msg)));
     await gate.open();
     await rig.untilEvents(namespace, (all) => sumOf(all) === 7);
-    // What happened meanwhile is known again.
+    // Changes made meanwhile are known again.
     await createObjects(controlPlane, {
       items: [podObject({ namespace, name: 'late', node, addresses: ['10.80.4.3'] })],
     });
@@ -476,7 +476,7 @@ function annotationsOn(events: StoredEvent[], object: string): Record<string, st
   return Object.fromEntries(entries.map(([key, value]) => [key.replace('kube-netfilter-tailer/', ''), value]));
 }
 
-/** What is left of the hour's writes, as the disk has it. */
+/** Reads the rest of the hour's writes from the disk. */
 function budgetIn(stateDir: string): WriteBudgetState {
   return readSegments(stateDir).values.get('budget') as WriteBudgetState;
 }

@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
 });
 
-/** As large as etcd takes it; JSON writes `<` as six characters. */
+/** The object is as large as etcd takes it; JSON writes `<` as six characters. */
 function largeRole(name: string): object {
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -342,7 +342,7 @@ function connectAs(kubeconfig: string, now = Date.now): Connection {
   });
 }
 
-/** As the administrator's, but for a port on which nothing listens. */
+/** Writes the administrator's kubeconfig with a port on which nothing listens. */
 async function writeUnreachable(): Promise<string> {
   const [port] = await freePorts(1);
   const text = await readFile(controlPlane.adminKubeconfig, 'utf8');

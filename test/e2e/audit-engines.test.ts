@@ -14,7 +14,7 @@ import { freePorts } from './control-plane/ports.ts';
 import { createOwnFolder } from './own-folder.ts';
 import { startRotel } from './rotel.ts';
 
-/** What docs/audit.md says of engines, with real ones: ClickHouse as a library, and a receiver of OTLP that is not ours. */
+/** Tests docs/audit.md with real engines: ClickHouse as a library, and a receiver of OTLP that is not ours. */
 
 const run = promisify(execFile);
 const made = makeRows({ minutes: 20, flows: 60 }).map((row) => JSON.parse(row) as FlowRecord);
@@ -33,7 +33,7 @@ const scan = Array.from({ length: 25 }, (_, index) => ({
   'policy.direction': 'ingress' as const,
   'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
 }));
-/** Of an older agent, which knows only that a rule of the policy matched; and what policies say of that admits it, or is of another one. */
+/** The first row knows only that a rule of the policy matched; the others are admitted by policies, or are of another one. */
 const ofOlderAgent = {
   ...made[1],
   'event.id': 'named',

@@ -159,7 +159,7 @@ test('killed at any moment, with a receiver that fails at any moment and policie
     if (run === 1) await apply(denyAll('default-deny'));
     if (run === 5) await apply(denyAll('later'));
     const agent = start();
-    // What is logged before an agent has ever kept its place in the log may be older than what it begins with.
+    // Lines from before an agent first kept its place in the log may be older than what it begins with.
     if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
     const end = performance.now() + 1500 + Math.random() * 6000;
     const isAwaited = (): boolean => (run === 4 && !cameTwice('default-deny')) || (run === 7 && !cameTwice('later'));

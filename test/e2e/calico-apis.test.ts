@@ -18,7 +18,7 @@ import { type ControlPlane, startControlPlane } from './control-plane/control-pl
  * server serves, and an APIService of a server that is not there for one that is away.
  */
 
-/** Of its own: whether there is Calico is the same for all who use an API server. */
+/** The control plane is its own: whether there is Calico is the same for all who use an API server. */
 let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await startControlPlane();
@@ -77,7 +77,7 @@ async function untilStatus(api: Api, status: number): Promise<void> {
   await vi.waitFor(ask, { timeout: 60_000, interval: 250 });
 }
 
-/** With one policy, of that name, which admits or denies all. */
+/** Installs one policy of that name, which admits or denies all. */
 async function install(api: Api, name: string, action: 'Allow' | 'Deny'): Promise<void> {
   const made = definition(api);
   installed.push(made);

@@ -114,7 +114,7 @@ describe('Pod Security', () => {
   });
 });
 
-/** What it grants. */
+/** Returns the ClusterRole among the manifests. */
 function clusterRole(manifests: readonly Manifest[]): unknown {
   const { rules } = manifests.find(
     ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === namespace,

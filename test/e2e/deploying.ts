@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { type Manifest, type PodSpec, daemonSetOf, parseManifests, root } from '../deploy/manifests.ts';
 import type { CommandResult, Connection } from './control-plane/connection.ts';
 
-/** What kubectl makes of manifests, and what the API server says of them. */
+/** kubectl's rendering of manifests, and the API server's answer to them. */
 export interface Deploying {
   /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
   render: (base: string, components?: readonly string[]) => Promise<string>;
@@ -51,7 +51,7 @@ export function namespaceWith(name: string, labels: Record<string, string>): obj
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** Of the DaemonSet among them. */
+/** Returns the Pod of the DaemonSet among them. */
 export function podOf(rendered: string): PodSpec {
   return daemonSetOf(parseManifests(rendered)).spec.template.spec;
 }

@@ -21,7 +21,7 @@ const node = 'directory-node';
 let rig: AgentRig;
 let kubeconfig: string;
 const replicas: AgentProcess[] = [];
-/** Of the Pods that are looked up. */
+/** A port of the Pods that are looked up. */
 const postgres = { name: 'postgres', containerPort: 5432 };
 
 beforeAll(async () => {
@@ -161,7 +161,7 @@ async function published(): Promise<Record<string, string>> {
   return (body as { data?: Record<string, string> }).data ?? {};
 }
 
-/** As the kubelet does. */
+/** Writes the files as the kubelet does. */
 async function writeReplicas(folder: string): Promise<void> {
   for (const [each, text] of Object.entries(await published())) writeFileSync(join(folder, each), text);
 }

@@ -45,7 +45,7 @@ interface Outcome {
   out: string;
 }
 
-/** What the bundle says; `before`: how it is started. */
+/** Returns what the bundle prints; `before` is how it is started. */
 async function doctor(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -142,7 +142,7 @@ describe('a test Event', () => {
     });
     const described = await controlPlane.kubectl(['describe', 'pod', 'agent-x', '-n', namespace]);
     expect(described.stdout).toMatch(/Normal +TestEvent +\S+ +kube-netfilter-tailer +This is a test from doctor-node/);
-    // With the command that it prints.
+    // The text has the command that it prints.
     const [, look = ''] = /^ {2}kubectl (.+)$/m.exec(out) ?? [];
     const shown = await controlPlane.kubectl(look.split(' '));
     expect(shown.stdout).toMatch(/Normal +TestEvent +pod\/agent-x/);

@@ -124,7 +124,7 @@ describe('Calico', () => {
   });
 });
 
-/** As Calico's definitions, but for their schema: any field is kept. */
+/** Makes Calico's definition without its schema: any field is kept. */
 function definition(kind: string, plural: string): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -154,7 +154,7 @@ function felix(spec: object): object {
   };
 }
 
-/** What the printed commands change. */
+/** Returns what the printed commands change. */
 async function stateOfCalico(): Promise<unknown> {
   return [
     (JSON.parse(await kubectl('get', 'felixconfiguration', 'default', '-o', 'json')) as { spec: unknown }).spec,

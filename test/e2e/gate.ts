@@ -32,7 +32,7 @@ export async function createGate(target: string): Promise<Gate> {
         });
     }
   });
-  // While it is shut no other process gets it.
+  // No other process gets it while it is shut.
   const [port = 0] = await freePorts(1);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import { restrictPath } from '../programs/path.ts';
 import { buildBundle } from './bundle.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 
-/** What all projects need. */
+/** Sets up what all projects need. */
 export default async function setup(): Promise<() => void> {
   requireKernelAccess();
   // Here, where no test's time runs: on a new machine packages have to be installed.

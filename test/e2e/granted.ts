@@ -3,7 +3,7 @@ import type { Connection } from './control-plane/connection.ts';
 
 const WITHIN_MS = 60_000;
 
-/** Of a ClusterRole; those of addresses that are no resources have the last alone. */
+/** A rule of a ClusterRole; rules for addresses that are no resources have the last field alone. */
 export interface Rule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];

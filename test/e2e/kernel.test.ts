@@ -138,7 +138,7 @@ function both(events: readonly StoredEvent[], what: string, count = 1): boolean 
   });
 }
 
-/** As kubectl shows it. */
+/** Returns the count as kubectl shows it. */
 function times(count: number): string {
   return count === 1 ? '' : `\\(x${count} over \\S+\\) `;
 }

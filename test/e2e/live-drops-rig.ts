@@ -15,7 +15,7 @@ export interface LiveDropsRig {
   /** Its Pod, and the port of /drops. */
   readonly pod: string;
   readonly port: number;
-  /** Of a Pod `web` and a Pod `db`, whose drops are logged by `drop`. */
+  /** The namespace of a Pod `web` and a Pod `db`, whose drops are logged by `drop`. */
   readonly namespace: string;
   /** Logs so many packets from web to db, on ports that follow one another, or on one. */
   readonly drop: (port: number, packets?: number) => void;

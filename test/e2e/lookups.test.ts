@@ -120,7 +120,7 @@ function nodeWithRange(name: string, address: string, podCIDR: string): ReturnTy
   return { ...nodeObject(name, address), spec: { podCIDR, podCIDRs: [podCIDR] } };
 }
 
-/** As Calico's IPAM writes it. */
+/** Makes a block as Calico's IPAM writes it. */
 function blockObject(cidr: string, pods: Readonly<Record<number, string>>): object {
   const allocations: (number | null)[] = Array.from({ length: 64 }, () => null);
   const attributes = Object.entries(pods).map(([ordinal, pod], index) => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { alerts, root, ruleGroups, textOf } from '../monitoring/files.ts';
 import { connect } from './control-plane/connection.ts';
 
-/** What deploy/monitoring/ has, with the real promtool and kubectl. */
+/** Tests deploy/monitoring/ with the real promtool and kubectl. */
 
 const run = promisify(execFile);
 let folder: string;

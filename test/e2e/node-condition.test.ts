@@ -12,9 +12,9 @@ import { failedSync } from './slack/failed-sync.ts';
 
 /** The condition of a Node at a real API server, with the rights of the component and without. */
 
-/** Of its own: with the Nodes of other tests, of which there are thousands at times, a write would be spread over more than a minute. */
+/** The API server is its own: with the Nodes of other tests, at times thousands, a write would be spread over more than a minute. */
 let connection: ControlPlane;
-/** As the kubelet keeps it; nothing of it may be lost. */
+/** The kubelet's condition, of which nothing may be lost. */
 const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
 let rig: AgentRig;
 

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 
-/** What one LogRecord says, by the names of its attributes; `EventName` beside them. */
+/** One LogRecord, by the names of its attributes; `EventName` beside them. */
 export type Received = Readonly<Record<string, string | number | boolean>>;
 
 /** A receiver of OTLP over HTTP that may fail as one in a data centre does; that it reads as a real one does is tested against that. */

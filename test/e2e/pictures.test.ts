@@ -13,7 +13,7 @@ interface Laid {
   readonly shown: number;
   readonly left: number;
   readonly right: number;
-  /** Of the box that the text belongs to, or of the picture. */
+  /** The room of the box that the text belongs to, or of the picture. */
   readonly room: readonly [left: number, right: number];
 }
 

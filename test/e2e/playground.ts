@@ -56,7 +56,7 @@ try {
   process.stderr.write(`${greeting}\n`);
   process.exitCode = await runShell(started.cluster, programs);
 } catch (error) {
-  // What fails because it was interrupted, too, is not the reason.
+  // A failure that follows from the interruption is not the reason.
   const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
   process.stderr.write(`[playground] ${reason instanceof Error ? reason.message : String(reason)}\n`);
   process.exitCode = 1;
@@ -67,7 +67,7 @@ try {
 
 /** Its exit status; 128 and the signal's number where one ended it. */
 async function runShell({ controlPlane }: Cluster, programs: string): Promise<number> {
-  // What kubectl, helm and an installed plugin keep is not mixed with what is there already.
+  // Files of kubectl, helm and an installed plugin are not mixed with what is there already.
   const home = join(folder, 'home');
   const ownPrograms = join(home, '.local/bin');
   mkdirSync(ownPrograms, { recursive: true });

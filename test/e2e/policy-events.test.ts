@@ -18,7 +18,7 @@ import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import type { Rule } from './granted.ts';
 
-/** Which policy denied a packet, in the Events of an agent with the rights that the base grants, at a real API server. */
+/** Tests which policy denied a packet, in the Events of an agent with the rights that the base grants, at a real API server. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'policies-node';

@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-replay-'));
   const cluster = shiftObjects(await readFile(join(samples, 'cluster.json'), 'utf8'), shift);
   await createObjects(controlPlane, JSON.parse(cluster) as ObjectList);
-  // With the uids of this server, and as the help says to make it.
+  // The snapshot has the uids of this server, and is made as the help says.
   snapshot = join(folder, 'cluster.json');
   await writeFile(
     snapshot,
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-// With one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events.
+// Each sample has one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events.
 test.each([
   ['conntrack-full', 'node-b'],
   ['dns-denied', 'web-6c8d5f7b94-kx2pv'],
@@ -109,7 +109,7 @@ async function checkShown(object: ObjectReference, log: string, events: readonly
   }
 }
 
-/** What the program prints of one object. */
+/** Returns what the program prints of one object. */
 function blockOf(object: ObjectReference, output: string): string {
   const block = output.split(/^(?=Name: )/m).find((each) => {
     const field = (key: string): string | undefined => new RegExp(`^${key}: +(\\S+)$`, 'm').exec(each)?.[1];
@@ -122,7 +122,7 @@ function blockOf(object: ObjectReference, output: string): string {
   return block ?? '';
 }
 
-/** From the heading to the end of its indented lines. */
+/** Cuts from the heading to the end of its indented lines. */
 function eventsSection(text: string): string {
   return /^Events:\n(?: .*\n)*/m.exec(text)?.[0] ?? `no Events in:\n${text}`;
 }

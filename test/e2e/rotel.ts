@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Rotel {
   readonly url: string;
-  /** What it has read, from what it prints: names and values of attributes, EventName, and the node of the Resource. */
+  /** The records that it has printed: names and values of attributes, EventName, and the node of the Resource. */
   readonly records: () => Record<string, string>[];
   readonly stop: () => Promise<void>;
 }

@@ -88,7 +88,7 @@ function lines(prefix: string, destination: string, count: number): string {
   return dropLine('203.0.113.9', destination, 80).replace('calico-drop:', prefix).repeat(count);
 }
 
-/** As the kubelet does it: a new folder, then one link is swapped. */
+/** Mounts as the kubelet does: a new folder, then one link is swapped. */
 function mountRevision(mount: string, revision: string, settings: string): void {
   mkdirSync(join(mount, revision));
   writeFileSync(join(mount, revision, 'settings.yaml'), settings);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** What one sends, the other gets; when one ends, so does the other. */
+/** Hands each side's bytes to the other; when one ends, so does the other. */
 export function joinSockets(near: Socket, far: Socket): void {
   near.pipe(far).pipe(near);
   for (const [from, to] of [

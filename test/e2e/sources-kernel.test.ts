@@ -43,7 +43,7 @@ test('a packet that the journal and the ring buffer both have is counted once, a
     await agent.untilReady();
     await network.send({ ...flow, count: 7 });
     await rig.untilEvents(namespace, (all) => sumOf(all, 'db') === 7 && sumOf(all, 'web') === 7);
-    // Beside the lines of other tests, of the ten minutes before.
+    // Lines of other tests, of the ten minutes before, count as well.
     await untilMetric(agent, /^kube_netfilter_tailer_repeated_lines_total ([7-9]|\d{2,})$/m);
     await agent.kill();
 

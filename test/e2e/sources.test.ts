@@ -69,7 +69,7 @@ test("logs of containers are found, and followed through the kubelet's rotation"
   expect((await agent.get('/healthz')).status).toBe(200);
 });
 
-/** As the kubelet does: what was rotated before is packed. Nothing is deleted: these agents do not live to keep their state. */
+/** Rotates as the kubelet does: the file before is packed. Nothing is deleted: these agents do not live to keep their state. */
 function rotate(log: string, number: number): void {
   const previous = rotatedName(log, number - 0.5);
   if (existsSync(previous)) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
-/** What floods the kernel's log, reports all that is there, fills the kernel's tables or holds its locks: one file at a time. */
+/** Files that flood the kernel's log, read all of it, fill the kernel's tables or hold its locks run one at a time. */
 const kernel = [
   'journal/**/*.test.ts',
   'kube-proxy/**/*.test.ts',
@@ -20,7 +20,7 @@ const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 
 /** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */
 const maxConcurrency = 16;
 
-/** What runs on real nodes: one cluster for all files, one file after another. */
+/** Files that need real nodes share one cluster, one file after another. */
 const node = ['cluster/**/*.test.ts'];
 
 /**

@@ -15,7 +15,7 @@ import { createOwnFolder } from './own-folder.ts';
 
 const controlPlane = connect(inject('controlPlane'));
 const run = randomBytes(3).toString('hex');
-/** Of this file alone: others have Pods at the same API server. */
+/** The network of this file alone: others have Pods at the same API server. */
 const net = randomInt(200, 250);
 const shop = `why-shop-${run}`;
 const batch = `why-batch-${run}`;
@@ -104,7 +104,7 @@ function withLabels(pod: KubernetesObject, labels: object): KubernetesObject {
   return { ...pod, metadata: { ...pod.metadata, labels } };
 }
 
-/** With a label that the selector of the StatefulSet does not have. */
+/** Adds a label that the selector of the StatefulSet does not have. */
 function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
   const ownerReferences = [
     { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'postgres', uid: 'x', controller: true },
@@ -113,7 +113,7 @@ function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
   return { ...pod, metadata: { ...pod.metadata, labels, ownerReferences } };
 }
 
-/** Who may read these, and nothing of the whole cluster else. Returns its kubeconfig. */
+/** Makes an account that may read these and nothing else of the whole cluster. Returns its kubeconfig. */
 async function accountOf(namespace: string, name: string, resources: string[]): Promise<string> {
   const rules = [{ apiGroups: ['', 'networking.k8s.io'], resources, verbs: ['get', 'list'] }];
   const token = await makeAccount(

@@ -16,7 +16,7 @@ import {
   workerEnd,
 } from '../builders.ts';
 
-/** Without the prefix that all keys have. */
+/** Returns the annotations without the prefix that all keys have. */
 function annotated(given: Partial<Series>): Record<string, string> {
   const entries = Object.entries(annotationsOf(series(given)));
   expect(entries.filter(([key]) => !key.startsWith('kube-netfilter-tailer/'))).toEqual([]);

@@ -22,12 +22,12 @@ interface Rig {
 }
 
 interface RigOptions {
-  /** Of the requests, in order; those after that go well. */
+  /** Mishaps of the requests, in order; those after that go well. */
   mishaps?: Mishap[];
   given?: Partial<Series>;
   stateId?: string;
   store?: MemoryStore;
-  /** By how much the wall clock is ahead of the series' own. */
+  /** The wall clock is ahead of the series' own by so much. */
   ahead?: number;
 }
 

@@ -119,7 +119,7 @@ describe('name', () => {
       }),
     ];
     expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
-    // Of 'web-0', ["drop","node-a",1]: this must not change from one release to the next.
+    // The name for 'web-0', ["drop","node-a",1] must not change from one release to the next.
     expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
   });
 

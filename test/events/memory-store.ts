@@ -3,7 +3,7 @@ import type { EventStore, Refusal, Stored } from '../../src/events/event-store.t
 
 export type Verb = 'create' | 'read' | 'update';
 
-/** What befalls one request. `before` and `after` may change the store, or throw: then whoever asked never hears of it. */
+/** A mishap of one request. `before` and `after` may change the store, or throw: then the client never hears of it. */
 export interface Mishap {
   before?: () => void;
   /** Answered in place of carrying it out. */
@@ -15,7 +15,7 @@ export interface Mishap {
 
 /** Events as an API server (1.36) keeps them, but for their expiry. */
 export interface MemoryStore extends EventStore {
-  /** By `namespace/name`. */
+  /** The Events by `namespace/name`. */
   readonly events: ReadonlyMap<string, CoreEvent>;
   /** Verbs of all requests, in order. */
   readonly requests: readonly Verb[];

@@ -47,7 +47,7 @@ type Answer =
   | number
   | [status: number, more: string | number];
 
-/** What an answer takes, in seconds; else 0.02. */
+/** The seconds that an answer takes; else 0.02. */
 const delays: Partial<Record<string, number>> = { slow: 3, 'time-out': 30 };
 
 interface Rig {
@@ -147,7 +147,7 @@ function rig(options: RigOptions = {}): Rig {
 /** Since the start. */
 const seconds = (): number => (Date.now() - start) / second;
 
-/** Of a Pod of its own, which a peer of its own tries to reach. */
+/** A drop of a Pod of its own, which a peer of its own tries to reach. */
 function drop(name: string, namespace = 'shop'): Finding {
   const peer = externalEnd({ identity: `peer of ${name}` });
   return finding({ identity: name, regarding: podRef(name, namespace), details: flow({ peer }) });
@@ -427,7 +427,7 @@ test('an API server that hangs: twelve requests at first, then two at a time try
   const { nextDue } = one.table;
   let looks = 0;
   vi.spyOn(one.table, 'nextDue').mockImplementation(() => {
-    // What becomes due while two are in flight is not looked at without a pause.
+    // Events that become due while two are in flight are not looked at without a pause.
     if (++looks > 3000) throw new Error('it spins');
     return nextDue();
   });

@@ -37,7 +37,7 @@ function writesOf(steps: readonly Step[]): number[] {
   let bootedAt = -10 * hour;
   let wallAhead = 0;
   let disk: string | undefined;
-  // As the agent's clock: wall time when the process began, and steady from then on.
+  // The agent's clock is the wall time when the process began, and steady from then on.
   let aheadAtStart = 0;
   const now = (): number => nine + aheadAtStart + time;
   let budget = start();
@@ -85,7 +85,7 @@ function writesOf(steps: readonly Step[]): number[] {
   }
 }
 
-/** What is written within any time is the burst and what comes back in that time, at most. */
+/** The burst and what comes back in that time are the most that may be written within any time. */
 function mostAbove(times: readonly number[]): number {
   let most = -Infinity;
   for (let first = 0; first < times.length; first++)
@@ -109,7 +109,7 @@ test('killed after each write, an agent writes as many as one that runs on', () 
   const kept = Array.from({ length: 60 }, (): Step[] => [{ kind: 'write', count: 60 }]).flat();
   const killed = kept.flatMap((each): Step[] => [each, { kind: 'kill' }]);
   expect(writesOf(kept)).toHaveLength(359);
-  // What comes back within the last second before a kill is not known to have come.
+  // Writes that come back within the last second before a kill are not known to have come.
   expect(writesOf(killed).length).toBeGreaterThan(355);
   expect(writesOf(killed).length).toBeLessThanOrEqual(359);
 });

@@ -6,7 +6,7 @@ import {
 import { nodeRef } from '../../src/resolving/endpoints.ts';
 import { node as nodeObject } from '../builders.ts';
 
-/** Of a node about which nothing can be found out. */
+/** Makes the incidents of a node about which nothing can be found out. */
 export function nodeIncidents(
   count: NodeIncidentsOptions['count'],
   given: Partial<NodeIncidentsOptions> & { node?: string } = {},

@@ -27,7 +27,7 @@ let heard: EventEmitter;
 let reported: string[];
 /** The answer to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
 let answerSlices: (asked: Asked) => void;
-/** What a count of Nodes leaves out. */
+/** The number that a count of Nodes leaves out. */
 let remainingNodes = 0;
 
 beforeEach(async () => {

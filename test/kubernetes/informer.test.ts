@@ -39,7 +39,7 @@ interface Options {
   pageSize?: number;
   fieldSelector?: string;
   silence?: number;
-  /** How long an answer is waited for. */
+  /** The time for which an answer is waited for. */
   timeout?: number;
   load?: Connection['reload'];
   pause?: () => Promise<void>;

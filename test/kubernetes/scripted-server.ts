@@ -21,7 +21,7 @@ export interface ScriptedServer {
   readonly asked: readonly Asked[];
   /** The request with that number, counted from 0; waits for it. */
   readonly request: (number: number) => Promise<Asked>;
-  /** With a token. */
+  /** Makes the access, with a token. */
   readonly access: (token?: string) => Access;
   /** Breaks all connections and refuses new ones, as a server that is gone. */
   readonly stop: () => Promise<void>;

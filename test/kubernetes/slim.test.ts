@@ -6,7 +6,7 @@ import { clock, cluster } from '../builders.ts';
 
 type Fields = Record<string, unknown>;
 
-/** As `kubectl get pod -o json` prints one, without what this program does not read. */
+/** Makes a Pod as `kubectl get pod -o json` prints it, without what this program does not read. */
 function savedPod({
   metadata = {},
   spec = {},
@@ -225,7 +225,7 @@ describe('slimPod', () => {
     ['openshift-dns', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
     ['openshift-kube-apiserver', { component: 'kube-apiserver' }, 'api-server'],
     ['kube-system', { 'k8s-app': 'metrics-server' }, undefined],
-    // Whoever may create Pods chooses their labels; he does not choose among the namespaces of the system.
+    // A tenant who may create Pods chooses their labels, but not the namespaces of the system.
     ['shop', { 'k8s-app': 'kube-dns' }, undefined],
     ['shop', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, undefined],
     ['shop', { component: 'kube-apiserver' }, undefined],

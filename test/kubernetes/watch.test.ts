@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SilentWatchError, watchEvents } from '../../src/kubernetes/watch.ts';
 
-/** As long as an informer waits for the bookmark of each minute. */
+/** An informer waits so long for the bookmark of each minute. */
 const silence = 100_000;
 
 beforeEach(() => {

@@ -61,7 +61,7 @@ test('links lead to documents', () => {
 test('nearly all metrics are shown', () => {
   const shown = queries.join('\n');
   const missing = Object.values(metricTable).filter(({ name }) => !shown.includes(prefix + name));
-  // How far things are, for a reader who looks for a fault of the program itself.
+  // These say how far things are, for a reader who looks for a fault of the program itself.
   const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
   const lookups = ['pod_lookup_ways_total', 'directory_answers_total'];
   const audit = ['audit_attempts_total', 'audit_open_flows'];

@@ -6,7 +6,7 @@ import { render } from '../e2e/slack/go-template.ts';
 import { textOf } from './files.ts';
 import { eventsOfSample } from './sample-events.ts';
 
-/** What kubernetes-event-exporter 1.7 itself answered, asked the same as the stand-in for it in test/e2e/slack/. */
+/** Compares with the answers of kubernetes-event-exporter 1.7 itself, asked the same as the stand-in for it in test/e2e/slack/. */
 
 const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
 const routeOf = (text: string) => readExporterConfig(text, {}).route;

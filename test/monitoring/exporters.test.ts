@@ -230,7 +230,7 @@ test('the three that read Events send the same drops, in every sample', () => {
   expect(sent.length).toBeGreaterThan(10);
   expect(sent.length).toBeLessThan(events.length);
   expect(namesOf(events.filter((event) => isSentByBotkube('kube-netfilter-tailer-drops', event)))).toEqual(sent);
-  // What counts many drops together has neither a direction nor a peer, so Robusta sends both sides.
+  // An Event that counts many drops together has neither a direction nor a peer, so Robusta sends both sides.
   const single = events.filter(
     ({ metadata }) => metadata.annotations?.['kube-netfilter-tailer/direction'] !== undefined,
   );
@@ -281,7 +281,7 @@ interface RobustaScope {
 }
 type Matcher = Partial<Record<'attributes' | 'annotations', string[]>>;
 
-/** By src/robusta/utils/scope.py and src/robusta/integrations/kubernetes/base_triggers.py of robusta-dev/robusta. */
+/** Decides as src/robusta/utils/scope.py and src/robusta/integrations/kubernetes/base_triggers.py of robusta-dev/robusta do. */
 function isSentByRobusta(event: CoreEvent): boolean {
   const { customPlaybooks } = load(textOf('deploy/exporters/robusta-values.yaml')) as {
     customPlaybooks: { triggers: { on_event_create: { scope: RobustaScope } }[] }[];
@@ -297,7 +297,7 @@ function isEach(line: string, isEqual: (name: string, value: string) => boolean)
   return line.split(',').every((part) => isEqual(...(part.trim().split(/=(.*)/) as [string, string])));
 }
 
-/** Of each kind of a matcher one line must match, and of that line all that stands between commas. */
+/** One line of each kind of matcher must match, and all that stands between commas in it. */
 function isOfRobusta({ attributes, annotations }: Matcher, event: CoreEvent): boolean {
   const fields: Record<string, string | undefined> = {
     reportingController: event.reportingComponent,

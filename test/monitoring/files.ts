@@ -54,7 +54,7 @@ export const dashboard = JSON.parse(textOf('deploy/monitoring/dashboard.json')) 
   panels: readonly Panel[];
 };
 
-/** As Grafana puts them in; what stands for values does not matter here. */
+/** Fills in the variables as Grafana does; values do not matter here. */
 export const queries: readonly string[] = dashboard.panels.flatMap(({ targets = [] }) =>
   targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')),
 );

@@ -1,4 +1,4 @@
-/** What the lines of the corpus leave open: each word that a message may have, and what looks like one. */
+/** Tests what the lines of the corpus leave open: each word that a message may have, and words that look like one. */
 import { expect, test } from 'vitest';
 import {
   parseConntrackFull,

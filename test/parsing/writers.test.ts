@@ -6,7 +6,7 @@ import { createClock } from '../../src/sources/envelopes/clock.ts';
 import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { lines } from '../corpus/lines.ts';
 
-/** Who is believed: each format has those who may write it, and its lines begin as those write them. */
+/** Tests who is believed: each format has its writers, and its lines begin as those write them. */
 
 const prefixes = createPrefixTable();
 const addresses = 'SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN';

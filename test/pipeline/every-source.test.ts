@@ -30,7 +30,7 @@ const present: Millis = Date.UTC(2026, 10, 21, 12);
 const newPath = temporaryFolder();
 let files = 0;
 
-/** What a program writes, and the name that a syslog has for it. */
+/** A text of a program, and the name that a syslog has for it. */
 interface Written {
   text: string;
   program: string;

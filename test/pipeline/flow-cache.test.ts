@@ -11,7 +11,7 @@ import type { Pod } from '../../src/resolving/objects.ts';
 import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';
 
-/** What the cache stands for: resolving and explaining, each time again. */
+/** The cache stands for this: resolving and explaining, each time again. */
 function afresh(
   directory: Directory,
   fixedNode: string | undefined,

@@ -36,9 +36,9 @@ interface Scene {
   incidents: NodeIncidents;
   published: Published[];
   say: (text: string, at: Millis, path?: string) => void;
-  /** What kube-proxy logs of a sync that fails. */
+  /** Logs a sync of kube-proxy that fails. */
   fail: (at: Millis, path?: string) => void;
-  /** As the agent looks after things: every five seconds, by the clock. */
+  /** Looks after things as the agent does: every five seconds, by the clock. */
   look: (from: Millis, until: Millis) => void;
 }
 

@@ -27,7 +27,7 @@ interface Counted {
   weight: number;
 }
 
-/** What one node counts on the Service when kube-proxy fails twice a minute for that long, and then is well. */
+/** Returns the counts of one node on the Service when kube-proxy fails twice a minute for that long, and then is well. */
 function detailsOf(duration: Millis): Counted[] {
   const counted: Counted[] = [];
   const incidents = nodeIncidents(

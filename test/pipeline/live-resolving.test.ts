@@ -59,7 +59,7 @@ async function lookUp(address: string, { lists, remote: lookups, clock }: Live):
   await setImmediate();
 }
 
-/** What the memo stands for. */
+/** The memo stands for this. */
 function afresh(directory: Directory, from: LogLine, seen: PacketObservation): FlowMeaning {
   const at = { time: from.time, exact: from.timeIsExact };
   const name = nodeOf(from.host, seen, directory, at);
@@ -243,7 +243,7 @@ describe('remembered flows', () => {
   });
 });
 
-/** As the kernel prints a SYN from the local Pod. */
+/** Makes a SYN from the local Pod as the kernel prints it. */
 function syn({ to = '10.65.2.9', port = 443 } = {}): string {
   return `calico-drop: IN=${veth} OUT=eth0 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }

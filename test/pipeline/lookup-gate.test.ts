@@ -44,9 +44,9 @@ interface Rig {
   sync: () => void;
   /** A look-up has come back. */
   answer: (host: number) => void;
-  /** What has been counted: `203.0.113.7 80 x3`. */
+  /** The flows counted so far: `203.0.113.7 80 x3`. */
   counted: () => string[];
-  /** How long each flow had waited since it could have been looked up. */
+  /** The time that each flow had waited since it could have been looked up. */
   waits: number[];
   /** Hosts that were asked about. */
   asked: Set<string>;

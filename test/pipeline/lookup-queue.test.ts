@@ -225,7 +225,7 @@ const seen: fc.Arbitrary<PacketObservation | Martian> = fc.oneof(
   },
 );
 
-/** What it is counted as. */
+/** Returns what the packet is counted as. */
 function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
   const at = { time: from.time, exact: from.timeIsExact };
   if (each.kind === 'martian')

@@ -23,7 +23,7 @@ const coredns = (severity: string) => (message: string, value: string) => `[${se
 
 type Write = (message: string, value: string) => string;
 
-/** What each program says when nothing is wrong with its rules, twelve lines each. */
+/** Lines of each program when nothing is wrong with its rules, twelve each. */
 const lines: Readonly<Record<string, readonly (readonly [Write, message: string])[]>> = {
   'kube-proxy': [
     [klog('I', 'proxier.go:668'), 'Syncing iptables rules'],

@@ -16,7 +16,7 @@ const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/c
 
 interface Scene {
   incidents: NodeIncidents;
-  /** Of an incident's details: failures counted on each object, by `Kind name`. */
+  /** The failures counted on each object in an incident's details, by `Kind name`. */
   counts: () => Record<string, number>;
   /** The last details published, by `reason Kind name`. */
   details: () => Record<string, IncidentDetails>;

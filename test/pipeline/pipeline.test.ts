@@ -33,7 +33,7 @@ interface Run {
 
 type Text = string | ({ text: string; origin?: LineOrigin } & Partial<LogLine>);
 
-/** What becomes of these lines. */
+/** Runs these lines and returns what becomes of them. */
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   const tables = new Map<string, SeriesTable>();
   const incidents = new Map<string, NodeIncidents>();
@@ -78,7 +78,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   return { statistics, series: counted.toSorted(), all, drops, advanced };
 }
 
-/** As the kernel prints a SYN. */
+/** Makes a SYN as the kernel prints it. */
 function syn({
   prefix = 'calico-drop: ',
   from = '10.65.1.4',

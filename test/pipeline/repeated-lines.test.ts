@@ -69,15 +69,15 @@ const envelopes: readonly Envelope[] = [
 const shortBeforeHour = windowOf(clock('09:00:00'), objectKey(podRef(pod()))).end - 4000;
 
 const step = fc.record({
-  /** Which of the log's texts. */
+  /** The index of the log's text. */
   text: fc.nat(2),
   values: fc.array(value, { minLength: 8, maxLength: 8 }),
   seconds: fc.constantFrom(0, 0, 0, 0.25, 1, 7),
   random: fc.nat(999_999),
   ending: fc.constantFrom('\n', '\n', '\n', '\r\n'),
-  /** Where another byte stands. */
+  /** The place of another byte. */
   changed: fc.option(fc.nat(300), { freq: 25 }),
-  /** Which envelope, in place of the log's. */
+  /** The envelope in place of the log's. */
   envelope: fc.option(fc.constantFrom(...envelopes), { freq: 15 }),
 });
 
@@ -183,7 +183,7 @@ test('a log is read alike, whether or not lines that repeat one another become t
   );
 });
 
-/** As they come in a flood: a client's port and numbers of each own, now and then a port that is no client's. */
+/** Makes lines of a flood: a client's port and numbers of each own, now and then a port that is no client's. */
 function flood(text: string, envelope: Envelope): Buffer {
   const ports = [40_112, 40_113, 60_000, 1024, 1023, 68, 65_535, 65_536, 32_767, 32_768];
   const lines = Array.from({ length: 240 }, (_, n) =>

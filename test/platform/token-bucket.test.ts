@@ -4,7 +4,7 @@ import { nine } from '../builders.ts';
 
 const second = 1000;
 
-/** How many of `tries` get through at `now`. */
+/** Counts how many of `tries` get through at `now`. */
 function taken(bucket: ReturnType<typeof createTokenBucket>, tries: number, now: number): number {
   return Array.from({ length: tries }, () => bucket.take(now)).filter(Boolean).length;
 }

@@ -3,7 +3,7 @@ import { hasReadEnough } from '../../src/platform/write-all.ts';
 
 test.each<[string, string, boolean]>([
   ['EPIPE', 'write', true],
-  // Of a socket, such as standard output in another Node.js, whose reader left something unread.
+  // A socket gives this, such as standard output in another Node.js, whose reader left something unread.
   ['ECONNRESET', 'write', true],
   ['ECONNRESET', 'read', false],
   ['ENOSPC', 'write', false],

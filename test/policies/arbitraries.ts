@@ -138,7 +138,7 @@ export const namedPorts = fc.uniqueArray(fc.record({ name: portName, port: portN
 });
 export const labelSets = fc.dictionary(key, value, { maxKeys: 2 });
 
-/** What a packet has at both ends is of one family. */
+/** Both ends of a packet are of one family. */
 const families = {
   4: { pods: ['10.0.0.1', '10.0.0.2', '10.0.0.9'], external: ['192.0.2.7', '10.0.0.1'], node: '10.0.0.200' },
   6: { pods: ['fd00::1', 'fd00::2', 'fd00::9'], external: ['2001:db8::1', 'fd00::1'], node: 'fd00::200' },

@@ -5,7 +5,7 @@ import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbit
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
 import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
 
-/** What JSON can hold where something else is expected; `toString` is a name as any other there. */
+/** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
 const strange = fc.oneof(
   fc.constantFrom<unknown>(null, 0, -1, 1e308, '', '__proto__', 'constructor', 'a = "b"', '\u001b[31m', true),
   fc.constantFrom<unknown>([], {}, [null], [[]], { toString: 1 }, { length: 5 }),

@@ -14,7 +14,7 @@ export interface Cluster {
 
 export type Literal = 'admits' | 'denies' | 'any';
 
-/** What is so before any policy is asked; undefined where policies decide. */
+/** Returns the outcome before any policy is asked; undefined where policies decide. */
 export function beforePolicies(flow: Flow, direction: 'ingress' | 'egress'): Literal | undefined {
   const own = direction === 'ingress' ? flow.destination : flow.source;
   if (own.kind !== 'pod' || own.pod.hostNetwork) return 'admits';
@@ -65,7 +65,7 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
         if (first?.action === 'Pass') outcomes.add(next());
         else if (first !== undefined) outcomes.add(first.action === 'Deny' ? 'denies' : 'admits');
       }
-      // Whichever is applied, the outcome may be the same.
+      // The outcome may be the same, whichever is applied.
       const [only] = outcomes;
       if (outcomes.size > 1) return 'any';
       if (only !== undefined) return only;
@@ -74,7 +74,7 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
   }
 }
 
-/** What single policies of Kubernetes say of a connection to, or from, a Pod. */
+/** Reads single policies of Kubernetes about a connection to, or from, a Pod. */
 export function kubernetesReading(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress') {
   const { source, destination } = flow;
   const own = (direction === 'ingress' ? destination : source) as { kind: 'pod'; pod: Pod };

@@ -65,7 +65,7 @@ export function calico(kind: string, spec: object, name = 'policy', namespaceNam
   return { apiVersion: 'projectcalico.org/v3', kind, metadata, spec };
 }
 
-/** Of all objects that are there: policies of all kinds, and what Calico has beside them. */
+/** Evaluates all objects that are there: policies of all kinds, and Calico's other objects. */
 export function evaluator(objects: readonly object[], namespaces: readonly Namespace[] = []): Evaluator {
   return createEvaluator({ policies: policySet(objects), namespaces });
 }

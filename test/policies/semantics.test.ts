@@ -1,4 +1,4 @@
-/** What evaluators of policies are known to get wrong: a row for each, with the reference that settles it. */
+/** Tests what evaluators of policies are known to get wrong: a row for each, with the reference that settles it. */
 import { describe, expect, test } from 'vitest';
 import { orient } from '../../src/drops/orientation.ts';
 import { TcpFlag } from '../../src/model/packet.ts';

@@ -210,7 +210,7 @@ describe('a suggestion', () => {
 /** Each Pod has an owner of that selector. */
 const byName = (selector: object) => (): Owner => ({ name: 'the-owner', selector });
 
-/** Of whom the policy selects, and of the peer. */
+/** Returns the selectors of the Pods that the policy selects, and of the peer. */
 const selectorsOf = (selector: object, changes: Partial<Flow> = {}): unknown[] =>
   (
     specs(suggestFor([isolated], changes, byName(selector))) as {
@@ -314,7 +314,7 @@ test('verdicts before and after differ by added admissions only, the one that wa
     }),
     { numRuns: 2000 },
   );
-  // Of however many there was time for.
+  // The number of runs depends on the time there was.
   expect(suggested).toBeGreaterThan(runs / 10);
 });
 

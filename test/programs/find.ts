@@ -3,11 +3,11 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { type Row, table, type Use } from './table.ts';
 
-/** What this machine is asked for; tests name another one. */
+/** The answers of this machine; tests name another one. */
 export interface Place {
   readonly rows: readonly Row[];
   readonly env: NodeJS.ProcessEnv;
-  /** Where programs are that are unpacked and not installed. */
+  /** The folder of programs that are unpacked and not installed. */
   readonly cache: string;
   /** Whether this process may install packages. */
   readonly isRoot: boolean;
@@ -44,7 +44,7 @@ export function missingOf({ package: name, programs, files = [], wheel }: Row, p
   return [...lacked, ...files.filter((path) => !isThere(path))];
 }
 
-/** Where a package of PyPI is unpacked; each version has a folder of its own. */
+/** Returns the folder of a package of PyPI; each version has its own. */
 export function wheelFolder(name: string, version: string, { cache }: Pick<Place, 'cache'>): string {
   return join(cache, 'wheels', `${name}-${version}`);
 }

@@ -98,7 +98,7 @@ async function withoutDaemons(policy: string, work: () => Promise<void>): Promis
 
 async function unpack(row: Row, place: Place): Promise<void> {
   mkdirSync(place.cache, { recursive: true });
-  // Beside its programs: a rename does not cross file systems.
+  // The folder is beside its programs, because a rename does not cross file systems.
   const folder = mkdtempSync(join(place.cache, 'unpacking-'));
   try {
     await withLists(place, () => aptGet(['download', row.package], place, folder));
@@ -110,7 +110,7 @@ async function unpack(row: Row, place: Place): Promise<void> {
   }
 }
 
-/** Without what it depends on: each package has a row of its own. */
+/** Unpacks it without its dependencies: each package has a row of its own. */
 async function unpackWheel(
   { package: name, programs }: Row,
   { version, folder: inside }: NonNullable<Row['wheel']>,

@@ -9,7 +9,7 @@ export interface Start {
   readonly file: string;
 }
 
-/** What is called to start a program whose name is the first argument. */
+/** Matches a call that starts the program that its first argument names. */
 const starters =
   /^(?:spawn|spawnSync|spawnProcess|execFile|execFileSync|execute|run|runIn|runOutside|start|promisify)$/;
 const programName = /^[a-z][\w+-]*$/;
@@ -106,7 +106,7 @@ function calleeOf({ callee }: Node): string {
   return String(type === 'MemberExpression' ? (property as Node)['name'] : name);
 }
 
-/** Of a literal; what a template fills in is a word. */
+/** Returns the text of a literal; what a template fills in is a word. */
 function textOf(node: unknown): string | undefined {
   const { type, value, quasis } = (node ?? {}) as Node;
   if (type === 'Literal' && typeof value === 'string') return value;

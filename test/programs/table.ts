@@ -20,10 +20,10 @@ export interface Row {
   readonly wheel?: { readonly version: string; readonly folder: string };
 }
 
-/** Where Debian has libraries of this processor. */
+/** Debian's folder for libraries of this processor. */
 export const libraries = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
 
-/** What gives a process a wall clock of its own. */
+/** The library that gives a process a wall clock of its own. */
 export const fakeClockLibrary = `${libraries}/faketime/libfaketime.so.1`;
 
 const words = (text: string): string[] => text.split(' ');
@@ -225,7 +225,7 @@ export const table: readonly Row[] = [
   },
 ];
 
-/** What a contributor brings, as no package of Debian 12 has it; CONTRIBUTING.md says which versions. */
+/** Programs that a contributor brings, because no package of Debian 12 has them; CONTRIBUTING.md says which versions. */
 export const brought: Readonly<Record<string, string>> = {
   node: 'runs everything here',
   npm: 'installs the dependencies, and runs the scripts of package.json',

@@ -45,7 +45,7 @@ const prefix = fc
   )
   .filter((text) => !/IN=\S*$/.test(text));
 
-/** What stands between OUT= and SRC=, and the destination MAC in it. */
+/** The text between OUT= and SRC=, and the destination MAC in it. */
 interface Link {
   text: string;
   destinationMac: string | undefined;
@@ -109,7 +109,7 @@ const start = fc
     physOut: fc.option(interfaceName, { nil: undefined, freq: 3 }),
   })
   .map(({ inInterface, outInterface, withoutOut, physIn, physOut }) => ({
-    // Without OUT= a PHYSOUT= would stand where the header is recognised by what follows IN=.
+    // A PHYSOUT= without OUT= would stand where the header is recognised by what follows IN=.
     text:
       `IN=${inInterface} ${withoutOut ? '' : `OUT=${outInterface} `}` +
       `${physIn === undefined ? '' : `PHYSIN=${physIn} `}${physOut === undefined || withoutOut ? '' : `PHYSOUT=${physOut} `}`,

@@ -58,7 +58,7 @@ const details: fc.Arbitrary<IncidentDetails> = fc
     Object.assign({}, given, { services, affected: { count: given.affected.count, names } }),
   );
 
-/** As the API server gets it. */
+/** Makes the message as the API server gets it. */
 function written(given: IncidentDetails, node: string, suppressed = false): string {
   const finding = {
     identity: '',

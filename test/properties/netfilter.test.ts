@@ -11,7 +11,7 @@ const runs = { numRuns: 2000 };
 const prefixes = createPrefixTable();
 const line = printedLine.map((printed) => printed.line);
 
-/** What is netfilter's in an observation, without what the prefix table adds and without the wording of reasons. */
+/** Reduces an observation to netfilter's part, without the prefix table and the wording of reasons. */
 function bare(observation: ReturnType<typeof parse>): BareObservation {
   if (observation?.kind === 'unparsable') return observation.format === 'netfilter' ? unparsable : undefined;
   if (observation?.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;

@@ -22,7 +22,7 @@ const restore = (error: string, family = 'IPv4'): string =>
 const felix = (text: string): string => `2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: ${text}`;
 const chains = ['KUBE-SVC-L6LPUQKLZFD5NUFY', 'KUBE-SVC-JD5MR3NA4I4DYORP', 'KUBE-SVC-AAAAAAAAAAAAAAAA'];
 
-/** What programs of a node log, as they log it. */
+/** Lines as programs of a node log them. */
 const texts: readonly string[] = [
   ...chains.map((chain) => restore(`iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file`)),
   restore("ip6tables-restore v1.8.9 (legacy): Couldn't load target `KUBE-MARK-DROP':No such file", 'IPv6'),
@@ -171,7 +171,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
   function begin(restored: NodeIncidentsState | undefined): NodeIncidents {
     const one: NodeIncidents = nodeIncidents(
       (finding, time, weight) => {
-        // What ended with its process says nothing any more.
+        // A failure that ended with its process says nothing any more.
         if (one === incidents) counted.push({ finding, time, weight });
       },
       {
@@ -191,7 +191,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
     return one;
   }
 
-  /** As the agent looks after things: every five seconds, if there is something to do. */
+  /** Looks after things as the agent does: every five seconds, if there is something to do. */
   function idle(until: Millis): void {
     for (let at = upkeepAt(now); at <= until; at = upkeepAt(now + 1)) {
       now = Math.max(at, upkeepAt(Math.min(incidents.nextTick(), until)));
@@ -295,7 +295,7 @@ describe('whatever a node goes through', () => {
   test('restarts of the agent change nothing of what is counted', async () => {
     await fc.assert(
       fc.asyncProperty(steps, cuts, async (some, restarts) => {
-        // What is published at once or later, when the server is back, comes in other portions; see below.
+        // The portions differ between what is published at once and later, when the server is back; see below.
         const all = some.filter((step) => step.happening.what !== 'server');
         const whole = await play(all, {});
         const parted = await play(all, { restarts });

@@ -6,7 +6,7 @@ import type { Piece } from './printed.ts';
 import { icmpHeader, spiHeader, tcpHeader, udpHeader } from './printed-transport.ts';
 
 interface Transport {
-  /** What the kernel prints behind `PROTO=`, and what that means. */
+  /** The kernel's text behind `PROTO=`, and its meaning. */
   printed: string;
   protocol: string;
   header: Piece;
@@ -19,7 +19,7 @@ const named = (protocol: string, header: Arbitrary<Piece>): Arbitrary<Transport>
 const numbered = (number: number, protocol: string): Arbitrary<Transport> =>
   transport(String(number), protocol, fc.constant(piece('')));
 
-/** What `PROTO=` can be over either version of IP, weighted by what is seen. */
+/** Values of `PROTO=` over either version of IP, weighted by how often they are seen. */
 export const commonTransports: [{ weight: number; arbitrary: Arbitrary<Transport> }, ...Arbitrary<Transport>[]] = [
   { weight: 4, arbitrary: named('TCP', tcpHeader) },
   named('UDP', udpHeader),
@@ -71,7 +71,7 @@ function ipv4(nested: Parameters<typeof icmpHeader>[0]): Arbitrary<Piece> {
     });
 }
 
-/** Of a later fragment only the protocol is printed; of an IPv4 one that carries AH not even that. */
+/** A later fragment prints only the protocol, an IPv4 one that carries AH not even that. */
 export function withTransport(ip: Piece, next: Transport, later: boolean, silent = false): Piece {
   if (silent) return { ...ip, packet: { ...ip.packet, incomplete: true } };
   const header = later ? piece('') : next.header;

@@ -4,7 +4,7 @@ import { TcpFlag } from '../../src/model/packet.ts';
 import { incomplete, octet, options, piece, port, uint16, uint32 } from './printed.ts';
 import type { Piece } from './printed.ts';
 
-/** In the order in which the kernel prints them; `AE` has no bit here. */
+/** The order is that in which the kernel prints them; `AE` has no bit here. */
 const flagWords = ['AE', 'CWR', 'ECE', 'URG', 'ACK', 'PSH', 'RST', 'SYN', 'FIN'] as const;
 const bitOf = (word: (typeof flagWords)[number]): number => (word === 'AE' ? 0 : TcpFlag[word]);
 
@@ -46,9 +46,9 @@ export const spiHeader: Arbitrary<Piece> = fc.oneof(
   incomplete(false),
 );
 
-/** What an ICMP message says after its type and code. */
+/** The text of an ICMP message after its type and code. */
 type Body = Pick<Piece, 'text' | 'inner' | 'mtu'>;
-/** What is printed of the packet within an error, brackets included; undefined inside such a packet. */
+/** The text of the packet within an error, brackets included; undefined inside such a packet. */
 type Nested = Arbitrary<Body> | undefined;
 
 const echo: Arbitrary<Body> = fc.tuple(uint16, uint16).map(([id, sequence]) => ({ text: `ID=${id} SEQ=${sequence} ` }));

@@ -1,4 +1,4 @@
-/** What strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
+/** Makes what strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
 import fc from 'fast-check';
 
 /** Stands in each text that a shell would run. */

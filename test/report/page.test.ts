@@ -23,7 +23,7 @@ const blockOf = (html: string, id: string): string =>
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Without what is a library's. */
+/** Returns the page without what is a library's. */
 const markupOf = (html: string): string => html.replaceAll(/<(script|style|pre)\b.*?<\/\1>/gs, '');
 
 const random = (seed: number): string => createHash('sha256').update(String(seed)).digest('hex').slice(0, 60);
@@ -39,7 +39,7 @@ function withPlainNames(record: FlowRecord, number: number): FlowRecord {
   return Object.assign(record, Object.fromEntries(names.map(([name]) => [name, `plain ${number}`])));
 }
 
-/** What the page has of each row, unpacked by hand. */
+/** Returns the page's values of each row, unpacked by hand. */
 function rowsIn(html: string): Record<string, string | number>[] {
   const { rows } = JSON.parse(blockOf(html, 'data')) as PageData;
   const bytes = gunzipSync(Buffer.from(blockOf(html, 'row-data'), 'base64'));

@@ -11,7 +11,7 @@ const write = writer(path);
 
 const rowsOf = (...numbers: number[]): string => linesOf(numbers.map((number) => row(number)));
 
-/** What reading these files comes to, and the ids that are in the table. */
+/** Reads these files; returns the result, and the ids that are in the table. */
 async function reading(...named: string[]): Promise<unknown> {
   return await withRows(path(), named, async (engine, { fileProblems, rowProblems, ...counts }) => ({
     ...counts,

@@ -83,7 +83,7 @@ export interface Printed {
   isWhole: boolean;
 }
 
-/** What a report on these files prints. */
+/** Returns what a report on these files prints. */
 export async function printed({
   onProblem = () => {},
   ...options
@@ -119,7 +119,7 @@ export function writer(path: (name: string) => string): (name: string, content: 
   };
 }
 
-/** What policies say, in a row of the schema that has it. */
+/** Makes the fields of a verdict, in a row of the schema that has them. */
 export function verdictOf(verdict: FlowRecord['policy.verdict'], ...policies: readonly string[]): FlowRecord {
   return {
     'schema.version': '1.2',

@@ -165,7 +165,7 @@ describe('a reused address', () => {
   });
 
   test('an address is not the next Pod’s while the one before it still runs', () => {
-    // With no address left a Pod starts long before it gets one: when another gives up its own.
+    // A Pod without an address starts long before it gets one: when another gives up its own.
     const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
     expect(owner([first, waiting], '09:08:00')).toBe('first');
     expect(owner([first, waiting], '09:12:00')).toBe('waiting');

@@ -7,7 +7,7 @@ import { nine, pod } from '../builders.ts';
 
 const minute = 60_000;
 let now: number;
-/** How far the wall clock was set forward. */
+/** The wall clock was set forward by so much. */
 let ahead: number;
 const clock = {
   now: () => now,
@@ -31,7 +31,7 @@ const web = pod({
 });
 const veth = interfaceNames('shop', 'web-0')[0] ?? '';
 
-/** As it is on disk after these changes. */
+/** Returns the state on disk after these changes. */
 function stateOf(kept: KeptPods): EarlierPods {
   const records = [...kept.changes.entries()].map((change) => change[2]);
   return JSON.parse(JSON.stringify({ records, alive: kept.alive() }));

@@ -22,7 +22,7 @@ const uidOf = (endpoint: Endpoint | undefined): string | undefined => endpoint?.
 interface Tenure {
   uid: string;
   key: string;
-  /** As the rule for Pods has it: they start some time before they get an address. */
+  /** The rule for Pods is the same: they start some time before they get an address. */
   from: number;
   until: number;
   /** When it was seen that it has it, and that it has it no longer. */
@@ -123,7 +123,7 @@ function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined
   return [undefined];
 }
 
-/** What can be another for a Pod of the same name, but never for the same Pod. */
+/** Changes that another Pod of the same name can have, but never the same Pod. */
 const generations: Partial<Pod>[] = [{}, {}, { node: 'node-b' }, { hostNetwork: true }];
 
 const edits = fc.oneof(
@@ -149,7 +149,7 @@ function apply(edit: Edit, lists: LiveLists, model: ReturnType<typeof createMode
     case 'set': {
       const { kind: _, generation, started, ended, ...rest } = edit;
       const next = model.next(rest.name, generation, now + Math.max(started + 1, ended));
-      // Whatever start the API server gives, it was before its end.
+      // The start that the API server gives was before its end.
       const from = Math.min(now + started, next.until - 1);
       const one = pod({ ...rest, ...generations[generation], ...next, from });
       lists.setPod(one, now);
@@ -203,7 +203,7 @@ test('answers as a model that forgets nothing', () => {
   );
 });
 
-/** What a cluster does: no Pod gets an address that another one has. */
+/** Makes a cluster in which no Pod gets an address that another one has. */
 const cluster = fc.array(
   fc.record({
     act: fc.constantFrom('create', 'address', 'address', 'complete', 'remove', 'remove', 'sweep'),
@@ -328,7 +328,7 @@ describe('a Pod', () => {
       pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute, until: nine + 2 * minute }),
       nine + 2 * minute,
     );
-    // Of two that both seem to have it, it is still with the one that ended.
+    // The address is still with the one that ended, of two that both seem to have it.
     expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 30_000)))).toBe('uid-of-web-1');
     expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine + 30_000)))).toBe('uid-of-web-0');
   });
@@ -610,7 +610,7 @@ describe('tombstones', () => {
     expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
     expect(lists.directory.version).not.toBe(version);
     expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
-    // As if it had never been.
+    // It leaves no trace.
     expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
   });
 

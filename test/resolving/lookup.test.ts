@@ -16,7 +16,7 @@ interface Asked {
 
 interface Scene {
   lookup: Lookup<string>;
-  /** What the source was asked for and has not answered yet, in that order. */
+  /** The requests to the source that it has not answered yet, in their order. */
   open: Asked[];
   asked: string[];
   settled: string[];
@@ -184,7 +184,7 @@ describe('under way', () => {
     const { lookup, open, asked } = scene();
     for (const address of four) expect(lookup.ask(address)).toBe('pending');
     expect(asked).toEqual(four.slice(0, 2));
-    // Who waits is not asked for twice either.
+    // An address that waits is not asked for twice either.
     expect(lookup.ask('10.0.0.4')).toBe('pending');
     await open[1]?.fail();
     expect(asked).toEqual(four.slice(0, 3));
@@ -244,7 +244,7 @@ describe('in a flood of 100,000 addresses', () => {
   });
 });
 
-/** What is known of an address, in the slowest way. */
+/** The knowledge of an address, gathered in the slowest way. */
 interface Heard {
   value: string | undefined;
   until: number;

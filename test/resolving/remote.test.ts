@@ -12,9 +12,9 @@ const second = 1000;
 const minute = 60 * second;
 
 interface Cluster {
-  /** What an API server would answer: it selects by the first address only. */
+  /** The answer of an API server, which selects by the first address only. */
   pods: Pod[];
-  /** That it names beside them. */
+  /** Pods that it names beside them. */
   others: Pod[];
   node: string | undefined;
   /** PTR records. */
@@ -30,7 +30,7 @@ interface Scene {
   /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
   asked: () => string[];
   changes: string[];
-  /** Who an address is, as of now. */
+  /** Returns the owner of an address as of now. */
   who: (address: string) => Endpoint;
   /** A packet to that address comes along; true if it is to wait. */
   drop: (address: string) => boolean;

@@ -17,7 +17,7 @@ interface Answer {
   addresses?: (name: string) => readonly string[] | undefined;
 }
 
-/** What the server says; undefined: nothing. */
+/** The server's answer; undefined: nothing. */
 let answer: Answer | undefined;
 /** `PTR 9.113.0.203.in-addr.arpa` */
 let questions: string[];
@@ -65,7 +65,7 @@ function questionIn(query: Buffer): string {
 /** RFC 1035, 3.2.2; RFC 3596, 2.1. */
 const typeNames: Record<number, string> = { 1: 'A', 12: 'PTR', 28: 'AAAA' };
 
-/** What an answer says to a question: the data of each record. */
+/** Returns the data of each record in the answer to a question. */
 function recordsFor(question: string, { names, addresses = () => [asked] }: Answer): Buffer[] | undefined {
   const [type = '', name = ''] = question.split(' ');
   if (type === 'PTR') return names;
@@ -143,7 +143,7 @@ describe('a name', () => {
   });
 });
 
-// Whoever has an address writes its PTR record, and may write any name into it; the name's own addresses he does not write.
+// The owner of an address writes its PTR record, and may write any name into it, but not the addresses of that name.
 describe('a name that its owner does not confirm', () => {
   test.each<[string, NonNullable<Answer['addresses']>]>([
     ['another address', () => ['198.51.100.7']],
@@ -190,7 +190,7 @@ describe('an address without a name', () => {
 
 describe('no answer', () => {
   test('from a server that is silent is a failure, after one try and before a finding has to go out', async () => {
-    // Which of the two is over first does not depend on how busy the machine is.
+    // The order in which the two end does not depend on how busy the machine is.
     const tooLate = delay(longestWait, 'too late', { ref: false });
     const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
     expect(await Promise.race([silent, tooLate])).toBe('ETIMEOUT');
@@ -218,7 +218,7 @@ describe('no answer', () => {
   });
 });
 
-// Whoever owns an address writes its name, which will stand in Events and on terminals.
+// The owner of an address writes its name, which will stand in Events and on terminals.
 test.each([
   ['spaces', [wire('dropped by', 'admin')]],
   ['a line break', [wire('a\nb', 'org')]],

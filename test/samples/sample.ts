@@ -12,7 +12,7 @@ export const samplesFolder = join(import.meta.dirname, '../../samples');
 /** After the last line of every sample, so that ages and guessed times are the same for ever. */
 const now = '2026-11-21T20:00:00Z';
 
-/** What `samples/<case>.expected.json` holds. */
+/** The content of `samples/<case>.expected.json`. */
 export interface Outcome {
   events: CoreEvent[];
   summary: Summary;

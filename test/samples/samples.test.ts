@@ -13,7 +13,7 @@ describe.each(cases)('%s', (name) => {
   });
 
   test('every packet in the log is counted', async () => {
-    // As grep would: sees no envelopes, no prefixes, no fields.
+    // The count is grep's: it sees no envelopes, no prefixes, no fields.
     const lines = logText(name)
       .split('\n')
       .filter((line) => /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from /.test(line)).length;

@@ -4,9 +4,9 @@ export interface Summary {
   /** Packets dropped or rejected, link-local chatter included. */
   drops: number;
   rejected: number;
-  /** Of the drops: link-local chatter, and what kind. No Event reports it. */
+  /** The drops that are link-local chatter, by kind. No Event reports them. */
   noise: Record<string, number>;
-  /** Of the drops, chatter apart: with no known Pod at either end. No Event reports them either. */
+  /** The other drops with no known Pod at either end. No Event reports them either. */
   withoutPod: number;
   logged: number;
   accepted: number;

@@ -255,7 +255,7 @@ test('each packet is in one Event, and a peer has four of a Pod in an hour at mo
       let table = createSeriesTable({ limits: { perObject: 8, total: 1000 } });
       let time = at(0);
       let counted = 0;
-      /** What the API server has, by the name of the Event. */
+      /** The Events of the API server, by name. */
       const events = new Map<string, { peer: string; hour: number; count: number }>();
       for (const { peer, port, reply, weight, next } of list) {
         time += 1000;

@@ -4,7 +4,7 @@ import { readSeries } from '../../src/series/changes.ts';
 import type { SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 
-/** What a table is, as the disk would give it back: a copy. */
+/** Returns a copy of a table, as the disk would give it back. */
 export function stateOf(table: Pick<SeriesTable, 'entries' | 'rest'>): SeriesState {
   const values = new Map<string, unknown>();
   for (const change of table.entries()) applyChange(change, values);

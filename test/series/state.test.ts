@@ -32,7 +32,7 @@ type Step =
   | { kind: 'count'; problem: Problem; late: number; weight: number }
   | { kind: 'suppress'; affects: Suppressed['affects'] }
   | { kind: 'pass'; time: number }
-  /** What is due is published, but for the last `less` packets of each. */
+  /** Publishes what is due, but for the last `less` packets of each. */
   | { kind: 'publish'; less: number }
   | { kind: 'retry'; later: number }
   | { kind: 'abandon' };
@@ -200,7 +200,7 @@ test('what changed since it was last taken, on top of that, is all there is', ()
   });
 });
 
-/** In an order that does not depend on when each came. */
+/** Sorts in an order that does not depend on when each came. */
 function sorted({ series, past, objects, ...rest }: SeriesState): unknown {
   return { ...rest, series: byName(series), past: byName(past), objects: Object.fromEntries(objects) };
 }
@@ -267,7 +267,7 @@ describe('what was tried', () => {
     const { table, series, now } = tried();
     table.suppress(report('everything'), 'node-a', start + second);
     expect(series.suppressed).toBe(true);
-    // As it was when its write began.
+    // The values are those when its write began.
     table.published(series, { ...series.published, count: 3, writes: 1, at: now });
     expect(table.sizes.pending).toBe(1);
     expect(table.nextDue()).toBeLessThan(Infinity);

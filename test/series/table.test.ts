@@ -396,7 +396,7 @@ test('no packet is lost or counted twice, whatever the order', () => {
           for (const series of table.due(Infinity)) all.add(series);
           if (written) write(table, time + minute);
         }
-        // What no Event counts any more was withdrawn for an Event of many ports.
+        // Events that no longer count anything were withdrawn for an Event of many ports.
         const events = [...all].filter(({ due, published }) => due !== null || published.writes > 0);
         const sum = events.reduce((total, { count }) => total + count, 0);
         expect(sum + table.counts.uncounted).toBe(counted);

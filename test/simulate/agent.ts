@@ -37,14 +37,14 @@ export interface SimulatedAgentOptions {
   connection: Connection;
   time: VirtualTime;
   random: () => number;
-  /** What an earlier one returned from `stop`. */
+  /** The state that an earlier one returned from `stop`. */
   restored: AgentState | undefined;
   /** A Pod of this node lost a packet. */
   onDrop: (uid: string, at: Millis) => void;
   onIncident: (change: IncidentChange, pods: readonly { uid: string; hostNetwork: boolean }[]) => void;
 }
 
-/** As in src/agent. */
+/** The limits are those of src/agent. */
 const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 const housekeepingInterval: Millis = 5000;
@@ -171,7 +171,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       pipeline().take({ source, line: 0, text, time: at, timeIsExact: true, host: node }, origin);
       if (origin === 'container') planHousekeeping(0);
     },
-    /** As SIGTERM ends it: with its state, as the disk would hold it. */
+    /** Ends it as SIGTERM does: with its state, as the disk would hold it. */
     async stop(): Promise<AgentState> {
       gate.stop();
       housekeeping.cancel();

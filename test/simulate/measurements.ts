@@ -1,6 +1,6 @@
 import type { Millis } from '../../src/model/log-line.ts';
 
-/** What a request asks of the API server; costs and figures go by it. */
+/** The kinds of requests to the API server; costs and figures go by them. */
 export const requestKinds = [
   'create Event',
   'patch Event',
@@ -15,7 +15,7 @@ export const requestKinds = [
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
-/** What was asked of the API server, second by second, and how long affected Pods were without an Event. */
+/** The requests to the API server, second by second, and how long affected Pods were without an Event. */
 export interface Measurements {
   request: (kind: RequestKind, node: number, outcome: 'served' | 'throttled' | 'away', cpu: Millis) => void;
   /** An Event of `bytes` was stored at this moment and expires then; `before`: when it would have expired until now. */
@@ -28,7 +28,7 @@ export interface Measurements {
 }
 
 export interface Results {
-  /** By second since the start. */
+  /** Writes by second since the start. */
   writes: Float64Array;
   reads: Float64Array;
   /** Milliseconds of CPU time. */

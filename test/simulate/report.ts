@@ -1,7 +1,7 @@
 import type { Results } from './measurements.ts';
 import type { Scenario } from './simulation.ts';
 
-/** What the agents of a cluster may ask of its API server together, a second. */
+/** The agents of a cluster may ask its API server so much together, a second. */
 export const writeLimit = 500;
 
 export interface Played {

@@ -168,7 +168,7 @@ function keepTrying(simulation: Simulation, interval: Millis): void {
   );
 }
 
-/** Of so many in the whole cluster, those on the nodes that are simulated. */
+/** Returns the share of the nodes that are simulated, of so many in the whole cluster. */
 function shareOf({ cluster }: Simulation, number: number): number {
   return (number * cluster.nodes) / cluster.nodeCount;
 }

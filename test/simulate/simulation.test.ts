@@ -43,14 +43,14 @@ describe.each(scenarios.map(({ name }) => name))('50 of 5,000 nodes in the scena
   test('are never throttled, and nine of ten have written something', async () => {
     const { throttled, nodes } = await played;
     expect(throttled).toBe(0);
-    // Of the refused connections of a quiet day, a node may by chance have none.
+    // A node may by chance have none of the refused connections of a quiet day.
     expect(nodes.filter((writes) => writes > 0).length).toBeGreaterThan(0.9 * sample.nodes);
   });
 
   test('leave no Pod without an Event that is to have one', async () => {
     const { affected, waits } = await played;
     expect(affected).toBeGreaterThan(sample.nodes / 2);
-    // Of a conflict 20 Pods of a node are notified, and 10 are named in the Events of the others.
+    // 20 Pods of a node are notified of a conflict, and 10 are named in the Events of the others.
     expect(waits.length).toBeGreaterThan((name === 'conflict' ? 0.6 : 0.97) * affected);
   });
 });

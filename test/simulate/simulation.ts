@@ -10,7 +10,7 @@ import type { LoggedLine } from './lines.ts';
 import { createMeasurements, type Results } from './measurements.ts';
 import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
 
-/** What a scenario may do to the cluster. */
+/** The changes that a scenario may make to the cluster. */
 export interface Simulation {
   time: VirtualTime;
   /** When the scenario begins; agents run and watch by then. */
@@ -29,18 +29,18 @@ export interface Simulation {
 
 export interface Scenario {
   name: string;
-  /** For a heading. */
+  /** The title for a heading. */
   title: string;
-  /** What happens, in one or two sentences. */
+  /** The events of the scenario, in one or two sentences. */
   what: string;
   duration: Millis;
   play: (simulation: Simulation) => void;
 }
 
 export interface Size {
-  /** That are simulated. */
+  /** Nodes that are simulated. */
   nodes: number;
-  /** That the cluster has, as the API server counts them. */
+  /** Nodes that the cluster has, as the API server counts them. */
   of: number;
   podsPerNode: number;
   seed: number;

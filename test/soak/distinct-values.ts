@@ -2,7 +2,7 @@
 export type Run = [from: number, to: number];
 
 export interface Counted {
-  /** What was counted at least once; in order, with gaps between. */
+  /** Runs of numbers that were counted at least once; in order, with gaps between. */
   runs: Run[];
   /** Counted again, each time. */
   doubled: number;
@@ -51,7 +51,7 @@ export function createDistinctValues(counted: Counted = nothingCounted()): Disti
     },
   };
 
-  /** Of the first run that begins after it. */
+  /** Returns the place of the first run that begins after it. */
   function placeOf(number: number): number {
     let low = 0;
     let high = runs.length;
@@ -79,7 +79,7 @@ export function createDistinctValues(counted: Counted = nothingCounted()): Disti
   }
 }
 
-/** Of the numbers below `end` those that were never counted. */
+/** Returns the numbers below `end` that were never counted. */
 export function missingOf({ runs }: Counted, end: number): Run[] {
   const missing: Run[] = [];
   let next = 0;

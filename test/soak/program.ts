@@ -8,7 +8,7 @@ import { imageCommand } from '../deploy/image-command.ts';
 /** A program that prints JSON, a line each. It never outlives the process that started it. */
 export interface Program {
   readonly pid: number;
-  /** What it printed last. */
+  /** The last object that it printed. */
   readonly last: unknown;
   readonly ended: boolean;
   /** True when it has printed something more in that time. False also when it ends. */
@@ -96,7 +96,7 @@ export function startProgram(file: string, args: readonly string[], flags: reado
   };
 }
 
-/** By a process that runs. */
+/** Reads the use of a process that runs. */
 export function usedBy(pid: number): Used {
   // proc(5), fields 14 and 15, in hundredths of a second. The second one is a name and may have spaces in it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')

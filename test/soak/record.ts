@@ -15,7 +15,7 @@ export interface Snapshot {
 }
 
 export interface Reported {
-  /** How often, by reason; numbers in it stand as `N`. */
+  /** The number of losses by reason; numbers in it stand as `N`. */
   losses: Record<string, number>;
   lostBytes: number;
   /** Losses of unknown size. */

@@ -25,7 +25,7 @@ export interface Step {
 export interface RotationOptions {
   style: Style;
   path: string;
-  /** How long is still written to the old file. */
+  /** The time for which is still written to the old file. */
   lag: Millis;
   /** Rotated files. */
   keep: number;
@@ -41,7 +41,7 @@ export function firstFile(style: Style, path: string): string {
   return file;
 }
 
-/** What one rotation does, in steps; the `number`th, from 1 on. */
+/** Plans one rotation in steps; the `number`th, from 1 on. */
 export function planRotation(options: RotationOptions, number: number, live: LiveFile): Step[] {
   const { style, path, lag, keep, endLine } = options;
   const switchOver: Step = {
@@ -99,7 +99,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
     live.createNext(path);
   }
 
-  /** As Apache's `rotatelogs -L`: each file has its own name from the start, and a link shows to the newest. */
+  /** Works as Apache's `rotatelogs -L`: each file has its own name from the start, and a link shows to the newest. */
   function createAndLink(): void {
     const file = stamped(path, number);
     const link = join(dirname(path), '.next');
@@ -123,7 +123,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
   }
 }
 
-/** As the kubelet names them. A second per rotation, or names of rotations within one would be the same. */
+/** Names files as the kubelet does, with a second per rotation, or names of rotations within one would be the same. */
 function stamped(path: string, number: number): string {
   const time = new Date(Date.UTC(2026, 10, 21, 12) + number * 1000).toISOString();
   return `${path}.${time.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}`;

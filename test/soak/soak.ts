@@ -60,7 +60,7 @@ for (const style of styles) {
       interval: Number(values.interval),
       lag: Number(values.lag),
       keep: Number(values.keep),
-      // What is deleted while nothing reads it cannot be had.
+      // A file that is deleted while nothing reads it cannot be had.
       nextKill:
         values.kills === 'true' && style !== 'delete' ? () => soonest + random() * (latest - soonest) : undefined,
       reader: [join(import.meta.dirname, 'reader.ts')],

@@ -67,7 +67,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     reading = startReader();
     await untilReading(reading);
     const finished = writing.finish(3 * seconds * 1000 + 60_000);
-    // Whatever fails first is reported; the writer is ended for it then.
+    // The first failure is reported; the writer is ended for it then.
     finished.catch(() => {});
     writing.begin();
     if (nextKill !== undefined) await killUntil(finished, nextKill);
@@ -97,7 +97,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
       // Rejects when the writer has finished.
       await delay(next(), undefined, { signal: end.signal }).catch(() => {});
       if (end.signal.aborted) return;
-      // Where a reader begins that was killed before its first snapshot with lines is another question.
+      // A reader that was killed before its first snapshot with lines may begin anywhere.
       if (!existsSync(file) || reading === undefined) continue;
       account(reading);
       await reading.stop('SIGKILL');
@@ -115,7 +115,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     await delay(settling);
   }
 
-  /** As it is when it ends. */
+  /** Takes the counts of a program as they are when it ends. */
   function account(current: Program): void {
     if (current.ended) throw new Error('the reader ended by itself');
     const { cpuSeconds, peakBytes } = current.used();

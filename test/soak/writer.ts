@@ -13,7 +13,7 @@ import { createLiveFile } from './live-file.ts';
 import { readSnapshot } from './record.ts';
 import { firstFile, planRotation, type Style } from './rotation.ts';
 
-/** What it prints at its end. */
+/** The object that it prints at its end. */
 export interface Written {
   lines: number;
   rotations: number;

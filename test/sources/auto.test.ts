@@ -25,7 +25,7 @@ import {
 /** Where only /var/log of the node is mounted, the container has the device at its own place. */
 const openOwn: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
 
-/** What is chosen, as it is named on the node. */
+/** Returns the choice as it is named on the node. */
 function chosen(looks?: Partial<Looks>): string {
   const { source, isCertain } = choose(looks);
   const name = source === undefined ? 'nothing' : source.kind === 'journal' ? source.directory : source.path;

@@ -18,9 +18,9 @@ interface Line {
 type Hole = readonly [from: number, length: number];
 
 interface Showing {
-  /** By the number of the source. */
+  /** Holes by the number of the source. */
   holes: readonly (readonly Hole[])[];
-  /** Whose turn it is, and how many lines it shows then. */
+  /** The turns: which source shows how many lines. */
   turns: readonly (readonly [source: number, lines: number])[];
   /** After which turns the agent is killed: it goes on from the state of that many turns before. */
   kills: readonly (readonly [turn: number, back: number])[];
@@ -41,7 +41,7 @@ function newsOf(log: readonly Line[], count: number, showing: Showing, options: 
     for (const [after, back] of showing.kills)
       if (after === turn) world = saved.at(-1 - (back % saved.length))?.() as typeof world;
   }
-  // What a kill has taken back is shown again.
+  // Lines that a kill has taken back are shown again.
   for (const [place] of rest) while (world.show(place));
   return { news: world.news, shown: new Set(logs.flatMap((each) => each.map(({ text }) => text))) };
 

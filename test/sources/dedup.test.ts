@@ -18,7 +18,7 @@ function once(options: Partial<DedupOptions> = {}): Dedup {
   return createDedup({ sources: two, saved: undefined, ...options });
 }
 
-/** As the snapshot does. */
+/** Restarts from a snapshot. */
 function restarted(old: Dedup, options: Partial<DedupOptions> = {}): Dedup {
   return once({ ...options, saved: JSON.parse(JSON.stringify(old.state())) as Json });
 }

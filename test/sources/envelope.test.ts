@@ -14,7 +14,7 @@ interface Expected {
   program: string | undefined;
 }
 
-/** What is not stated is what a bare line has. */
+/** A field that is not stated is that of a bare line. */
 type Row = [line: string, expected: Partial<Expected>];
 
 /** Lines are one character a byte, as they come from the scanner. */
@@ -105,7 +105,7 @@ const uptimes: Row[] = [
 describe('dmesg', () => {
   test.each<Row>(uptimes)('%s', check);
 
-  // As dmesg of util-linux 2.38 prints them, by option.
+  // dmesg of util-linux 2.38 prints them so, by option.
   test.each<[string, ...Row]>([
     ['-T', `[Sat Nov 21 03:42:11 2026] ${packet}`, { time }],
     ['-T, day of one digit', `[Sat Nov  7 03:42:11 2026] ${packet}`, { time: '2026-11-07T03:42:11.000Z' }],
@@ -617,7 +617,7 @@ describe('hostile lines', () => {
         const { text, time: found, host, origin, layers } = readEnvelope(hostile, createClock({ latest }));
         expect(typeof text).toBe('string');
         expect(found === undefined || Number.isFinite(found)).toBe(true);
-        // What is shown and stored is a date, which ends 100 million days from 1970.
+        // Times are shown and stored as dates, which end 100 million days from 1970.
         if (found !== undefined) expect(() => new Date(found).toISOString()).not.toThrow();
         expect(host).not.toBe('');
         expect(['kernel', 'userspace', 'unknown']).toContain(origin);

@@ -15,7 +15,7 @@ const names = [
   'SYSLOG_IDENTIFIER',
   '_SYSTEMD_UNIT',
   ...unused,
-  // As long as others, and unlike them.
+  // The name is as long as others, and unlike them.
   'MESSAGF',
   '_HOSTNAMF',
   'X',

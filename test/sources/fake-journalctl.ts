@@ -63,14 +63,14 @@ export interface JournalRecord {
 export const cursorOf = (number: number): string =>
   `s=5e1;i=${number.toString(16)};b=b007;m=${number.toString(16)};t=${(1e6 + number).toString(16)};x=c0de`;
 
-/** As `journalctl -o export` prints it, its empty line included; latin1. */
+/** Prints a record as `journalctl -o export` does, its empty line included; latin1. */
 export function printed(record: JournalRecord): string {
   return `${Object.entries(fieldsOf(record))
     .map(([name, value]) => fieldAsExported(name, Buffer.from(value as string)))
     .join('')}\n`;
 }
 
-/** As `journalctl -o json` prints it, its newline included. */
+/** Prints a record as `journalctl -o json` does, its newline included. */
 export function printedAsJson(record: JournalRecord): string {
   return `${JSON.stringify(fieldsOf(record))}\n`;
 }
@@ -98,7 +98,7 @@ function fieldAsExported(name: string, value: Buffer): string {
   return `${name}\n${length.toString('latin1')}${text}\n`;
 }
 
-/** What journalctl prints of a journal, whose first records may be gone, when started with such arguments. */
+/** Prints what journalctl prints of a journal, whose first records may be gone, when started with such arguments. */
 export function outputFor(args: readonly string[], journal: readonly JournalRecord[]): string {
   const wanted = args.find((arg) => arg.startsWith('--cursor='))?.slice('--cursor='.length);
   const first = wanted === undefined ? 0 : parseInt(/;i=([0-9a-f]+)/.exec(wanted)?.[1] ?? '', 16);

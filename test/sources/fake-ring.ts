@@ -3,13 +3,13 @@ import type { Device } from '../../src/sources/kmsg/device.ts';
 
 /** A ring buffer that does what the kernel's does when it is read (kernel/printk/printk.c, devkmsg_read). */
 export interface FakeRing extends Device {
-  /** What is written: `4,17,5140900,-;text`, with a newline. Returns the number of the record. */
+  /** Writes `4,17,5140900,-;text`, with a newline. Returns the number of the record. */
   log: (text: string, options?: { priority?: number; stamp?: Millis }) => number;
-  /** As it stands: one record. */
+  /** Writes one record as it stands. */
   logRaw: (record: string) => void;
   /** The oldest so many are gone. */
   overwrite: (count: number) => void;
-  /** What opening, or reading, throws from now on; undefined for nothing. */
+  /** The error that opening, or reading, throws from now on; undefined for nothing. */
   openError: string | undefined;
   readError: string | undefined;
   /** Reads so far, whatever came of them. */

@@ -55,7 +55,7 @@ export function fakeTime(start: Millis): FakeTime {
     },
   };
 
-  /** Of those due at the same time the one scheduled first. */
+  /** Returns the first one scheduled of those due at the same time. */
   function earliest(): { at: Millis; task: () => void } | undefined {
     let found: { at: Millis; task: () => void } | undefined;
     for (const entry of tasks) if (found === undefined || entry.at < found.at) found = entry;

@@ -184,7 +184,7 @@ const restarted = (how: Restart['how'], down: Write[], rotation?: number[]): Res
   rotation: rotation && [...rotation, ...atOnce].slice(0, atOnce.length),
 });
 
-/** What generated programs have found; each with blocks of 1,000 bytes, which come when they are asked for. */
+/** Programs that generated tests have found; each with blocks of 1,000 bytes, which come when they are asked for. */
 const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = [
   [
     'an empty log is renamed, closed and deleted, and the log that gets its inode is renamed before it is looked at',
@@ -494,7 +494,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   }
 }
 
-/** What it is a copy of is not there any more. */
+/** Says whether the original is not there any more. */
 function isNoCopy({ copyOf }: StoredFile): boolean {
   return copyOf === undefined || copyOf.file.truncations !== copyOf.truncations;
 }

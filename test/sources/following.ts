@@ -87,7 +87,7 @@ export function descriptorsOf(file: string): number[] {
       try {
         return readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '') === file;
       } catch {
-        // That of reading the folder is gone by now.
+        // The error of reading the folder is gone by now.
         return false;
       }
     })

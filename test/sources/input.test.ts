@@ -107,7 +107,7 @@ describe('cut off: what came before is handed over, then an error names the file
   });
 
   test.each<[string, Buffer]>([
-    // As a copy that went on after the disk was full, or a partly overwritten file.
+    // A copy that went on after the disk was full looks so, or a partly overwritten file.
     ['damaged.gz', gzipSync(large)],
     ['damaged.zst', zstdCompressSync(large)],
   ])('%s in its middle', async (name, packed) => {
@@ -258,7 +258,7 @@ test('an error of the one who reads passes through unchanged', async () => {
 });
 
 test('an error of the one who reads passes through unchanged though it has a code', async () => {
-  // What writing to a closed pipe throws; it says nothing of the file that was read.
+  // Writing to a closed pipe throws this; it says nothing of the file that was read.
   const own = Object.assign(new Error('EPIPE: broken pipe, write'), { code: 'EPIPE' });
   const fail = (): never => {
     throw own;

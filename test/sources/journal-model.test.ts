@@ -20,7 +20,7 @@ const message = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => `${text} IN=eth0 ${text}`),
   fc.array(fc.nat(255), { maxLength: 40 }),
-  // What could be taken for the end of a record and the next one.
+  // These bytes could be taken for the end of a record and the next one.
   fc.array(fc.constantFrom(...Buffer.from('\n\n__CURSOR=MESSAGE\n IN=\xff\0', 'latin1')), { maxLength: 60 }),
   fc.constantFrom('\n\n__CURSOR=s=1;i=1\nMESSAGE=IN=', '\n', '\nMESSAGE\n'),
 );

@@ -39,7 +39,7 @@ function scene(options: Partial<JournalOptions> = {}): Scene {
 
 let number = 0;
 
-/** As systemd hands it to journald, line by line. */
+/** Makes records as systemd hands them to journald, line by line. */
 function ofUnit(unit: string, ...messages: JournalRecord['message'][]): JournalRecord[] {
   const fields = { _TRANSPORT: 'stdout', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'k3s', _SYSTEMD_UNIT: unit };
   return messages.map((message) => ({ number: ++number, message, fields }));
@@ -155,7 +155,7 @@ test('the backslashes of a name, as journalctl prints them', () => {
   expect(here.heard.lines).toMatchObject([{ program: String.raw`my\x2dproxy@a`, origin: 'program' }]);
 });
 
-/** As journald cuts what one process wrote into one stream; `_LINE_BREAK` says how a record ended, if not at a newline. */
+/** Cuts records as journald does of what one process wrote into one stream; `_LINE_BREAK` says how a record ended, if not at a newline. */
 function ofStream(stream: string, ...pieces: [message: string, lineBreak?: string][]): JournalRecord[] {
   return pieces.flatMap(([message, lineBreak]) =>
     ofUnit('k3s.service', message).map(({ fields, ...record }) => {

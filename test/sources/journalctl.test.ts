@@ -79,7 +79,7 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
   isKilled = true;
   kill();
   kill();
-  // Whoever listened would hear of the end now, not at `exit`.
+  // A listener would hear of the end now, not at `exit`.
   expect(await once(child as ChildProcess, 'close')).toEqual([null, 'SIGKILL']);
   expect(heard).toEqual([]);
 });

@@ -53,7 +53,7 @@ test('every record that is there is handed over once, in order, with its number,
 
   const numbers = heard.lines.map(({ line }) => line);
   expect(numbers).toStrictEqual([...new Set(numbers)].toSorted((a, b) => a - b));
-  // What is written by others meanwhile, or overwritten, is in one of the two only.
+  // Records that others write meanwhile, or overwrite, are in one of the two only.
   const lasting = before.filter(({ number }) => number >= (after[0]?.number ?? 0));
   expect(lasting.some(({ isKernel }) => isKernel)).toBe(true);
   const origins = new Map(heard.lines.map(({ line, origin }) => [line, origin]));
@@ -65,7 +65,7 @@ test('every record that is there is handed over once, in order, with its number,
     expect(at).toBeGreaterThan(booted);
     expect(timeIsExact).toBe(true);
   }
-  // Whoever writes much meanwhile may overwrite what was not read yet.
+  // A program that writes much meanwhile may overwrite what was not read yet.
   const overwritten = (after[0]?.number ?? 0) - (before[0]?.number ?? 0);
   const lost = heard.losses.reduce((sum, { count }) => sum + (count ?? 0), 0);
   expect(lost).toBeLessThanOrEqual(overwritten);

@@ -9,7 +9,7 @@ import { type FakeTime, fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
-/** How long the machine has been up then. */
+/** The uptime of the machine then. */
 const uptime: Millis = 5000;
 const minute: Millis = 60_000;
 
@@ -511,7 +511,7 @@ describe('lost records are counted exactly', () => {
           }
         }
         next = ring.log('IN=') + 1;
-        // Until it has been tried again after a failure.
+        // It has been tried again after a failure by then.
         time.advance(10_050);
         expect(seen).toStrictEqual(seen.toSorted((a, b) => a - b));
         expect(new Set(seen).size).toBe(seen.length);

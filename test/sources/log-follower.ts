@@ -10,9 +10,9 @@ export interface Follower {
   heard: Heard;
   /** Numbers of the whole lines that were taken, up to the position that the present source began with, and since. */
   readonly seen: readonly number[];
-  /** Of all sources, each up to where the next one began. */
+  /** The counts of all sources, each up to where the next one began. */
   readonly counts: { lines: number; tooLong: number };
-  /** How often a position was kept. */
+  /** The number of times that a position was kept. */
   readonly keeps: number;
   notify: (isMoved: boolean) => void;
   start: () => void;
@@ -20,7 +20,7 @@ export interface Follower {
   save: (after: number) => void;
   /** At once, or when so many more lines have been handed over, if that is soon; keeps all. */
   stop: (after: number) => void;
-  /** What has been seen since it was last kept is as good as not seen. */
+  /** Forgets what has been seen since it was last kept. */
   kill: () => void;
 }
 

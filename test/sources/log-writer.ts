@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Millis } from '../../src/model/log-line.ts';
 
-/** What a writer knows of a line; its number is its place in the list. */
+/** A writer's knowledge of a line; its number is its place in the list. */
 export interface WrittenLine {
-  /** With the newline, whether or not it came to that. */
+  /** The bytes with the newline, whether or not it came to that. */
   bytes: number;
   ended: boolean;
   /** Written to a file that had been renamed, when there may have been another one. */
@@ -28,9 +28,9 @@ export interface StoredFile {
   isPacked: boolean;
   /** Not wholly written yet. */
   isPartial: boolean;
-  /** How often it was emptied. */
+  /** The number of times that it was emptied. */
   truncations: number;
-  /** What it was copied from, before that was emptied again. */
+  /** The original, and how often that had been emptied. */
   copyOf: { file: StoredFile; truncations: number } | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface WriterOptions {
   folder: string;
   style: Style;
   now: () => Millis;
-  /** Of the first line of a file, in bytes: shorter files cannot be distinguished by their content. */
+  /** The length of the first line of a file, in bytes: shorter files cannot be distinguished by their content. */
   shortest: number;
 }
 
@@ -83,7 +83,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   const lines: WrittenLine[] = [];
   const files = new Map<string, StoredFile>();
   const path = join(folder, 'kern.log');
-  /** Of the file that is written to, or that the symbolic link points to. */
+  /** The name of the file that is written to, or that the symbolic link points to. */
   let base = 'kern.log';
   /** The line that is being written, and what is left of it. */
   let begun: WrittenLine | undefined;
@@ -224,7 +224,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch(to);
     yield 'changed';
     writeFileSync(join(folder, to), packed);
-    // What is written late from here on is not packed.
+    // Lines that are written late from here on are not packed.
     files.set(to, { ...file, lines: [...file.lines], since: now(), isPacked: true, isPartial: false, copyOf: origin });
     touch(to);
     yield 'changed';

@@ -15,7 +15,7 @@ interface Scan {
   counts: { lines: number; bytes: number; tooLong: number };
 }
 
-/** What a scanner makes of blocks. Each block is overwritten after the call, as the reader of a file does. */
+/** Scans blocks. Each block is overwritten after the call, as the reader of a file does. */
 function scan(blocks: Iterable<Uint8Array>, skipping = false, wanted = some): Scan {
   const found: Scan['found'] = [];
   const tooLong: number[] = [];

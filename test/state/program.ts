@@ -36,7 +36,7 @@ export const kills: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('kill') }
 export const deletions: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('delete'), index: fc.nat(9) });
 export const losses: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('lose'), again: fc.nat(20) });
 
-/** What happens to and around an agent; `more` beside packets, time and writes. */
+/** Steps of and around an agent; `more` beside packets, time and writes. */
 export function steps(...more: fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(packets, reads, passes, writes, keeps, ...more), { maxLength: 40 });
 }
@@ -52,7 +52,7 @@ export const fate = fc.constantFrom<Fate>(
   'killed after',
 );
 
-/** What befalls its requests, in order. */
+/** Fates of its requests, in order. */
 export function fates(...more: Fate[]): fc.Arbitrary<Fate[]> {
   return fc.array(fc.constantFrom<Fate>('fine', 'fine', 'refused', 'changed before', 'packet during', ...more), {
     maxLength: 30,

@@ -475,7 +475,7 @@ describe('a disk that fails', () => {
       await log.keep();
     }
     expect(openNumbers()).toEqual([1]);
-    // What was written fills the segment: the next batch needs another one.
+    // The segment is full then: the next batch needs another one.
     error = systemError(code);
     map.set('a', { n: 3, text: '' });
     await log.keep();
@@ -491,7 +491,7 @@ describe('a disk that fails', () => {
     const { log, failures } = open(map, { segmentSize: 1 });
     map.set('a', { n: 1, text: 'x'.repeat(1000) });
     await log.keep();
-    // What stands there cannot be removed as a file can.
+    // A folder cannot be removed as a file can.
     rmSync(segmentFile(folder, 1));
     mkdirSync(segmentFile(folder, 1));
     map.set('a', { n: 2, text: '' });

@@ -152,7 +152,7 @@ test('where nothing was kept, it is the first run, under an id of its own', () =
   expect(restoreState(join(folder, 'none'), 'node-a', now)).toMatchObject({ first: true, problem: undefined });
 });
 
-/** That nothing is restored, a sentence names the file and has `part`, and all files lie aside. */
+/** Expects that nothing is restored, a sentence names the file and has `part`, and all files lie aside. */
 function expectSetAside(folder: string, part = ''): void {
   const files = readdirSync(folder);
   const restored = restoreState(folder, 'node-a', now);

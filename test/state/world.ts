@@ -19,7 +19,7 @@ import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from
 const second = 1000;
 const firstId = 'state-0';
 
-/** What befalls a request to the API server, or the keeping of the state before it. */
+/** The fate of a request to the API server, or of keeping the state before it. */
 export type Fate =
   | 'fine'
   | 'answer lost'
@@ -40,7 +40,7 @@ export interface World {
   store: MemoryStore;
   /** Events that were deleted, as they were then. */
   deleted: CoreEvent[];
-  /** What should never be, and was. */
+  /** Faults that should never be, and were. */
   faults: string[];
   /** A packet is logged. */
   log: (packet: Packet) => void;
@@ -57,7 +57,7 @@ export interface World {
   kill: () => void;
   /** The agent is killed, its state is lost, and a new one begins to read before the last `again` lines. */
   lose: (again: number) => void;
-  /** What befalls the next requests. */
+  /** Sets the fates of the next requests. */
   befall: (fates: readonly Fate[]) => void;
   /** A user deletes an Event. */
   deleteOne: (index: number) => void;
@@ -81,12 +81,12 @@ export function createWorld(
   const faults: string[] = [];
   const behind = new Map<string, Set<number>>();
   const queue = [...fates];
-  /** By the steady clock of the agent that runs. */
+  /** The steady clock of the agent that runs. */
   let time = nine;
-  /** How far the wall clock was set forward since that began. */
+  /** The wall clock was set forward by so much since that began. */
   let stepped = 0;
   let stateId = firstId;
-  /** What is kept, as JSON by key: nothing of it is shared with the agent. */
+  /** The kept values, as JSON by key: nothing of it is shared with the agent. */
   let disk = { position: 0, values: new Map<string, unknown>(), rest: undefined as string | undefined };
   let table: SeriesTable;
   /** The first changes that a table gives are all of it. */

@@ -81,7 +81,7 @@ test('a line is logged once a minute', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-/** That the process waits for. */
+/** Counts the timers that the process waits for. */
 function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }

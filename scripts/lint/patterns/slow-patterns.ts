@@ -39,7 +39,7 @@ export function slowest({ place, source, flags }: Pattern, length: number): stri
     const filled = (size: number): string => `${start}${again.repeat(Math.ceil(size / again.length))}\n!`;
     if (took(pattern, filled(Math.min(short, length))) < suspicious) continue;
     const whole = filled(length);
-    // What is quadratic takes a sixteenth of the time for a quarter of the line.
+    // A quadratic expression takes a sixteenth of the time for a quarter of the line.
     const allowed = Math.max(1, bound * (length / line) ** 2);
     // Three times: what else the machine does must not have a say.
     const tries = [1, 2, 3].map(() => took(pattern, whole));

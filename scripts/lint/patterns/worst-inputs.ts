@@ -6,7 +6,7 @@ export interface WorstInput {
   again: string;
 }
 
-/** How often what may stand any number of times stands in a sample. */
+/** The numbers of times that a repeated part stands in a sample. */
 const repetitions = [1, 3];
 /** Alternatives that are followed up. */
 const most = 24;
@@ -26,7 +26,7 @@ export function* worstInputs(source: string, flags: string): Generator<WorstInpu
         if (seen.has(key)) continue;
         seen.add(key);
         yield { start, again };
-        // What is anchored by alternatives at its first character is free behind another one.
+        // An alternative that is anchored at the first character is free behind another one.
         if (from === 0) yield { start: '!', again };
       }
 }

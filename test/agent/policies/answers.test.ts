@@ -40,7 +40,7 @@ test('what comes late is there for the next Event', async () => {
   const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, 20);
   expect(await answerOn(dropped())).toBeUndefined();
   resolve(cluster[shopPolicies] as Answer);
-  // Until then nothing is waited for.
+  // Nothing is waited for before that.
   scene.now += 10_000;
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
 });

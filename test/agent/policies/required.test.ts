@@ -3,7 +3,7 @@ import { externalEnd, nine } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { type Answers, calico, dropped, setUp, shopPolicies } from './scene.ts';
 
-/** What is read of Calico: what its policies need only where one that selects the Pod asks for it, and which of its APIs. */
+/** Checks what is read of Calico: objects that its policies need, only where a policy that selects the Pod asks for them, and from which of its APIs. */
 
 const stored = '/apis/crd.projectcalico.org/v1';
 const slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';

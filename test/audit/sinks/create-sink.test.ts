@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../sources/temporary-folder.ts';
 const never = new AbortController().signal;
 const path = temporaryFolder();
 
-/** What a receiver gets of one row by these settings. */
+/** Returns what a receiver gets of one row by these settings. */
 async function received(settings: Partial<Config>) {
   const requests: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {

@@ -13,7 +13,7 @@ const incidents = 64;
 const together = 8;
 /** An answer is counted a moment after others can see what it is about. */
 const untilCounted = 200;
-/** What fails again sooner is of the same attempt. */
+/** A failure that comes again sooner belongs to the same attempt. */
 const betweenAttempts = 2500;
 
 interface TrackedFailure {

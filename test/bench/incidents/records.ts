@@ -1,6 +1,6 @@
-/** What a kube-proxy prints at -v=2, as containers print it: several lines are one record. */
+/** Makes the records that a kube-proxy prints at -v=2, as containers print them: several lines are one record. */
 
-/** Of one attempt that went well, when a Service has changed. */
+/** The lines of an attempt that went well, after a Service has changed. */
 export function syncedLines(): string[] {
   return [
     info('proxier.go:668', '"Syncing iptables rules" ipFamily="IPv4" fullSync=false'),
@@ -12,7 +12,7 @@ export function syncedLines(): string[] {
   ];
 }
 
-/** Of one attempt that failed, as a chain was gone. */
+/** The lines of an attempt that failed, because a chain was gone. */
 export function failedLines(chain: string, retry = '30s'): string[] {
   return [
     ...syncedLines().slice(0, 2),

@@ -17,7 +17,7 @@ import { failedLines, recordsOf, syncedLines } from './records.ts';
 
 const hour: Millis = 3_600_000;
 const begin: Millis = Date.UTC(2026, 10, 21, 9);
-/** Of quiet after the hour: what ends by silence ends, and is taken back. */
+/** The quiet after the hour, in which incidents that end by silence end and are taken back. */
 const afterwards: Millis = 1_800_000;
 const podsOfNode = 110;
 const { name: node, proxyPod, objects, chain } = nodeWithProxy(0);
@@ -41,7 +41,7 @@ function* failing(every: Millis, wellBetween: boolean): Script {
   for (const record of recordsOf(syncedLines())) yield [hour, record];
 }
 
-/** Of every cause that there is, with names of which no two are the same. */
+/** Every cause, with names of which no two are the same. */
 function* storm(): Script {
   const errors = lines.filter(({ sign }) => sign !== undefined && 'code' in sign).map(({ text }) => text);
   for (let number = 0; number < 600_000; number++) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { kill } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What the kernel has counted of a group. Bytes and pages since it was made. */
+/** The kernel's counts of a group. Bytes and pages are since it was made. */
 export interface GroupCounts {
   peakBytes: number;
   /** Processes that the kernel has killed because of the limit. */
@@ -14,7 +14,7 @@ export interface GroupCounts {
 
 /** A cgroup of its own with a limit of memory, page cache included, as the kubelet makes it of `limits.memory`. */
 export interface Cgroup {
-  /** Whose id is written into it, with all its later children, is in the group. */
+  /** A process whose id is written into it is in the group, with all its later children. */
   readonly processes: string;
   readonly read: () => GroupCounts;
   /** When its processes are gone. */

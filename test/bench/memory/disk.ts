@@ -9,7 +9,7 @@ export interface Disk {
   readonly remove: () => Promise<void>;
 }
 
-/** Of a node, by default. What is read around a page that is missing counts in the group, too, and some machines read megabytes. */
+/** The default of a node. Pages that are read ahead count in the group, too, and some machines read megabytes. */
 const readAheadKilobytes = 128;
 
 /** When its input ends, however it does, the disk is taken away. Direct: the file below must not be in the page cache, too. */

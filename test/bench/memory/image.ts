@@ -15,11 +15,11 @@ export interface Image {
 
 export interface ImageOptions {
   readonly name: string;
-  /** Of a checkout with its packages; its bundle is built. */
+  /** A checkout with its packages; its bundle is built. */
   readonly checkout: string;
-  /** In place of those of its Dockerfile. */
+  /** Replaces the flags of its Dockerfile. */
   readonly flags?: readonly string[] | undefined;
-  /** Beside those of its Dockerfile. */
+  /** Added to the variables of its Dockerfile. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -15,7 +15,7 @@ export interface ProcessCounts {
 export interface LimitedProcess {
   /** The first line that it prints to standard output and that `pick` takes; rejects when it ends before. */
   readonly printed: <T>(pick: (line: string) => T | undefined) => Promise<T>;
-  /** As long as it lives; afterwards the last that was read. */
+  /** Reads the counts as long as it lives; afterwards returns the last that were read. */
   readonly counts: () => ProcessCounts;
   readonly group: () => GroupCounts;
   /** Resolves to the exit status, undefined when a signal has ended it. */
@@ -57,7 +57,7 @@ export function startLimited(
     });
   });
   let last: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0 };
-  // What a process has used is gone with it.
+  // The kernel forgets the counts of a process that has ended.
   const timer = setInterval(() => void (last = countsOf(child.pid ?? 0) ?? last), 100);
   return {
     printed: (pick) =>

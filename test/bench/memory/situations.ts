@@ -6,14 +6,14 @@ import { evict, type Image } from './image.ts';
 import { startLimited } from './process.ts';
 import { type Outcome, watched } from './trial.ts';
 
-/** What every run has: folders, and the cluster that agents find as in a Pod. */
+/** The folders of every run, and the cluster that agents find as in a Pod. */
 export interface Scene {
   folder: string;
-  /** With token and ca.crt. */
+  /** The folder has token and ca.crt. */
   account: string;
   server: URL;
   stormSeconds: number;
-  /** Of a saved cluster, and a log about it, for `replay`. */
+  /** A saved cluster, and a log about it, for `replay`. */
   saved: { cluster: string; log: string };
 }
 
@@ -24,7 +24,7 @@ const stormPackets = 1_000_000;
 export const stormPods = 390;
 /** Numbers of the first Pod of the node that storms, after those of the node with 110. */
 export const firstStormPod = 110;
-/** What starts late has been read by then. */
+/** Parts that start late have been read by then. */
 const settleSeconds = 5;
 const idleSeconds = 20;
 
@@ -97,7 +97,7 @@ async function agentRun(
     POD_LOGS: mkdtempSync(join(own, 'pods-')),
     STATE_DIR: join(own, 'state'),
     METRICS_ADDRESS: '127.0.0.1:0',
-    // What the DNS of this machine does is not measured.
+    // The DNS of this machine is not measured.
     REVERSE_DNS: 'false',
     ...settings,
   };

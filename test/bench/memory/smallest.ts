@@ -10,7 +10,7 @@ export interface Range {
 const attempts = 3;
 
 export interface Smallest {
-  /** In MiB; undefined when none of the range is enough. */
+  /** Mebibytes; undefined when none of the range is enough. */
   limit: number | undefined;
   /** Under that limit, and without one. */
   at: Outcome | undefined;

@@ -5,7 +5,7 @@ import type { ProcessCounts, LimitedProcess } from './process.ts';
 export interface Outcome {
   /** Why it is no run at all: killed, not ready, not done. */
   failed: string | undefined;
-  /** What happened after the start: in the window that is watched; `residentBytes` at its end. */
+  /** The counts after the start, in the window that is watched; `residentBytes` at its end. */
   window: ProcessCounts;
   refaults: number;
   peakBytes: number;
@@ -13,7 +13,7 @@ export interface Outcome {
 
 /** Reads of its own files from the disk that a run may have beyond those of a run without a limit. */
 const mostFaults = 100;
-/** Of the processor's time without a limit; machines are not steady. */
+/** Compared with the processor's time without a limit; machines are not steady. */
 const mostCpu = { factor: 1.2, seconds: 0.2 };
 
 /** Undefined when the limit is enough, else why not. `free`: the same without a limit. */

@@ -7,7 +7,7 @@ export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow
 const node = 'node-000';
 let sequence = 0;
 
-/** What the log has before its reader starts: longer than what kube-iptables-tailer knows a file by. */
+/** The log begins with more than kube-iptables-tailer knows a file by. */
 export function firstLine(): string {
   return `${stamp()} ${node} systemd[1]: Reached target multi-user.target, Multi-User System, after a while.\n`;
 }

@@ -11,7 +11,7 @@ import { nine } from '../../builders.ts';
 
 const now = (): number => nine;
 
-/** What is found of an agent with these metrics. */
+/** Returns what doctor finds of an agent with these metrics. */
 async function found(set: (metrics: Metrics) => void, ready = { status: 200, body: 'ok\n' }): Promise<Check> {
   const metrics = createMetrics({ version: '0.1.0' });
   metrics.lines.add(1234, { source: '/var/log/kern.log' });

@@ -100,7 +100,7 @@ function checked(api: Pick<Api, 'request'>, name: string): Promise<Check> {
 describe('Calico', () => {
   const prefixes = createPrefixTable();
 
-  /** What is found when `default` has this spec, and the object of the node that. */
+  /** Returns what doctor finds when `default` has this spec, and the object of the node that one. */
   async function found(spec: object, own?: object, kubeProxyHere: boolean | undefined = true): Promise<string[]> {
     const api = fakeApi(({ path }) => {
       if (path === '/apis/crd.projectcalico.org/v1/felixconfigurations/default') return answered({ spec });

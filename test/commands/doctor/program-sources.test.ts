@@ -83,7 +83,7 @@ test('what auto finds has a line, too, but not where it is named itself', async 
 
 const field = 'journalctl --quiet --no-pager --directory=/j --field=_SYSTEMD_UNIT';
 
-/** What follows the kernel's lines. */
+/** Returns the lines of the check that follow the kernel's. */
 async function look(fields: Parameters<typeof programs>[0], units?: string): Promise<string | undefined> {
   const run = programs({ journalctl: printedAsJson({ number: 1, message: 'x' }), ...fields });
   const [line] = await sources('journal:/j', { findJournal: () => ({ directory: '/j' }), run }, units);

@@ -45,7 +45,7 @@ test('a check that takes too long is unknown, and the others are not kept', asyn
       return () => void timers.delete(task);
     },
   });
-  // By then the quick one has called its timer off.
+  // The quick one has called its timer off by then.
   await new Promise((resolve) => setImmediate(resolve));
   expect(timers.size).toBe(1);
   for (const timer of timers) timer();

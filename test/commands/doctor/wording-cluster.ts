@@ -22,7 +22,7 @@ import { answered, fakeApi, refused } from './fake.ts';
 const now = (): number => nine;
 type FakeApi = ReturnType<typeof fakeApi>;
 
-/** What the checks of the API server, the cluster and the agent say, in every situation that makes a sentence of them another one. */
+/** Returns all sentences of the checks of the API server, the cluster and the agent, in every situation that changes one of them. */
 export async function sayingsOfCluster(): Promise<Check[]> {
   return [
     ...settings(),

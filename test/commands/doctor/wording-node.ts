@@ -32,7 +32,7 @@ const packet = (prefix: string, age: number): KernelLog['packets'][number] => ({
   time: nine - age,
 });
 
-/** What the checks of this node find, in every situation that makes a sentence of them another one. */
+/** Returns all sentences of the checks of this node, in every situation that changes one of them. */
 export function sayingsOfNode(): Check[] {
   return [
     ...kernelSources(),

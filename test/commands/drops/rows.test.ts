@@ -8,7 +8,7 @@ import { expectLines } from '../../expected-file.ts';
 import { eventsOfSample } from '../../monitoring/sample-events.ts';
 import { flow } from '../top/flows.ts';
 
-/** What `kubectl drops` shows of Events. */
+/** Tests what `kubectl drops` shows of Events. */
 
 const now = Date.parse('2026-11-21T20:00:00Z');
 const plain = (_: string, text: string): string => text;

@@ -10,7 +10,7 @@ import { parsed } from '../parsed.ts';
 
 const path = temporaryFolder();
 let server: ScriptedServer;
-/** What the API server has, by path. */
+/** The objects of the API server, by path. */
 let objects: Record<string, object>;
 
 const pod = (namespace: string, name: string, podIP: string): object => ({

@@ -77,7 +77,7 @@ export async function agentOn(cluster: Cluster, node: string): Promise<string> {
   return names.split('\n')[0]?.replace('pod/', '') ?? '';
 }
 
-/** What it prints; the test fails unless it succeeds. */
+/** Returns what kubectl prints; the test fails unless it succeeds. */
 export async function kubectl(cluster: Cluster, ...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await cluster.controlPlane.kubectl(args);
   expect({ code, stderr, args }).toMatchObject({ code: 0 });

@@ -20,11 +20,11 @@ import { CONTROL_ADDRESS, createLan } from './lan.ts';
 import { connectNode, type Node, type NodeData, startNode } from './node.ts';
 import { PAUSE_IMAGE, writePodNetwork } from './node-configuration.ts';
 
-/** What another process needs to use a running cluster; plain data. */
+/** The data by which another process uses a running cluster. */
 export interface ClusterData {
   readonly controlPlane: Address;
   readonly nodes: readonly NodeData[];
-  /** For files; removed with the cluster. */
+  /** Files of the cluster, removed with it. */
   readonly folder: string;
 }
 
@@ -106,7 +106,7 @@ export function connectCluster(data: ClusterData): Cluster {
   };
 }
 
-/** What the controllers gave a node for its Pods. */
+/** Returns the range that the controllers gave a node for its Pods. */
 async function podRangeOf({ request }: Connection, { name, machine }: NodeData): Promise<string> {
   const deadline = performance.now() + READY_WITHIN_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** What is in the images of the Dockerfile. */
+/** Tests what is in the images of the Dockerfile. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

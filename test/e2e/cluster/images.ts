@@ -127,7 +127,7 @@ function linkOrCopy(file: string, to: string): void {
   }
 }
 
-/** What it prints. */
+/** Returns what buildah prints. */
 async function buildah(args: readonly string[]): Promise<string> {
   // vfs where this machine's own root is an overlay, on which there can be none.
   const driver = /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'vfs' : 'overlay';

@@ -1,4 +1,4 @@
-/** What breaks a node's Service rules, done to the real kube-proxy of a real node, and what the agents write of it. */
+/** Breaks a node's Service rules under the real kube-proxy of a real node, and reads what the agents write of it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';

@@ -39,7 +39,7 @@ async function follow(host: string, machine: string, journal: string, kernLog: s
   };
   const kmsg = openSync('/dev/kmsg', constants.O_RDONLY | constants.O_NONBLOCK);
   const record = Buffer.alloc(16_384);
-  // What was there before is not of this cluster.
+  // Earlier lines belong to another cluster.
   while (read(kmsg, record) !== undefined);
   for (;;) {
     for (let text = read(kmsg, record); text !== undefined; text = read(kmsg, record)) {

@@ -2,7 +2,7 @@ import { run } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { prepareNode } from '../network/topology.ts';
 
-/** Where the control plane is in the network of a cluster (TEST-NET-1 of RFC 5737). */
+/** The address of the control plane in the network of a cluster (TEST-NET-1 of RFC 5737). */
 export const CONTROL_ADDRESS = '192.0.2.1';
 
 /** The network that joins the nodes of one cluster with its control plane, each in a network namespace of its own. */

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** What a node of the cluster runs on: mounts, processes, network and host name of its own, on the kernel of this machine. Plain data. */
+/** The machine of a node: mounts, processes, network and host name of its own, on the kernel of this machine. Plain data. */
 export interface Machine {
   readonly name: string;
   /** The process id of its first process, as it is seen from outside. */
@@ -14,7 +14,7 @@ export interface Machine {
   readonly network: string;
   /** Has its /var, and files for it. */
   readonly folder: string;
-  /** As in /etc/machine-id. */
+  /** The id in /etc/machine-id. */
   readonly id: string;
 }
 

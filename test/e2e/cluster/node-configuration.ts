@@ -36,7 +36,7 @@ state = "/run/containerd"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
   sandbox = "${PAUSE_IMAGE}"
 [plugins.'io.containerd.cri.v1.runtime']
-  # Where this machine lacks CAP_SYS_RESOURCE.
+  # This machine may lack CAP_SYS_RESOURCE.
   restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = ["/usr/lib/cni"]

@@ -1,4 +1,4 @@
-/** What happens to the agents of a cluster in a year, in minutes: each packet is counted once all the same. */
+/** Puts the agents of a cluster through what happens in a year: each packet is counted once all the same. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';

@@ -14,7 +14,7 @@ const cluster = connectCluster(inject('cluster'));
 const [node] = cluster.nodes;
 const namespace = 'overlays-target';
 
-/** As `id` and /proc/PID/status say it of the agent: no capability, no way to more of them, system calls filtered. */
+/** The rights of the agent by `id` and /proc/PID/status: no capability, no way to more of them, system calls filtered. */
 const restricted = { CapEff: '0000000000000000', CapBnd: '0000000000000000', NoNewPrivs: '1', Seccomp: '2' };
 const privileged = { Seccomp: '0' };
 /** CAP_SYS_PTRACE. */
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-definitions-'));
   await createAll(cluster.controlPlane, createDeploying(cluster.controlPlane, folder), definitions);
   rmSync(folder, { recursive: true });
-  // As on Ubuntu: of the user syslog and the group adm, for no other.
+  // Ubuntu's log belongs to the user syslog and the group adm, and no other may read it.
   await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
   await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
 });
@@ -39,7 +39,7 @@ afterAll(async () => {
 interface Way {
   readonly options: AgentOptions;
   readonly rights: Readonly<Record<string, string>>;
-  /** What the agent says of the kernel's log. */
+  /** Matches the agent's own line on the kernel's log. */
   readonly reads: string;
   /** Programs of the Dockerfile's node that have to fail or succeed in the container, and what they print. */
   readonly tries?: readonly (readonly [script: string, prints: string])[];
@@ -111,7 +111,7 @@ test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.compo
   },
 );
 
-/** Of the agent's process, which is another one's child on the node. */
+/** Reads the rights of the agent's process, which is another one's child on the node. */
 async function rightsOf(): Promise<Record<string, string>> {
   const { stdout } = await node.shell('cat /proc/$(pgrep -of "kube-netfilter-tailer run")/status');
   return Object.fromEntries(stdout.split('\n').map((line) => line.split(/:\s*/, 2) as [string, string]));

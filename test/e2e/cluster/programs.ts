@@ -16,7 +16,7 @@ case "$*" in
 esac
 `;
 
-/** As ssh does: what follows the host is one line for the shell of root there. */
+/** Makes ssh's arguments one line for the shell of root there, as ssh does. */
 const ssh = (cluster: Cluster): string => `#!/bin/bash
 host=$1
 shift

@@ -13,7 +13,7 @@ import { notPrinted, type Step, stepsOf } from './steps.ts';
 const root = join(import.meta.dirname, '../../..');
 /** 15 of them are the DaemonSet's minReadySeconds. */
 const STEP_WITHIN_MS = 240_000;
-/** Until what a step shows is there: the newcomer looks again. */
+/** The newcomer looks again for so long until what a step shows is there. */
 const SHOWN_WITHIN_MS = 30_000;
 
 const steps = stepsOf('Five minutes to the first Event');

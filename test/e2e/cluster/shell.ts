@@ -42,7 +42,7 @@ export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv):
       return { status: Number(value), output: readFileSync(output, 'utf8'), seconds };
     },
     async end() {
-      // With what a block that has not come to its end has started.
+      // A block that has not come to its end may have started programs, which end with it.
       if (bash.pid !== undefined) process.kill(-bash.pid, 'SIGKILL');
       await ended;
     },

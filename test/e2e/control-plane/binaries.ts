@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** How a program is built from its Go module. The go.mod files in go/ are the one place where versions are pinned. */
+/** The recipe of a program that is built from its Go module. The go.mod files in go/ are the one place where versions are pinned. */
 export interface Recipe {
   /** A folder of go/, whose go.mod pins the module. */
   readonly folder: string;

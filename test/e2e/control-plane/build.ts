@@ -19,7 +19,7 @@ const run = promisify(execFile);
 /** The absolute path of each program. */
 export type Paths<Name extends Program> = Readonly<Record<Name, string>>;
 
-/** What KUBEBUILDER_ASSETS may provide: the archives of envtest have these. */
+/** KUBEBUILDER_ASSETS may provide these: the archives of envtest have them. */
 const ASSETS = ['etcd', 'kube-apiserver', 'kubectl'] as const satisfies readonly Program[];
 
 /**
@@ -120,7 +120,7 @@ async function checkGo(names: readonly Program[]): Promise<void> {
   if (compareVersions(found, needed) < 0) throw new Error(`[control-plane] go is ${found}; ${remedy}`);
 }
 
-// What a developer has set for other projects (GOFLAGS=-mod=vendor, a go.work) must not reach this build.
+// A developer's settings for other projects (GOFLAGS=-mod=vendor, a go.work) must not reach this build.
 function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: 'local' };
 }

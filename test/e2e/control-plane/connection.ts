@@ -9,7 +9,7 @@ const REQUEST_WITHIN_MS = 30_000;
 /** The API server closes a connection that was idle for 90 s: one as old as that is not used for another request. */
 const IDLE_MS = 60_000;
 
-/** What another process needs to talk to a running control plane; plain data. */
+/** The data by which another process talks to a running control plane. */
 export interface Address {
   readonly server: string;
   /** PEM of the certificate authority that signed the server's certificate. */
@@ -18,7 +18,7 @@ export interface Address {
   readonly adminKubeconfig: string;
   readonly kubectlPath: string;
   readonly kubeProxyPath: string;
-  /** Where the servers' logs and kubeconfigs are; removed with the control plane. */
+  /** The folder of the servers' logs and kubeconfigs, removed with the control plane. */
   readonly folder: string;
 }
 

@@ -26,7 +26,7 @@ const ADMIN = 'admin';
 
 type Unreached = Omit<Address, 'certificateAuthority'>;
 
-/** Where the control plane of a cluster with nodes runs. */
+/** The place of the control plane of a cluster with nodes. */
 export interface Place {
   /** A network namespace. */
   readonly network: string;
@@ -36,7 +36,7 @@ export interface Place {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** Of the API server in a network namespace of its own. */
+/** The port of the API server in a network namespace of its own. */
 const API_PORT = 6443;
 
 /**
@@ -117,7 +117,7 @@ export function supervise(
     });
     child.on('error', reject).on('exit', (code) => reject(new Error(`the supervisor exited with code ${code}`)));
   });
-  // After the start no code waits for it any more.
+  // No code waits for it after the start.
   failure.catch(() => {});
   child.stdin.on('error', () => {});
   return {

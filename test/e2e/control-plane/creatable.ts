@@ -33,7 +33,7 @@ export function asCreatable(object: KubernetesObject): KubernetesObject {
   return { ...rest, metadata, ...(spec === undefined ? {} : { spec: creatableSpec(object.kind, spec) }) };
 }
 
-/** What to merge into the status subresource; undefined when the kind has none that matters without its controller. */
+/** Returns what to merge into the status subresource; undefined when the kind has none that matters without its controller. */
 export function statusPatch({ kind, status }: KubernetesObject): Fields | undefined {
   if (status === undefined) return undefined;
   // qosClass follows from the spec and cannot be changed.

@@ -55,7 +55,7 @@ async function create(connection: Connection, object: KubernetesObject): Promise
   return expectObject(patched.status, patched.body, `patch the status of ${path}`);
 }
 
-// What test files share or the server makes by itself; a Pod that is already there would be another Pod.
+// Test files share these, or the server makes them by itself; a Pod that is already there would be another Pod.
 function mayExist({ kind, metadata }: KubernetesObject): boolean {
   const isOwnService = kind === 'Service' && metadata.namespace === 'default' && metadata.name === 'kubernetes';
   return kind === 'Namespace' || kind === 'Node' || isOwnService;

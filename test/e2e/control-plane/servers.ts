@@ -6,7 +6,7 @@ import type { Server } from './supervisor.ts';
 /** Where, in a control plane's folder, the API server keeps the certificate that it signs for itself. */
 export const CERTIFICATES = 'certificates';
 
-/** What the API server's command line names: the key of ServiceAccount tokens, and the tokens of the administrator and of kubelets. */
+/** Writes the files that the API server's command line names: the key of ServiceAccount tokens, and the tokens of the administrator and of kubelets. */
 export async function writeCredentials(
   folder: string,
   adminToken: string,

@@ -78,11 +78,11 @@ const calico: readonly object[] = [
   definition(crd, 'v1', 'GlobalNetworkPolicy', 'Cluster'),
   definition(crd, 'v1', 'GlobalNetworkSet', 'Cluster'),
   definition(crd, 'v1', 'NetworkPolicy', 'Namespaced'),
-  // Of its API server.
+  // Calico's API server serves this one.
   definition('projectcalico.org', 'v3', 'NetworkPolicy', 'Namespaced'),
 ];
 
-/** Of the policy agent of the AWS VPC CNI. */
+/** The policy agent of the AWS VPC CNI has this one. */
 const ofAws = definition('networking.k8s.aws', 'v1alpha1', 'ClusterNetworkPolicy', 'Cluster');
 
 function programs(podAddress: string): KubernetesObject[] {

@@ -17,7 +17,7 @@ const STOPPED_AFTER_S = 1;
 export interface Place {
   /** Runs a command line to its end. A pipeline fails with the first of its programs, and a list with the first of its commands. */
   readonly run: (command: string) => Promise<Outcome>;
-  /** Of a command that gives a variable a value: all that are run later have it, until `reset` is run. */
+  /** Runs a command that gives a variable a value: all that are run later have it, until `reset` is run. */
   readonly set: (command: string) => Promise<Outcome>;
   /** Interrupts it after a second; its exit status is 0 then. */
   readonly runAndStop: (command: string) => Promise<Outcome>;

@@ -8,7 +8,7 @@ export interface Form {
 }
 
 export interface Played {
-  /** Where it is written what the program accepts. */
+  /** The address or manual page that says what the program accepts. */
   readonly source: string;
   readonly forms: readonly Form[];
 }
@@ -166,7 +166,7 @@ export const played: Readonly<Record<string, Played>> = {
   },
 };
 
-/** What the program would print; `undefined` if it does not know one of its arguments. */
+/** Returns what the program would print; `undefined` if it does not know one of its arguments. */
 export function play({ forms }: Played, args: readonly string[]): string | undefined {
   const form = forms.find((each) => fits(each, args));
   return form === undefined ? undefined : (form.prints ?? '');

@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { execPath } from 'node:process';
 import { run } from '../network/command.ts';
 
-/** Where documents ask an agent; only the network namespace of the Pod has the port in use. */
+/** Documents ask an agent here; only the network namespace of the Pod has the port in use. */
 export const PORT = 9090;
 const DEVICE = 'eth0';
 /** Networks with two addresses, for the machine and the Pod, in 198.18.0.0/15 (RFC 2544). */
 const NETWORKS = 65_536;
 
-/** What the API server finds at the address of an agent's Pod. */
+/** The API server finds this at the address of an agent's Pod. */
 export interface ProbedPod {
-  /** That of no other Pod of this machine, and one that the API server asks: it refuses loopback and link-local ones. */
+  /** An address of no other Pod of this machine, which the API server asks: it refuses loopback and link-local ones. */
   readonly address: string;
   /** The device that leads there. */
   readonly device: string;

@@ -1,17 +1,17 @@
 export interface Values {
-  /** Of this place alone. */
+  /** The folder of this place alone. */
   readonly folder: string;
   readonly root: string;
   /** This program. */
   readonly bundle: string;
-  /** Of the API server. */
+  /** The port of the API server. */
   readonly port: string;
   /** Paths of programs. */
   readonly node: string;
   readonly kubectl: string;
 }
 
-/** What is written to /etc, /var and the checkout goes into layers that are gone with the last process that sees them. */
+/** Puts writes to /etc, /var and the checkout into layers that are gone with the last process that sees them. */
 export function setUp({ folder, root }: Values): string {
   return `
 set -euo pipefail
@@ -77,7 +77,7 @@ nft flush ruleset
 iptables-nft-restore < '${folder}/bin/rules.iptables'
 nft -f '${folder}/bin/rules.nft'
 `,
-    // What each command line begins with.
+    // Each command line begins with this.
     prelude: `
 set -eo pipefail
 [ ! -e '${folder}/variables' ] || . '${folder}/variables'
@@ -112,7 +112,7 @@ table inet firewalld {
 }
 `,
     'kube-netfilter-tailer': `#!/bin/sh\nexec ${program} "$@"\n`,
-    // What scripts/start.mjs does when all is installed; nothing else of npm is run.
+    // npm does what scripts/start.mjs does when all is installed, and nothing else.
     npm: `#!/bin/sh
 [ "$1" = start ] || { echo "npm: only start is played: $*" >&2; exit 64; }
 shift

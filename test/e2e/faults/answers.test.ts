@@ -3,7 +3,7 @@ import { events, failing, heal, refusedWrites, status } from './answers.ts';
 import type { Fault } from './fault.ts';
 import { testFaults } from './suite.ts';
 
-/** What an API server, or what stands before it, answers when it is not well: by a proxy in front of the real one. */
+/** Tests answers of an API server, or of what stands before it, that is not well: a proxy in front of the real one gives them. */
 
 const eventsOfOther = /^\w+ \/api\/v1\/namespaces\/[^/]+-other\/events/;
 
@@ -48,7 +48,7 @@ testFaults({ name: 'answers', subnet: '10.110' }, [
   ...[{}, { 'retry-after': '2' }].map((headers): Fault => ({
     title: `429 to the Events of one namespace (EventRateLimit), ${'retry-after' in headers ? 'with' : 'without'} Retry-After`,
     begin: failing(
-      // As the admission plugin says it.
+      // The admission plugin uses these words.
       status(429, 'TooManyRequests', headers, 'Too many requests: limit reached on type Namespace for key other'),
       eventsOfOther,
       false,

@@ -1,13 +1,13 @@
 import type { Fault, Scene } from './fault.ts';
 import type { Answer } from './proxy.ts';
 
-/** What rows have a proxy answer, and until when. */
+/** Rows that have a proxy answer, each with what and until when. */
 
 export const everything = /./;
 export const events = /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/;
 export const watches = /[?&]watch=true/;
 
-/** As the API server writes it. */
+/** Makes a Status as the API server writes it. */
 export const status =
   (code: number, reason: string, headers: Record<string, string> = {}, message = 'made up'): Answer =>
   ({ response }) => {

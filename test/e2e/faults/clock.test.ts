@@ -25,7 +25,7 @@ testFaults({ name: 'clock', subnet: '10.116' }, [
   jump('the clock jumps an hour back, and ahead again', -hour),
 ]);
 
-/** What is heard of it from now on is read by the wrong clock. */
+/** The wrong clock stamps all that is heard of the Pod from now on. */
 async function changePod({ controlPlane, namespace }: Scene, pod: string): Promise<void> {
   const body = { metadata: { labels: { changed: 'true' } } };
   const contentType = 'application/merge-patch+json';

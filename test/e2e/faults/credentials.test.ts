@@ -17,7 +17,7 @@ const { rules = [] } = readManifests(rightsFile).find(({ kind }) => kind === 'Cl
 /** So that watches are asked for again. */
 const cut = failing(({ pass }) => pass());
 
-/** With what the proxy is believed by now; `source`: the kubeconfig with the token. */
+/** Writes a kubeconfig that believes the proxy; `source` is the kubeconfig with the token. */
 const renewKubeconfig = ({ proxy, kubeconfig, rig }: Scene, source = rig.kubeconfig): unknown =>
   proxy.kubeconfigOf(source, kubeconfig);
 

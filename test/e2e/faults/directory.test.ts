@@ -30,7 +30,7 @@ interface Row {
   readonly title: string;
   readonly begin: (replicas: PublishedReplicas, scene: Scene) => unknown;
   readonly end?: (replicas: PublishedReplicas) => unknown;
-  /** While it lasts the agent has an answer to whose an address is. */
+  /** The agent has an answer to whose an address is while it lasts. */
   readonly known?: true;
   /** It shows as soon as the agent reads the folder again, not at the next look-up. */
   readonly later?: true;
@@ -78,7 +78,7 @@ function fault({ title, begin, end = (own) => own.heal(), known, later, check }:
     // A replica has 0.9 s to answer, for which other work may leave it no time.
     tolerated: known === true ? ['directory'] : [],
     goesOn: true,
-    // Of the first two nothing is looked up: their packets are counted before the agent has asked anything.
+    // The first two need no look-up: their packets are counted before the agent has asked anything.
     senderOf: (scene, pod) => (pod === 'before' || pod === 'steady' ? '203.0.113.9' : peerOf(scene, pod)),
     async settings(scene) {
       await createObjects(scene.controlPlane, { items: pods.map((pod) => peer(scene, pod)) });

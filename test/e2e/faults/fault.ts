@@ -19,13 +19,13 @@ export interface Fault {
   /** It has lasted long enough when this resolves. */
   readonly lasts?: ((scene: Scene) => Promise<unknown>) | undefined;
   readonly end?: (scene: Scene) => unknown;
-  /** What the log calls it (`problem`); nothing else is logged as a warning or an error. */
+  /** The log's names for it (`problem`); nothing else is logged as a warning or an error. */
   readonly problems: readonly string[];
-  /** Of `problems`, those that last longer than the row, as documented: no line says that they are over. */
+  /** Those of `problems` that last longer than the row, as documented: no line says that they are over. */
   readonly outlasting?: readonly string[];
   /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
   readonly tolerated?: readonly string[];
-  /** Of /readyz, while it lasts; 200 by default. */
+  /** The status of /readyz while it lasts; 200 by default. */
   readonly ready?: 200 | 503;
   /** While it lasts, the Events of the first namespace are written within 20 s. */
   readonly goesOn?: boolean;
@@ -39,7 +39,7 @@ export interface Fault {
   readonly backWithin?: Millis;
   /** Looks at the Events when all counts are right. */
   readonly check?: (scene: Scene, events: readonly StoredEvent[]) => unknown;
-  /** Who sends the packets to a Pod; by default an address outside the cluster. */
+  /** The sender of the packets to a Pod; by default an address outside the cluster. */
   readonly senderOf?: (scene: Scene, pod: PodName) => string;
   /** Settings of the agent beside the usual ones; asked for before it starts. */
   readonly settings?: (scene: Scene) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
@@ -58,7 +58,7 @@ export const pods: readonly PodName[] = ['steady', 'before', 'during', 'after', 
 
 export interface Scene {
   readonly controlPlane: Connection;
-  /** Of the row's own. */
+  /** The order of the row's own control plane. */
   readonly order: ControlPlane['order'];
   /** Between the agent and the API server. */
   readonly proxy: FaultProxy;
@@ -72,11 +72,11 @@ export interface Scene {
   readonly kubeconfig: string;
   /** Path of the log that the agent reads. */
   readonly log: string;
-  /** Where the agent keeps its state. */
+  /** The folder of the agent's state. */
   readonly stateDir: string;
-  /** Of the row's own. */
+  /** The order of the row's own control plane. */
   readonly disk: Disk;
-  /** Of the row's own. */
+  /** The order of the row's own control plane. */
   readonly clock: WallClock;
   /** The first three parts of the addresses of the row's own. */
   readonly subnet: string;
@@ -85,7 +85,7 @@ export interface Scene {
   readonly drop: (pod: PodName, lines: number) => Promise<void>;
   /** The same for packets between two addresses that are no Pod's of this node. */
   readonly dropBetween: (source: string, destination: string) => Promise<void>;
-  /** Until a scrape has a line that matches. */
+  /** Resolves when a scrape has a line that matches. */
   readonly untilMetric: (line: RegExp) => Promise<void>;
   /** Called when the row has ended, however it did. */
   readonly atEnd: (close: () => Promise<unknown>) => void;

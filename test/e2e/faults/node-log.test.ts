@@ -39,7 +39,7 @@ testFaults({ name: 'log', subnet: '10.113' }, [
     title: 'the log is cut in half, within a line, while it is read: the half that is left does not count again',
     begin: async ({ agent, log }) => {
       truncateSync(log, statSync(log).size / 2 + 20);
-      // What is written before that may be taken for what was there.
+      // Lines that are written before that may be taken for what was there.
       await agent.untilLog(({ problem }) => problem === `lost ${log}`);
     },
     problems: [],

@@ -22,9 +22,9 @@ import { type FaultProxy, startFaultProxy } from './proxy.ts';
 /** Agents that are killed, stopped with work left, out of file descriptors, and that are two on one node: the counts of all Events are the lines written. */
 
 const controlPlane = connect(inject('controlPlane'));
-/** As many Events as a node may write at once; what is past that waits for its budget, for minutes. */
+/** A node may write so many Events at once; further ones wait minutes for its budget. */
 const podsOfStorm = 20;
-/** Of a test that starts an agent a dozen times, on a loaded machine. */
+/** The time of a test that starts an agent a dozen times, on a loaded machine. */
 const manyStarts: Millis = 600_000;
 
 let rig: AgentRig;
@@ -70,7 +70,7 @@ async function scene(name: string, pods: number, subnet: string) {
         written++;
       }
     },
-    /** Until the Events of each Pod count what was written; more at any time fails. */
+    /** Waits until the Events of each Pod count what was written; more at any time fails. */
     untilExact: async (within: Millis = 150_000): Promise<StoredEvent[]> =>
       await rig.untilEvents(
         name,
@@ -109,7 +109,7 @@ describe.concurrent('an agent', () => {
         await agent.kill();
       }
       await rig.start(env).untilReady();
-      // What was written three times is written again after two minutes, and then after four.
+      // An Event that was written three times is written again after two minutes, and then after four.
       await untilExact(280_000);
     },
     manyStarts,

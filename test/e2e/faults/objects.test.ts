@@ -62,7 +62,7 @@ testFaults({ name: 'objects', subnet: '10.119' }, [
   },
 ]);
 
-/** That of the start, which may have several pages. */
+/** Expects the list of the start alone, which may have several pages. */
 function expectOneList({ proxy }: Scene): void {
   const lists = proxy.asked.filter((each) => /^GET \/api\/v1\/pods\?(?!.*(?:watch=true|continue=))/.test(each));
   expect(lists).toHaveLength(1);
@@ -92,7 +92,7 @@ function holdWrites(concerns: RegExp) {
       concerns,
       false,
     ),
-    /** Until there is one. */
+    /** Resolves when there is one. */
     held: first.promise,
     release: go.resolve,
     end: ({ proxy }: Scene): void => proxy.heal(),

@@ -11,7 +11,7 @@ import type { Connection } from '../control-plane/connection.ts';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly response: ServerResponse;
   /** Asks the real server; its answer has come whole. */
@@ -25,7 +25,7 @@ export type Answer = (exchange: Exchange) => void | Promise<void>;
 
 /** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */
 export interface FaultProxy {
-  /** Which requests `answer` has, from now on; all others pass. `cut`: what is open is broken, so that watches are asked for again. */
+  /** Gives `answer` to these requests from now on; all others pass. `cut` breaks what is open, so that watches are asked for again. */
   readonly fail: (answer: Answer, options?: { concerns?: RegExp; cut?: boolean }) => void;
   /** All pass again; what the fault has left open is broken. */
   readonly heal: () => void;
@@ -44,7 +44,7 @@ export interface FaultProxy {
 
 const day = 86_400_000;
 
-/** Of the address of a proxy, and valid from so many days before now to so many after. */
+/** Makes a certificate for the address of a proxy, valid from so many days before now to so many after. */
 export function certificateFor(before = 1, after = 1): Certificate {
   return createCertificate('127.0.0.1', Date.now() - before * day, Date.now() + after * day);
 }
@@ -65,7 +65,7 @@ export async function startFaultProxy(
   const server = createServer({ key: current.key, cert: current.certificate }, (request, response) => {
     const { method = '', url = '' } = request;
     asked.push(`${method} ${url}`);
-    // Whoever asks may have gone.
+    // The client may have gone.
     response.on('error', () => {});
     const content = buffer(request);
     content.catch(() => response.destroy());

@@ -17,7 +17,7 @@ import { type Answer, type FaultProxy, startFaultProxy } from './proxy.ts';
 
 /** Where the replicas of this suite are: not those of another test file. */
 const namespace = 'faults-directory';
-/** Of agents. */
+/** The account of agents. */
 const account = 'kube-netfilter-tailer';
 const configMap = 'kube-netfilter-tailer-directory';
 
@@ -37,13 +37,13 @@ export interface PublishedReplicas {
   /** For an agent: where what the kubelet keeps there is. */
   readonly folder: string;
   readonly proxies: readonly FaultProxy[];
-  /** Of both proxies. */
+  /** Makes both proxies fail. */
   readonly fail: (answer: Answer) => void;
   readonly heal: () => void;
   /** Replaces all entries of the ConfigMap; by default by those of the proxies as they are now. */
   readonly publish: (entries?: Readonly<Record<string, string>>) => void;
   readonly setToken: (token: string) => void;
-  /** As the kubelet gets it for the agent. */
+  /** The token that the kubelet gets for the agent. */
   readonly token: string;
   /** Both end, and others come under other names and addresses that are not published yet. */
   readonly replace: () => Promise<void>;
@@ -136,7 +136,7 @@ async function prepare(connection: Connection): Promise<string> {
   const items = readManifests('deploy/components/shared-directory/rbac.yaml');
   const rulesOf = (kind: string): readonly Rule[] =>
     (items.find((item) => item.kind === kind) as { rules?: readonly Rule[] }).rules ?? [];
-  // In one namespace they would be named; this one has one ConfigMap.
+  // Rules for one namespace would name objects; this one has one ConfigMap.
   const ofConfigMap = rulesOf('Role').map(({ apiGroups = [], resources = [], verbs = [] }) => ({
     apiGroups,
     resources,

@@ -20,9 +20,9 @@ const subnet = '10.124.1';
 const pods = ['stays', 'goes', 'is-replaced', 'comes-again'] as const;
 /** Its packets are logged with its interface, which a Pod of its name has again. */
 const byInterface = 'comes-again';
-/** What was read at the start is on disk a second later. */
+/** Lines that were read at the start are on disk a second later. */
 const atTheStart: Millis = 4000;
-/** What waits is on disk after five seconds; read positions alone after thirty. */
+/** Waiting packets are on disk after five seconds; read positions alone after thirty. */
 const withinOneLook: Millis = 15_000;
 
 let rig: AgentRig;
@@ -74,14 +74,14 @@ function createLog(path: string) {
   };
 }
 
-/** Until the state on disk has so many packets that wait for the API server. */
+/** Waits until the state on disk has so many packets that wait for the API server. */
 async function untilKept(stateDir: string, packets: number, timeout: Millis): Promise<void> {
   const kept = (): number =>
     restoreState(stateDir, node, new Date()).state?.waiting.reduce((sum, { weight }) => sum + weight, 0) ?? 0;
   await vi.waitFor(() => expect(kept()).toBe(packets), { timeout, interval: 100 });
 }
 
-/** How the audit's rows say that a Pod was found. */
+/** Returns how a Pod was found by the audit's rows. */
 function evidenceOf({ log }: AgentProcess, pod: string): string[] {
   const rows = log.filter((row) => row['destination.k8s.pod.name'] === pod);
   return [...new Set(rows.map((row) => String(row['destination.evidence'])))].toSorted((a, b) => a.localeCompare(b));

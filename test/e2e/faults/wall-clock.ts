@@ -4,7 +4,7 @@ import { fakeClockLibrary } from '../../programs/table.ts';
 
 /** A wall clock for one process, by libfaketime; what counts intervals (CLOCK_MONOTONIC) stays the machine's, as when a clock is set. */
 export interface WallClock {
-  /** For the environment of the process. */
+  /** Variables for the environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   /** Sets it so far from the machine's, from the process's next look at it. */
   readonly set: (seconds: number) => void;

@@ -73,7 +73,7 @@ async function promtoolAgrees(rules: object, alerts: readonly object[]): Promise
   expect(stdout).toContain('SUCCESS');
 }
 
-/** What Prometheus knows of an agent that the operator has it scrape, and that has heard of Pods. */
+/** Makes Prometheus' series of an agent that the operator has it scrape, and that has heard of Pods. */
 function up(namespace: string, node: string, values: string): Readonly<Record<string, string>> {
   const labels = `job="${namespace}/kube-netfilter-tailer", namespace="${namespace}", node="${node}"`;
   return {
@@ -82,7 +82,7 @@ function up(namespace: string, node: string, values: string): Readonly<Record<st
   };
 }
 
-/** What kube-state-metrics reports of an agent's Pod. */
+/** Makes kube-state-metrics' series of an agent's Pod. */
 function pod(namespace: string, node: string, restarts: string): Readonly<Record<string, string>> {
   const labels = `namespace="${namespace}", pod="agent-${node}"`;
   const creator = 'created_by_kind="DaemonSet", created_by_name="kube-netfilter-tailer"';

@@ -21,7 +21,7 @@ export function comparable(manifests: readonly Manifest[]): Record<string, unkno
   return objects;
 }
 
-/** What the chart does not make: helm has its own way for namespaces, and would delete it with the release. */
+/** Leaves out the Namespace, which the chart does not make: helm would delete it with the release. */
 export function withoutNamespace(manifests: readonly Manifest[]): Manifest[] {
   return manifests.filter(({ kind }) => kind !== 'Namespace');
 }

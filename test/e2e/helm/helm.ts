@@ -14,7 +14,7 @@ export type Values = Readonly<Record<string, unknown>>;
 
 export interface Helm {
   readonly path: string;
-  /** From the project's folder; resolves whatever its exit code. `values` stand in a file. */
+  /** Runs helm in the project's folder; resolves whatever its exit code. `values` stand in a file. */
   readonly run: (args: readonly string[], values?: Values) => Promise<CommandResult>;
   /** Objects as text; rejects with what helm says. */
   readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;

@@ -82,7 +82,7 @@ describe.each<[string, Values]>([
     const namespace = 'helm-applied';
     const rendered = await helm.template(values, { namespace });
     expect(await deploying.apply(rendered)).toMatchObject({ code: 0, stderr: '' });
-    // As the ServiceAccount controller would.
+    // The ServiceAccount controller would do the same.
     expect(await deploying.admit(podOf(rendered), namespace)).toMatchObject({ code: 0, stderr: '' });
   });
 

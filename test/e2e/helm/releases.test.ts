@@ -71,7 +71,7 @@ function ruleOf(manifests: readonly Manifest[]): Manifest | undefined {
   return manifests.find(({ kind }) => kind === 'PrometheusRule');
 }
 
-/** As the operator names it, where a PodMonitor does not say otherwise. */
+/** Returns the job as the operator names it, where a PodMonitor does not say otherwise. */
 function jobOf(manifests: readonly Manifest[]): string {
   const { namespace, name } = manifests.find(({ kind }) => kind === 'PodMonitor')?.metadata ?? { name: '' };
   return `${namespace}/${name}`;

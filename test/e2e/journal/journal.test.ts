@@ -27,7 +27,7 @@ import { type Journald, startJournald } from './rig.ts';
 
 /** Real packets, a real kernel's lines, in a real journal. */
 
-// Of this run alone: others print to the same log.
+// The mark is of this run alone, because others print to the same log.
 const mark = randomBytes(4).toString('hex');
 const prefix = `journal-${mark}: `;
 const [from, to] = ['shop/web-0', 'shop/postgres-0'];
@@ -148,7 +148,7 @@ test('a source that is started again goes on where it was stopped', async () => 
   await vi.waitFor(() => expect(handedOver(before, first.heard).length).toBeGreaterThan(5), limit);
   first.source.stop();
   const between = await drop(20);
-  // What a position is saved as.
+  // A position is saved as JSON.
   const second = open(JSON.parse(JSON.stringify(first.source.position)) as Position, Date.now() + 60_000);
   const after = await drop(20);
   await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(20), limit);

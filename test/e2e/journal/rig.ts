@@ -49,7 +49,7 @@ stop() {
 }
 
 start
-# As it is seen from outside, where this /proc is from.
+# The process id is that of outside, where this /proc is from.
 read -r pid rest < /proc/self/stat
 echo $pid
 while read -r command; do

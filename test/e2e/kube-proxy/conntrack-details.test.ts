@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { daemonSetOf, readManifests, root } from '../../deploy/manifests.ts';
 import { run } from '../network/command.ts';
 
-/** What the component mounts is enough, for root without capabilities in a network namespace and a process namespace of its own. */
+/** Tests that the mounts of the component are enough, for root without capabilities in a network namespace and a process namespace of its own. */
 
 const pod = daemonSetOf(readManifests('deploy/components/conntrack-details/conntrack-details.yaml')).spec.template.spec;
 const [agent] = pod.containers;
@@ -39,7 +39,7 @@ test('nothing can be written, and no process is there', async () => {
   ]);
 });
 
-/** What the program reads of the host's table, with that `PROC_ROOT`. */
+/** Returns what the program reads of the host's table, with that `PROC_ROOT`. */
 async function seenAt(path: string): Promise<unknown> {
   const program = `
     import { createProc } from ${JSON.stringify(pathToFileURL(join(root, 'src/platform/proc.ts')).href)};
@@ -48,7 +48,7 @@ async function seenAt(path: string): Promise<unknown> {
   return JSON.parse(await inside(`exec ${process.execPath} --input-type=module -e '${program}'`));
 }
 
-/** What a command of the shell prints where the component's volumes are mounted. */
+/** Returns what a command of the shell prints where the component's volumes are mounted. */
 async function inside(command: string): Promise<string> {
   const mounts = (agent?.volumeMounts ?? []).map(({ name, mountPath }) => {
     const from = pod.volumes?.find((volume) => volume.name === name)?.hostPath?.path ?? '';

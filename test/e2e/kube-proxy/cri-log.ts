@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface CriLogOptions {
-  /** What /var/log/pods is on a node. */
+  /** The folder that is /var/log/pods on a node. */
   readonly podLogs: string;
   readonly namespace: string;
   readonly pod: string;
@@ -16,7 +16,7 @@ export interface CriLog {
   readonly path: string;
   /** One line of what the container printed, without its end. */
   readonly write: (line: string) => void;
-  /** As the kubelet does once a file is large: renamed, and a new one begun under the old name. */
+  /** Rotates as the kubelet does once a file is large: renamed, and a new one begun under the old name. */
   readonly rotate: () => void;
   /** The container restarts: the next file, `1.log`. */
   readonly restart: () => void;
@@ -45,7 +45,7 @@ export function createCriLog({ podLogs, namespace, pod, uid, container }: CriLog
   };
 }
 
-// Of nine digits; the clock here has six.
+// Returns nine digits; the clock here has six.
 function nanoseconds(): string {
   const time = performance.timeOrigin + performance.now();
   const micros = Math.floor((time % 1) * 1000);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from '../control-plane/connection.ts';
 import type { NodeNamespace } from './node-namespace.ts';
 
-/** What Felix deletes once its eBPF data plane has taken over (felix/dataplane/linux/int_dataplane.go, KubeProxy cleanup). */
+/** Matches what Felix deletes once its eBPF data plane has taken over (felix/dataplane/linux/int_dataplane.go, KubeProxy cleanup). */
 const JUMPS = /-j KUBE-[a-zA-Z0-9-]*SERVICES|-j KUBE-FORWARD/;
 const CHAINS =
   /^(?:KUBE-FORWARD|KUBE-SERVICES|KUBE-EXTERNAL-SERVICES|KUBE-NODEPORTS|KUBE-SVC-.*|KUBE-SEP-.*|KUBE-FW-.*|KUBE-XLB-.*)$/;
@@ -26,7 +26,7 @@ async function cleanTable(place: Pick<NodeNamespace, 'run'>, command: string, ta
   }
 }
 
-/** For iptables-restore; '' where there is nothing to delete. */
+/** Returns the input for iptables-restore; '' where there is nothing to delete. */
 async function deletion(
   place: Pick<NodeNamespace, 'run'>,
   command: string,
@@ -41,7 +41,7 @@ async function deletion(
   const rules = lines.filter((line) => line.startsWith('-A '));
   const jumps = rules.filter((rule) => JUMPS.test(rule));
   const rest = rules.filter((rule) => !JUMPS.test(rule) && !CHAINS.test(rule.split(' ')[1] ?? ''));
-  // What is still jumped to from elsewhere cannot be deleted, only emptied.
+  // A chain that is still jumped to from elsewhere cannot be deleted, only emptied.
   const held = new Set(rest.map((rule) => / -[jg] (\S+)/.exec(rule)?.[1]));
   if (chains.length === 0 && jumps.length === 0) return { input: '', chains: 0 };
   const restore = [
@@ -114,7 +114,7 @@ export async function setFelixConfiguration(
   if (status >= 300) throw new Error(`[felix] ${name}: ${status} ${JSON.stringify(body)}`);
 }
 
-/** As if Calico had never been installed. */
+/** Leaves the cluster as if Calico had never been installed. */
 export async function removeFelixConfigurations(connection: Connection, version = usual): Promise<void> {
   const definition = `crd/${definitionOf(version)}`;
   const { code, stderr } = await connection.kubectl(['delete', definition, '--ignore-not-found', '--timeout=20s']);

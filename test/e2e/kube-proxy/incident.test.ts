@@ -12,7 +12,7 @@ import { createPublished, failuresIn, gist, haveBothEnds, type Published, typesO
 /** Incidents from their beginning to their end; they wait for it at the same time. */
 
 const connection = connect(inject('controlPlane'));
-/** From the last failure; see `quietPeriodOf` in src/incidents/tracker/rules.ts. */
+/** Counted from the last failure; see `quietPeriodOf` in src/incidents/tracker/rules.ts. */
 const quietPeriod = 150_000;
 let rig: AgentRig;
 let published: Published;
@@ -49,7 +49,7 @@ describe.concurrent('incidents', () => {
     expect(onPod).toContain(`Service ${name}/db port 5432`);
     expect(await published.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
     expect(await published.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
-    // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
+    // Pods whose rules were written are not named, and Pods on the node's own network have nothing wrong.
     const notifiedPods = await published.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
     expect(typesOf(notifiedPods)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
     expect(await published.describe('pod', 'sick', '-n', name)).toMatch(

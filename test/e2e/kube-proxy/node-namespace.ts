@@ -10,12 +10,12 @@ import { type Outcome, outcomeWith } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { joinSockets } from '../sockets.ts';
 
-/** Where every iptables of the machine takes its lock. */
+/** Every iptables of the machine takes its lock here. */
 const XTABLES_LOCK = '/run/xtables.lock';
 
 export type Backend = 'legacy' | 'nft';
 
-/** What a node is for programs that write its rules: a network namespace, an xtables lock and an iptables of its own. */
+/** The node of programs that write its rules: a network namespace, an xtables lock and an iptables of its own. */
 export interface NodeNamespace {
   /** Runs to its end whatever that is; `iptables` is that of the backend. */
   readonly run: (command: string, args: readonly string[], input?: string) => Promise<Outcome>;
@@ -109,7 +109,7 @@ async function listenOutside(path: string, port: number): Promise<() => void> {
   };
 }
 
-/** What was started by a program that is killed, such as kube-proxy's iptables-restore, ends a moment later than that. */
+/** A child of a program that is killed, such as kube-proxy's iptables-restore, ends a moment later than that. */
 async function untilEmpty(namespace: string): Promise<void> {
   while ((await runOutside('ip', ['netns', 'pids', namespace])).stdout !== '') await delay(20);
 }

@@ -29,7 +29,7 @@ export interface SliceOptions {
   readonly ports: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
 }
 
-/** As the endpoint slice controller would make it. */
+/** Makes what the endpoint slice controller would make. */
 export function endpointSlice({ namespace, service, addresses, ports }: SliceOptions): KubernetesObject {
   return {
     apiVersion: 'discovery.k8s.io/v1',

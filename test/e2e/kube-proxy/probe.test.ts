@@ -12,7 +12,7 @@ import { type Backend, createNodeNamespace, type NodeNamespace } from './node-na
 import { changeEndpoints, removeServices, serviceObjects } from './objects.ts';
 import { type KubeProxy, startKubeProxy } from './proxy.ts';
 
-/** That a real kube-proxy says what the parsers and the causes take it to say. */
+/** Tests that a real kube-proxy prints what the parsers and the causes take it to print. */
 
 const connection = connect(inject('controlPlane'));
 const node = 'probe-node';
@@ -57,7 +57,7 @@ async function start(options: {
   await untilRule(options.mode === 'nftables' ? /service-\w+-probe\/db\/tcp\// : /probe\/db/);
 }
 
-/** Until its rules have it: with -v=0 nothing else shows it. */
+/** Waits until its rules have it: with -v=0 nothing else shows it. */
 async function untilRule(pattern: RegExp): Promise<void> {
   const deadline = performance.now() + 60_000;
   for (;;) {
@@ -144,7 +144,7 @@ test('a lock that another program holds for longer than it waits', async () => {
 
 test('a table of nftables mode that was deleted', async () => {
   await start({ mode: 'nftables' });
-  // Of every start, when nothing is wrong.
+  // Every start logs this when nothing is wrong.
   expect(proxy.lines.join('\n')).toMatch(
     /"Failed to list existing nftables objects" err=<\n\tfailed to run nft: Error: No such file or directory/,
   );

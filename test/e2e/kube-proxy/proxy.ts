@@ -32,7 +32,7 @@ export interface KubeProxy {
 export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
   const { connection, place, log, verbosity = 2 } = options;
   const config = place.writeFile('kube-proxy.conf', JSON.stringify(configuration(options)));
-  // As in a container it is process 1, which stands in every line; --kill-child: it ends with what is killed here.
+  // A program in a container is process 1, which stands in every line; with --kill-child it ends with what is killed here.
   const container = ['--pid', '--fork', '--kill-child', '--mount-proc'];
   const child = place.start('unshare', [
     ...container,
@@ -69,7 +69,7 @@ export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
   };
 }
 
-/** Of kubeproxy.config.k8s.io/v1alpha1; there are no flags for the periods of nftables. */
+/** Makes a file of kubeproxy.config.k8s.io/v1alpha1; there are no flags for the periods of nftables. */
 function configuration({ connection, node, mode, retry = 5, atMostEvery = 100 }: KubeProxyOptions): object {
   const periods = { syncPeriod: `${retry}s`, minSyncPeriod: `${atMostEvery}ms` };
   return {

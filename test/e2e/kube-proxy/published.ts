@@ -1,9 +1,9 @@
 import type { AgentRig, StoredEvent } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
-/** What agents have published, as the API server and kubectl show it. */
+/** The Events that agents have published, as the API server and kubectl show them. */
 export interface Published {
-  /** As `AgentRig.untilEvents`, without Events of others: kube-proxy writes an Event of its own when it starts. */
+  /** Waits like `AgentRig.untilEvents`, without Events of others: kube-proxy writes an Event of its own when it starts. */
   readonly until: (
     namespace: string,
     matches: (events: StoredEvent[]) => boolean,
@@ -47,7 +47,7 @@ export function gist(events: readonly StoredEvent[]): string[] {
   return [...new Set(gists)].toSorted();
 }
 
-/** How many the Warnings count. */
+/** Adds up the counts of the Warnings. */
 export function failuresIn(events: readonly StoredEvent[]): number {
   return events.filter(({ type }) => type === 'Warning').reduce((sum, { count }) => sum + count, 0);
 }

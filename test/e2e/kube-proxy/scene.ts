@@ -10,7 +10,7 @@ import { type KubeProxy, type KubeProxyOptions, startKubeProxy } from './proxy.t
 import { createTurns } from './turns.ts';
 
 export interface Scene {
-  /** Of the Node, of the namespace with the Services `db` and `other`, and of the end of kube-proxy's Pod's name. */
+  /** The name of the Node, of the namespace with the Services `db` and `other`, and the end of the name of kube-proxy's Pod. */
   readonly name: string;
   readonly proxyPod: string;
   readonly podLogs: string;

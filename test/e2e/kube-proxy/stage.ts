@@ -4,7 +4,7 @@ import type { AgentRig } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { createScene, playInTurn, type Scene, type SceneOptions } from './scene.ts';
 
-/** What a test has begun ends with it. */
+/** The end of a test, with which all that it has begun ends. */
 type Ending = Pick<TestContext, 'onTestFinished'>;
 
 /** Where tests play what happens to a kube-proxy, and to the agent that reads its log. */

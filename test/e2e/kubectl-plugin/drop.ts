@@ -6,7 +6,7 @@ export interface DropOptions {
   readonly namespace: string;
   readonly count?: number;
   readonly secondsAgo?: number;
-  /** Of the object as the Event names it, which no server checks. */
+  /** The name of the object in the Event, which no server checks. */
   readonly name?: string;
   readonly node?: string;
   /** A Pod of the same namespace. */

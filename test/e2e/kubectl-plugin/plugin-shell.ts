@@ -8,7 +8,7 @@ import type { CommandResult, Connection } from '../control-plane/connection.ts';
 
 /** A user's shell with the real kubectl and the plugin on its PATH. */
 export interface PluginShell {
-  /** Where kubectl finds the plugin. */
+  /** The folder where kubectl finds the plugin. */
   readonly plugin: string;
   /** `kubectl …`; `config`: another kubeconfig than the user's. */
   readonly kubectl: (args: readonly string[], config?: string) => Promise<CommandResult>;

@@ -11,13 +11,13 @@ const patch = z.object({
 });
 
 export interface LoggedPolicy {
-  /** As Felix shortens kinds: `np`, `gnp`. */
+  /** The kind as Felix shortens it: `np`, `gnp`. */
   readonly kind: string;
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
-/** What Felix makes of `action: Log`, with a FelixConfiguration that has a shipped patch (felix/rules/policy.go). */
+/** Reads what Felix makes of `action: Log`, with a FelixConfiguration that has a shipped patch (felix/rules/policy.go). */
 export async function readFelixSettings(name: string): Promise<FelixSettings> {
   const { spec } = patch.parse(load(await readShipped(`calico/${name}`)));
   const limit = spec.logActionRateLimit;

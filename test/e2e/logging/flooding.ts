@@ -7,7 +7,7 @@ const flood = join(import.meta.dirname, 'flood.ts');
 export interface Flood {
   /** Lines that the kernel printed of it. */
   readonly lines: readonly string[];
-  /** From before the first packet until the lines were taken. */
+  /** The time from before the first packet until the lines were taken. */
   readonly seconds: number;
 }
 

@@ -57,7 +57,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     ];
     const felix = (action: string) => async (rule: readonly string[]) =>
       scene.node.run(backend, [action, 'FORWARD', ...rule]);
-    // As a policy of Calico accepts port 8081.
+    // A policy of Calico accepts port 8081 so.
     const policy = ['-p', 'tcp', '--dport', '8081', '-j', 'MARK', '--set-xmark', '0x10000/0x10000'];
     await scene.node.run(backend, ['-I', 'FORWARD', ...policy]);
     for (const rule of appended) await felix('-A')(rule);
@@ -84,7 +84,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     const drop = ['FORWARD', '-m', 'conntrack', '--ctstate', 'INVALID', '-j', 'DROP'];
     try {
       await apply(['--invalid', 'FORWARD', '--prefix', scene.prefix]);
-      // As felix does within three minutes where its own rules are not the first; it drops INVALID packets without a line.
+      // felix does this within three minutes where its own rules are not the first; it drops INVALID packets without a line.
       await scene.node.run(backend, ['-I', ...drop]);
       await scene.node.set('netfilter/nf_conntrack_tcp_loose', 0);
       connection.write();

@@ -19,13 +19,13 @@ export interface Firewall {
   readonly rules: (node: NodeShell) => Promise<string>;
   readonly own: string;
   readonly hook: string;
-  /** What `--remove` says it took away, when both chains logged, and what was INVALID in `hook`; and from where. */
+  /** The words of `--remove` for what it took away, when both chains logged, and what was INVALID in `hook`; and from where. */
   readonly removed: { readonly from: string; readonly what: string };
   /** Arguments that are refused, and the message. */
   readonly refused: readonly Refused[];
 }
 
-/** What tests of one script have beside those of `testLogdrop`. */
+/** The parts that tests of one script have beside those of `testLogdrop`. */
 export interface Ground {
   readonly scene: Scene;
   readonly log: KernelLog;
@@ -35,7 +35,7 @@ export interface Ground {
   readonly apply: (args: readonly string[]) => Promise<string>;
 }
 
-/** What both scripts promise, tried on the kernel. */
+/** Tests the promises of both scripts on the kernel. */
 export function testLogdrop(firewall: Firewall): Ground {
   const { own, hook } = firewall;
   let scene: Scene;

@@ -4,7 +4,7 @@ import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 
 const prefixes = createPrefixTable();
 
-/** What the agent takes a line for; throws when it is no packet. */
+/** Parses the line as the agent does; throws when it is no packet. */
 export function readPacket(line: string): PacketObservation {
   const observation = parse(line, prefixes);
   if (observation?.kind !== 'packet') throw new Error(`not read as a packet: ${line}`);

@@ -10,7 +10,7 @@ export const serverAddresses = { 4: '10.244.1.20', 6: 'fd00:10:244:1::20' } as c
 export interface Scene {
   readonly network: Network;
   readonly node: NodeShell;
-  /** Of this scene alone, for other scenes print to the same log: `e2e-…-drop`. */
+  /** The prefix of this scene alone, because other scenes print to the same log: `e2e-…-drop`. */
   readonly prefix: string;
 }
 

@@ -6,7 +6,7 @@ import { readShipped } from './node-shell.ts';
 import { readPacket } from './reading.ts';
 import { startUlogd, type Ulogd } from './ulogd.ts';
 
-// As kube-router writes them: the first for each policy (k3s only), the second for each Pod, and then the REJECT.
+// kube-router writes them so: the first for each policy (k3s only), the second for each Pod, and then the REJECT.
 const NFLOG = '-j NFLOG --nflog-group 100';
 const rules = (withPolicies: boolean): string => `*filter
 :POLICY - [0:0]

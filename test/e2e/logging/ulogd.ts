@@ -55,7 +55,7 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   return {
     untilLines: async (count) =>
       until(`${count} lines`, async () => {
-        // What follows the last end of a line is still being written.
+        // The text behind the last end of a line is still being written.
         const lines = (await readText(output)).split('\n').slice(0, -1);
         return lines.length < count ? undefined : lines;
       }),

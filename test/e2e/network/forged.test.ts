@@ -6,7 +6,7 @@ import { createObjects } from '../control-plane/objects.ts';
 import { run } from './command.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** What a Pod can have a real kernel log of another Pod, and what is reported of it. */
+/** Tests what a Pod can have a real kernel log of another Pod, and what is reported of it. */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'forged';

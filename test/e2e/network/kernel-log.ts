@@ -55,7 +55,7 @@ function skipAll(fd: number, buffer: Buffer): void {
     try {
       if (readRecord(fd, buffer) === undefined) return;
     } catch (error) {
-      // What was to be skipped has been overwritten.
+      // The record to be skipped has been overwritten.
       if (!hasCode(error, 'EPIPE')) throw error;
     }
   }

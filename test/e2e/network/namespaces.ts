@@ -71,7 +71,7 @@ async function listNamespaces(): Promise<readonly Namespace[]> {
   });
 }
 
-// What one run sees of the others and what it then does must not mix with what those do.
+// One run must not change what another one is looking at.
 async function locked<T>(work: () => Promise<T>): Promise<T> {
   return withLock(`${PREFIX}-network`, () => {}, work);
 }

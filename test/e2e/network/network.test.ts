@@ -11,7 +11,7 @@ const server = 'shop/postgres-0';
 const clientDevice = 'calia4fc3c48bd8';
 const serverDevice = 'cali7fb549e73c3';
 
-// Of this run alone: others print to the same log.
+// The mark is of this run alone, because others print to the same log.
 const prefix = `e2e-${randomBytes(4).toString('hex')}: `;
 
 let log: KernelLog;

@@ -12,14 +12,14 @@ const SOURCE_PORTS = 65_536 - FIRST_SOURCE_PORT;
 export interface NetworkOptions {
   readonly backend: Backend;
   readonly pods: readonly NetworkPod[];
-  /** Of the LOG lines; at most 29 characters. Default: `calico-drop: `. */
+  /** The prefix of the LOG lines; at most 29 characters. Default: `calico-drop: `. */
   readonly prefix?: string;
 }
 
 export interface NetworkPod {
   readonly namespace: string;
   readonly name: string;
-  /** At most one of each family. */
+  /** At most one address of each family. */
   readonly addresses: readonly string[];
   /** The node's end of its veth. Default: as Calico names it. With `eth0` it is another machine rather than a Pod. */
   readonly device?: string;
@@ -38,7 +38,7 @@ export type Sending = {
   | { readonly protocol: 'icmp' }
   | {
       readonly protocol: 'tcp' | 'udp' | 'sctp';
-      /** Of the destination. */
+      /** The port of the destination. */
       readonly port: number;
     }
 );

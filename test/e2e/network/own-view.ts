@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import { LOG_ALL_NAMESPACES } from './kernel-access.ts';
 
-/** What processes see instead of the machine's network namespaces and its switch: only their own, and a file in its place. */
+/** Processes see this instead of the machine's network namespaces and its switch: only their own, and a file in its place. */
 export interface OwnView {
   /** Runs a module of Node.js, as text, to its end whatever that is. */
   readonly run: (module: string) => Promise<Outcome & { readonly pid: number }>;

@@ -3,14 +3,14 @@ import { run } from './command.ts';
 export type Backend = 'iptables-legacy' | 'iptables-nft';
 export type Protocol = 'tcp' | 'udp' | 'icmp';
 
-/** What a rule matches; what is not there matches everything. */
+/** The conditions of a rule; one that is not there matches everything. */
 export interface Match {
   /** The node's devices. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** `icmp` is ICMPv6 in IPv6. */
   readonly protocol?: Protocol | undefined;
-  /** Of the destination; only with `tcp` or `udp`. */
+  /** The port of the destination; only with `tcp` or `udp`. */
   readonly port?: number | undefined;
 }
 

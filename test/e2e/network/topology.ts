@@ -4,13 +4,13 @@ import { run } from './command.ts';
 
 const UP_WITHIN_MS = 60_000;
 
-// What Calico gives the node's end of each veth, and the gateways of every Pod; that of IPv6 follows from the MAC.
+// Calico gives these to the node's end of each veth, and the gateways to every Pod; that of IPv6 follows from the MAC.
 const NODE_MAC = 'ee:ee:ee:ee:ee:ee';
 const GATEWAYS = ['169.254.1.1', 'fe80::ecee:eeff:feee:eeee'];
 
 const POD_DEVICE = 'eth0';
 
-// Without the second in which a new IPv6 address is not to be used.
+// Skips the second in which a new IPv6 address is not to be used.
 const WITHOUT_DAD = { 'ipv6/conf/all/accept_dad': 0, 'ipv6/conf/default/accept_dad': 0 };
 
 /** Makes a new network namespace a router. */

@@ -10,7 +10,7 @@ import type { Probe } from './prober.ts';
 export interface Machine {
   readonly namespace: string;
   readonly name: string;
-  /** Of IPv4, and of IPv6. */
+  /** An address of IPv4, and one of IPv6. */
   readonly addresses: readonly [string, string];
 }
 
@@ -27,7 +27,7 @@ export interface Attempt {
 
 /** A node whose kernel enforces a ruleset, and machines that send packets over it. */
 export interface KernelJudge {
-  /** Which of the attempts the kernel lets through, in their order. */
+  /** Returns which of the attempts the kernel lets through, in their order. */
   readonly judge: (ruleset: string, attempts: readonly Attempt[]) => Promise<boolean[]>;
   readonly destroy: () => Promise<void>;
 }

@@ -141,7 +141,7 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
         };
         const flow = connectionOf(packet, ends, orient(packet));
         const admitted = isAdmitted({ verdict }, flow);
-        // Of SCTP the kernel's LOG shows no ports, so a rule with ports leaves it open.
+        // The kernel's LOG shows no ports of SCTP, so a rule with ports leaves it open.
         if (packet.protocol === 'SCTP') {
           expect({ text, admitted }).not.toEqual({ text, admitted: true });
           ofSctp[admitted === undefined ? 'open' : 'denied'] += 1;

@@ -17,7 +17,7 @@ const start = promisify(execFile);
 const project = readProject();
 let helm: Helm;
 let folder: string;
-/** What is in the archives of the executable and of the plugin. */
+/** The files in the archives of the executable and of the plugin. */
 let unpacked: string;
 let printed: string;
 

@@ -15,7 +15,7 @@ export async function openBrowser(): Promise<Browser> {
 
 export interface Opened {
   page: Page;
-  /** What the page asked for beside itself, wrote to the console, threw, or was refused by its Content-Security-Policy. */
+  /** The page's requests beside itself, its writes to the console, its exceptions, and refusals by its Content-Security-Policy. */
   events: string[];
   close: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function openPage(browser: Browser, file: string, options: BrowserC
   return { page, events, close: () => context.close() };
 }
 
-/** What axe-core finds: the rule and the element. */
+/** Returns the findings of axe-core: the rule and the element. */
 export async function barriersIn(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const found: { violations: { id: string; nodes: { target: string[] }[] }[] } = await page.evaluate('axe.run()');

@@ -146,7 +146,7 @@ describe.each([
       await page.keyboard.press('Enter');
       expect(await page.locator('#chips button').count()).toBe(2);
       const found = await counted(page, (each) => each < all);
-      // Of a million rows the page has not those of every pair, and says so.
+      // The page leaves out some pairs of a million rows, and says so.
       if (count < 1000) expect(found).toBeGreaterThan(0);
     });
   });
@@ -232,7 +232,7 @@ describe.each([
   });
 });
 
-/** Without JavaScript axe does not run either: controls that do nothing must not be shown. */
+/** axe does not run without JavaScript either: controls that do nothing must not be shown. */
 async function barriersOfStatic(page: Page): Promise<string[]> {
   return await page.locator('button:visible, input:visible, select:visible').allTextContents();
 }

@@ -7,7 +7,7 @@ import { z } from 'zod';
  */
 const pattern = z
   .string()
-  // What Go cannot compile matches nothing, and the exporter does not say so.
+  // An expression that Go cannot compile matches nothing, and the exporter does not say so.
   .refine((text) => !/\(\?<?[=!]|\\[1-9]/.test(text), 'look-around and back-references are not in the syntax of Go')
   .default('');
 const labels = z.record(z.string(), pattern).default({});

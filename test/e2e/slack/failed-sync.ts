@@ -1,4 +1,4 @@
-/** What kube-proxy 1.36 logs when a chain that its rules lead to is gone; line by line as in samples/kube-proxy-lw8zd-fight.log. */
+/** Makes the lines of kube-proxy 1.36 on a chain that its rules lead to and that is gone, as in samples/kube-proxy-lw8zd-fight.log. */
 export function failedSync(chain: string, time: Date): string[] {
   const stamp = `${time.toISOString().slice(5, 10).replace('-', '')} ${time.toISOString().slice(11, 23)}000       1`;
   return [

@@ -11,7 +11,7 @@ export interface Scene extends Reader {
   readonly namespace: string;
   /** One for each name, in the order of the names. */
   readonly addresses: readonly string[];
-  /** Of this scene alone: one peer of many Pods would be a scan. */
+  /** The address of this scene alone: one peer of many Pods would be a scan. */
   readonly outside: string;
   /** Messages about this namespace, when all that has been written by now was seen: the drop that is published last shows it. */
   readonly messages: () => Promise<string[]>;

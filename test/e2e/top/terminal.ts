@@ -9,7 +9,7 @@ const WITHIN_MS = 60_000;
 export interface Terminal {
   /** The lines on the screen, without spaces at their ends. */
   readonly lines: () => string[];
-  /** Until the screen is so; rejects after a minute with what it shows. */
+  /** Waits until the screen matches; rejects after a minute with what it shows. */
   readonly until: (matches: (lines: string[]) => boolean) => Promise<string[]>;
   readonly type: (keys: string) => void;
   /** Ten columns and five lines more. */
@@ -20,7 +20,7 @@ export interface Terminal {
   readonly isOnSecondScreen: () => boolean;
   /** All that was written, with its control characters. */
   readonly written: () => string;
-  /** Of the program; 128 and more: killed by a signal. */
+  /** Resolves with the exit status of the program; 128 and more: killed by a signal. */
   readonly untilExit: () => Promise<number>;
   readonly signal: (signal: NodeJS.Signals) => void;
 }

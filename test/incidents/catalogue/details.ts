@@ -89,7 +89,7 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
   firewallDropsSince: maybe(anyNumber),
 });
 
-/** Whatever an incident may say, most of it foreign text. */
+/** Any details of an incident, most of them foreign text. */
 export const anyDetails: fc.Arbitrary<IncidentDetails> = fc.record({
   kind: fc.constant('incident' as const),
   role: fc.constantFrom('full' as const, 'pod-notice' as const),

@@ -4,7 +4,7 @@ const time = '2026-03-14 09:15:20.101';
 const warning = `${time} [WARNING][61] felix/table.go`;
 const restore = `${warning} 1543: Failed to execute ip(6)tables-restore command error=exit status 2`;
 
-/** What the parts of calico-node print when something fails. */
+/** Lines that the parts of calico-node print when something fails. */
 export const calicoLines: readonly SignRow[] = [
   // KN104 to KN106, from felix
   {

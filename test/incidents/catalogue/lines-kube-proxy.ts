@@ -5,7 +5,7 @@ const at = (place: string) => `E0314 09:15:20.101234       1 ${place}] `;
 const restore = `${at('proxier.go:1564')}"Failed to execute iptables-restore"`;
 const jumps = `${at('proxier.go:710')}"Failed to ensure chain jumps"`;
 
-/** What kube-proxy 1.4 to 1.36 prints when it cannot write its rules. */
+/** Lines that kube-proxy 1.4 to 1.36 prints when it cannot write its rules. */
 export const kubeProxyLines: readonly SignRow[] = [
   // KN102
   {

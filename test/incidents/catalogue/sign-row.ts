@@ -5,7 +5,7 @@ export interface SignRow {
   sign: ExpectedSign | undefined;
 }
 
-/** What is not named is not compared. */
+/** A field that is not named is not compared. */
 export type ExpectedSign =
   | {
       code: string;

@@ -15,7 +15,7 @@ const felix = (given: Partial<FelixSettings>): Partial<IncidentDetails> => ({
 });
 const eBpf = { bpfEnabled: true, bpfFrom: 'default' };
 
-/** What may make a difference, one at a time, for any cause. */
+/** Facts that may make a difference for any cause, one at a time. */
 const differences: readonly Situation[] = [
   ['no subject', { subjects: [] }],
   ['more subjects', { moreSubjects: 4 }],
@@ -57,7 +57,7 @@ const differences: readonly Situation[] = [
   ['two backends, the other way', { facts: factsOf({ backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }) }],
 ];
 
-/** What may make a difference for one cause only. */
+/** Facts that may make a difference for one cause only. */
 const ofCause: Readonly<Record<string, readonly Situation[]>> = {
   KN102: [['two chains', { subjects: chains }]],
   KN103: [['KUBE-MARK-DROP', { subjects: ['KUBE-MARK-DROP'] }]],
@@ -100,7 +100,7 @@ const ofCause: Readonly<Record<string, readonly Situation[]>> = {
   ],
 };
 
-/** Where it is not a chain. */
+/** Subjects that are no chains. */
 const subjectsOf: Readonly<Record<string, string[]>> = {
   KN105: modules.slice(0, 1),
   KN115: ['KUBE-CLUSTER-IP'],

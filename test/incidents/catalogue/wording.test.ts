@@ -24,7 +24,7 @@ function linesOf(cause: Cause): string[] {
   return [`${cause.code} ${cause.name}`, `title: ${cause.title}`, ...sentences, ''];
 }
 
-/** What is printed beside a cause, where the facts are so. */
+/** Facts under which a cause prints more. */
 const besides: readonly (readonly [code: string, Partial<NodeFacts>])[] = [
   ['KN102', { felix: { kind: 'unreadable', reason: 'forbidden' } }],
   ['KN102', { felix: { kind: 'unreadable', reason: 'failed' } }],

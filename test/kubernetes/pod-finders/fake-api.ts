@@ -3,7 +3,7 @@ import type { Answer, Connection } from '../../../src/kubernetes/connection.ts';
 export interface FakeApi extends Pick<Connection, 'request'> {
   /** By path; a function is called for each request, a number is the status of a refusal. What is not here is 404. */
   objects: Record<string, unknown>;
-  /** What was asked for since the last look: the path and the values of the query that select. */
+  /** Returns the requests since the last call: the path and the values of the query that select. */
   asked: () => string[];
 }
 

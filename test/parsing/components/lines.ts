@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../../src/model/program-record.ts';
 
-/** What differs from the defaults: kube-proxy, an error of proxier.go, nothing else. */
+/** The differences from the defaults: kube-proxy, an error of proxier.go, nothing else. */
 type Expected = Partial<Omit<ProgramRecord, 'kind'>>;
 type Row = [name: string, text: string, expected: Expected];
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 
-/** As Go's %q: slow, and obvious. */
+/** Quotes as Go's %q does, slowly and obviously. */
 function goQuote(text: string): string {
   const named: Record<string, string> = {
     '\n': '\\n',
@@ -24,7 +24,7 @@ function goQuote(text: string): string {
   return `"${quoted.join('')}"`;
 }
 
-/** As klog writes a string (internal/serialize, writeStringValue). */
+/** Writes a string as klog does (internal/serialize, writeStringValue). */
 function klogValue(text: string): string {
   if (!text.includes('\n')) return goQuote(text);
   const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -147,7 +147,7 @@ test("Calico's logrus is read back", () => {
   );
 });
 
-/** As logrus' TextFormatter (needsQuoting). */
+/** Writes a value as logrus' TextFormatter does (needsQuoting). */
 function logrusValue(text: string): string {
   return /^[\w./@^+-]*$/.test(text) ? text : goQuote(text);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hostProcess, namespaceOf, readConntrack } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
-/** As Linux 6.18 prints it, of a table with 11 entries; cut to what matters. */
+/** Linux 6.18 prints it so, of a table with 11 entries; cut to what matters. */
 const statistics = `entries  clashres found new invalid ignore delete
 0000000b  00000000 00000001 00000000 00000000 00000000 00000000
 0000000b  00000000 00000007 00000000 00000000 00000000 00000000

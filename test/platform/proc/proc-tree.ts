@@ -18,7 +18,7 @@ export function procTree(files: Record<string, string>): string {
 
 const buckets = 'sys/net/netfilter/nf_conntrack_buckets';
 
-/** What the reader sees of its own namespace: only in the initial one the kernel lets anybody write the number of buckets. */
+/** Makes the reader's view of its own namespace: only in the initial one the kernel lets anybody write the number of buckets. */
 export function readerIn(root: string, namespace: 'initial' | 'another'): string {
   mkdirSync(dirname(join(root, buckets)), { recursive: true });
   writeFileSync(join(root, buckets), '65536\n');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readTopSources } from '../../../src/platform/conntrack-sources.ts';
 import { procTree } from './proc-tree.ts';
 
-/** As Linux 6.18 prints them. */
+/** Linux 6.18 prints them so. */
 const udp = (source: string, port: number): string =>
   `ipv4     2 udp      17 29 src=${source} dst=10.96.0.10 sport=${port} dport=53 [UNREPLIED] src=10.244.0.2 dst=${source} sport=53 dport=${port} mark=0 zone=0 use=2\n`;
 const udp6 =

@@ -31,7 +31,7 @@ test.each([
     }),
     { numRuns },
   );
-  // Of however many there was time for.
+  // The number of runs depends on the time there was.
   const all = Object.values(seen).reduce((sum, count) => sum + count, 0);
   expect(Math.min(seen['admits'] ?? 0, seen['denies'] ?? 0)).toBeGreaterThan(all / 20);
 });

@@ -1,4 +1,4 @@
-/** What Calico's policies mean where evaluators go wrong: a row for each, with the reference that settles it. */
+/** Tests the meaning of Calico's policies where evaluators go wrong: a row for each, with the reference that settles it. */
 import { describe, expect, test } from 'vitest';
 import {
   type CalicoKind,

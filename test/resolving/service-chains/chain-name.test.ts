@@ -87,7 +87,7 @@ describe('in iptables mode', () => {
   });
 });
 
-/** As long as they get: the rest is never more than 240 characters. */
+/** Names get no longer: the rest is never more than 240 characters. */
 const long =
   'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls';
 const longest = {
@@ -115,7 +115,7 @@ describe('in nftables mode', () => {
     ['affinity-5S6H3H22-testing/service/tcp/http__10.180.0.2/80', { ...http, endpoint: '10.180.0.2:80' }],
     [
       'endpoint-U7E2ET36-testing/service/tcp/http__fd80.abcd.12..a1b2.c3d4.e5f6.9999/80',
-      // As addresses are written everywhere here (RFC 5952, 4.2.2).
+      // Addresses are written so everywhere here (RFC 5952, 4.2.2).
       { ...http, endpoint: '[fd80:abcd:12:0:a1b2:c3d4:e5f6:9999]:80' },
     ],
     [

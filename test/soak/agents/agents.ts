@@ -49,11 +49,11 @@ export async function killAgain(
 export interface Memory {
   /** Resident memory, before the garbage is collected. */
   readonly rss: Sample[];
-  /** What the heap holds after it. */
+  /** The heap after each collection. */
   readonly heap: Sample[];
 }
 
-/** Until the end of the run. */
+/** Watches until the end of the run. */
 export async function watchMemory({ process: agent }: SoakedAgent, every: number, run: Run): Promise<Memory> {
   const memory: Memory = { rss: [], heap: [] };
   const began = performance.now();

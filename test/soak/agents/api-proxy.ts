@@ -12,7 +12,7 @@ export type Fault = 'none' | 'away' | 'throttled' | 'failing';
 
 /** Stands before a real API server and answers as that server does when it is overloaded or fails, or not at all. */
 export interface ApiProxy {
-  /** To be used in place of the server's; it has the same certificate. */
+  /** The address to be used in place of the server's; it has the same certificate. */
   readonly url: string;
   readonly fault: Fault;
   /** Requests that were refused or cut off. */
@@ -65,7 +65,7 @@ export async function createApiProxy({ server: target, certificateAuthority, fol
     const { method = 'GET', headers } = request;
     const call = httpsRequest(`${target}${request.url}`, { method, headers, ca: certificateAuthority }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
-      // As the server does: a watch has begun before its first event.
+      // The server does the same: a watch has begun before its first event.
       response.flushHeaders();
       answer.pipe(response);
       answer.on('error', () => response.destroy());

@@ -1,7 +1,7 @@
 /** One measurement: seconds since the beginning, and bytes. */
 export type Sample = readonly [seconds: number, bytes: number];
 
-/** What is left out at the beginning, of the whole time: an agent that has just started fills its tables. */
+/** The share of the time at the beginning that is left out: an agent that has just started fills its tables. */
 const warmUp = 0.25;
 
 /** Bytes an hour, by least squares over all samples after the warm-up; NaN for fewer than three of them. */

@@ -26,9 +26,9 @@ const nodes = ['soak-steady', 'soak-killed'] as const;
 /** A series that was written often waits for this long until it is written again. */
 const longestSettling = 960_000;
 
-/** What a flat line may still show in an hour, in bytes: the heap is in use, while resident memory has the allocator's mood in it. */
+/** A flat line may still show so many bytes in an hour: the heap is in use, while resident memory has the allocator's mood in it. */
 const flat = { heap: 3e6, rss: 10e6 };
-/** In less time a slope is that of the start. */
+/** A slope over less time is that of the start. */
 const verdictMinutes = 20;
 
 interface Place {
@@ -165,7 +165,7 @@ function sumOf(totals: Totals, expected: Expected, node: string): number {
   return [...expected.keys()].reduce((sum, subject) => sum + totals.counted(node, subject), 0);
 }
 
-/** What was counted last is published by and by. Returns what still differs when nothing more can come. */
+/** Waits until what was counted last is published. Returns what still differs when nothing more can come. */
 async function settle(totals: Totals, expected: Expected): Promise<Difference[]> {
   const deadline = performance.now() + longestSettling;
   for (;;) {

@@ -2,7 +2,7 @@ import type { Connection } from '../../e2e/control-plane/connection.ts';
 import type { StoredEvent } from '../../e2e/agent-rig.ts';
 import { component } from '../../../src/events/event.ts';
 
-/** What was logged, by what an Event of it is on: `Pod soak-file/web-1`, `Node KN102`. */
+/** The counts that were logged, by the object of their Event: `Pod soak-file/web-1`, `Node KN102`. */
 export type Expected = Map<string, number>;
 
 export interface Difference {
@@ -12,7 +12,7 @@ export interface Difference {
   counted: number;
 }
 
-/** What the agents have published so far. Events are remembered: the API server keeps them for an hour only. */
+/** The counts that the agents have published so far. Events are remembered: the API server keeps them for an hour only. */
 export interface Totals {
   readonly look: () => Promise<void>;
   /** Sums over all hours, of one agent and subject. */

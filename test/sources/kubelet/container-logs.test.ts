@@ -35,7 +35,7 @@ interface Following extends Heard, ReturnType<typeof fakeLogs> {
   /** Makes a log, and the folders above it. */
   make: (key: string) => void;
   remove: (key: string) => void;
-  /** What is read now, below the root. */
+  /** Returns the paths that are read now, below the root. */
   keys: () => string[];
 }
 

@@ -30,7 +30,7 @@ function start(saved: Position | undefined): ContainerLogs {
 }
 
 let written = 0;
-/** By the name of the log; those of two logs come in any order. */
+/** Lines by the name of the log; those of two logs come in any order. */
 const expected: Record<string, string[]> = { '0.log': [], '1.log': [] };
 /** A klog record of three lines, with those of the other stream in between; the last line is held back for the caller. */
 function write(file: string): () => void {

@@ -84,7 +84,7 @@ function written({ stream, partial, text }: PhysicalLine, index: number): string
   return stream === undefined ? text : `${stamp} ${stream} ${partial ? 'P' : 'F'} ${text}`;
 }
 
-/** What is to come of them if nothing takes too long and nothing is too long: slow, and obvious. */
+/** Joins them if nothing takes too long and nothing is too long: slow, and obvious. */
 export function joinedByTheBook(physical: readonly PhysicalLine[]): { number: number; text: string }[] {
   const results: { number: number; text: string }[] = [];
   for (const stream of ['stdout', 'stderr', undefined] as const) {

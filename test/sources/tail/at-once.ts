@@ -17,7 +17,7 @@ export interface ContentsOptions {
   blockSize?: number;
   /** False: they have to be looked at often. True, though `notify` is never called: as if the kernel's queue had overrun. */
   isWatched?: boolean;
-  /** With it a block is read some time after it was asked for. */
+  /** Delays each block for some time after it was asked for. */
   schedule?: Schedule;
 }
 

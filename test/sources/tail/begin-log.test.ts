@@ -11,10 +11,10 @@ vi.mock(import('../../../src/sources/tail/packed-content.ts'), async (original) 
 
 const { read, unused } = readingTools();
 const short = (number: number): string => `${number}\n`;
-/** In seconds. */
+/** Seconds. */
 const soon = (): number => Date.now() / 1000 + 60;
 
-/** What one rotation does to a log that has content, and leaves an empty one. */
+/** Rotations of a log that has content, each of which leaves an empty one. */
 const styles: Record<string, (log: string, number: number) => void> = {
   'numbers, a new file': (log) => {
     shift(log);

@@ -20,7 +20,7 @@ const { read, unused } = readingTools();
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 const text = (count: number): string => numbers(count).map(line).join('');
 
-/** How a log that was cut off becomes the file before the one that stands at the path. */
+/** Ways in which a log that was cut off becomes the file before the one that stands at the path. */
 const rotations: Record<string, (log: string) => void> = {
   renamed: (log) => renameSync(log, `${log}.1`),
   'copied and emptied': (log) => {

@@ -11,7 +11,7 @@ const { read, unused } = readingTools();
 const mebibyte = 1024 * 1024;
 const bare = (text: string): string => text.slice(0, -1);
 
-/** Of this thread: what else the machine has to do counts for nothing. */
+/** Counts this thread alone, not what else the machine has to do. */
 function cpuSeconds(since: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(since);
   return (user + system) / 1e6;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { OpenContent } from '../../../src/sources/tail/content.ts';
 
-/** As `openPackedContent`, but read as soon as it is asked to. */
+/** Works as `openPackedContent`, but reads as soon as it is asked to. */
 export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onTurn, onError, onChange }) => {
   let size = Infinity;
   let isClosed = false;

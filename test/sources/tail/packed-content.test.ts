@@ -175,7 +175,7 @@ test.each(['read', 'closed'])('when it was %s, its descriptor is still that of i
     content.read(0);
     content.close();
   }
-  // What is done to descriptors is done in turn, in other threads.
+  // Descriptors are handled in turn, in other threads.
   for (let turns = 0; turns < 20; turns++) await stat('/');
   expect(fstatSync(log.fd).isFile()).toBe(true);
 });

@@ -48,7 +48,7 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
   return { file, log, content, blocks, errors, changes: () => changes, moves: () => moves, turns: () => turns, text };
 }
 
-/** As soon as that does not throw any more. */
+/** Waits until that does not throw any more. */
 const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 1, timeout: 10_000 });
 
 function descriptors(): number {
