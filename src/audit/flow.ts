@@ -1,4 +1,4 @@
-import { orient } from '../drops/orientation.ts';
+import { orient } from '../model/flow-identity.ts';
 import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { LogLine } from '../model/log-line.ts';

@@ -2,7 +2,7 @@ import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/en
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
-import { orient, type Orientation } from './orientation.ts';
+import { orient, type Orientation } from '../model/flow-identity.ts';
 
 /** How a Pod or Service names a port of its own; `protocol` as in a packet. */
 export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;

@@ -1,4 +1,5 @@
 import type { Ends } from '../model/endpoint.ts';
+import { isDhcp } from '../model/flow-identity.ts';
 import type { Packet } from '../model/packet.ts';
 
 /** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
@@ -22,9 +23,4 @@ export function noiseOf(
     (destination.range === 'link-local' && destination.role === undefined) ||
     (source.range === 'link-local' && source.role === undefined);
   return linkLocal ? 'link-local' : undefined;
-}
-
-/** Ports of DHCP and DHCPv6, client and server (RFC 2131, RFC 8415). */
-export function isDhcp(port: number | undefined): boolean {
-  return port === 67 || port === 68 || port === 546 || port === 547;
 }

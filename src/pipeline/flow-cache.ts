@@ -1,6 +1,6 @@
 import { explainPacket } from '../drops/findings.ts';
-import { isDhcp, noiseOf } from '../drops/noise.ts';
-import { orient, type Orientation } from '../drops/orientation.ts';
+import { noiseOf } from '../drops/noise.ts';
+import { isSameFlow, orient, type Orientation, type OrientedPacket } from '../model/flow-identity.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
@@ -19,11 +19,9 @@ export interface FlowMeaning {
 /** Places for flows. A power of two: the hash of a flow picks its place. */
 const places = 8192;
 
-interface Entry {
+interface Entry extends OrientedPacket {
   host: string | undefined;
   exact: boolean;
-  observation: PacketObservation;
-  orientation: Orientation;
   meaning: FlowMeaning;
 }
 
@@ -102,34 +100,3 @@ function hashOf({ source, destination }: PacketObservation['packet'], { port }: 
 }
 
 const tail = 6;
-
-/** Equal in everything that `understand` looks at. */
-function isSameFlow(
-  { observation: a, orientation }: Entry,
-  b: PacketObservation,
-  { port, reply }: Orientation,
-): boolean {
-  const p = a.packet;
-  const q = b.packet;
-  return (
-    orientation.port === port &&
-    orientation.reply === reply &&
-    p.source === q.source &&
-    p.destination === q.destination &&
-    a.inInterface === b.inInterface &&
-    a.outInterface === b.outInterface &&
-    p.protocol === q.protocol &&
-    p.icmpType === q.icmpType &&
-    p.icmpCode === q.icmpCode &&
-    p.laterFragment === q.laterFragment &&
-    isDhcp(p.sourcePort) === isDhcp(q.sourcePort) &&
-    a.destinationMac === b.destinationMac &&
-    a.physIn === b.physIn &&
-    a.physOut === b.physOut &&
-    a.verdict === b.verdict &&
-    a.prefix === b.prefix &&
-    a.prefixRule === b.prefixRule &&
-    a.logger === b.logger &&
-    a.policy === b.policy
-  );
-}

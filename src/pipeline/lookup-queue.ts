@@ -1,5 +1,4 @@
-import { isDhcp } from '../drops/noise.ts';
-import { orient } from '../drops/orientation.ts';
+import { flowKey } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
@@ -117,14 +116,7 @@ function keyOf(line: LogLine, observation: PacketObservation | Martian): string 
     const { source, destination, device, impossible } = observation;
     return JSON.stringify([source, destination, device, impossible]);
   }
-  const { packet, inner, repeat: _, mark: __, uid: ___, ...rule } = observation;
-  return JSON.stringify([line.timeIsExact, rule, flowOf(packet), inner && flowOf(inner)]);
-}
-
-function flowOf(packet: PacketObservation['packet']): unknown {
-  const { source, destination, protocol, sourcePort, icmpType, icmpCode, laterFragment } = packet;
-  const { port, reply } = orient(packet);
-  return [source, destination, protocol, port, reply, icmpType, icmpCode, laterFragment, isDhcp(sourcePort)];
+  return `${line.timeIsExact} ${flowKey(observation)}`;
 }
 
 export interface LookupGateOptions {

@@ -1,4 +1,4 @@
-import { leastClientPort } from '../drops/orientation.ts';
+import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Repeat, Repeats } from '../sources/source.ts';
 import type { Decision } from './decision.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isDhcp, noiseOf } from '../../src/drops/noise.ts';
+import { noiseOf } from '../../src/drops/noise.ts';
+import { isDhcp } from '../../src/model/flow-identity.ts';
 import type { Packet } from '../../src/model/packet.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';

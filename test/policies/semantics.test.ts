@@ -1,6 +1,6 @@
 /** Tests what evaluators of policies are known to get wrong: a row for each, with the reference that settles it. */
 import { describe, expect, test } from 'vitest';
-import { orient } from '../../src/drops/orientation.ts';
+import { orient } from '../../src/model/flow-identity.ts';
 import { TcpFlag } from '../../src/model/packet.ts';
 import { connectionOf, type End, type Flow, type Pod, type Verdict } from '../../src/policies/policies.ts';
 import { packet } from '../builders.ts';

@@ -11,7 +11,7 @@ import {
   type Pod,
   sentenceOf,
 } from '../../../src/policies/policies.ts';
-import { orient } from '../../../src/drops/orientation.ts';
+import { orient } from '../../../src/model/flow-identity.ts';
 import { createDecisions } from '../../../src/pipeline/decision.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { createDirectory } from '../../../src/resolving/directory.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { orient } from '../../src/drops/orientation.ts';
+import { orient } from '../../src/model/flow-identity.ts';
 import { TcpFlag } from '../../src/model/packet.ts';
 import { packet, portless } from '../builders.ts';
 

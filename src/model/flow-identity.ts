@@ -1,0 +1,142 @@
+/** Says which packets are of one flow: one list of the fields that count, how two packets are compared, and the flow's key. */
+import { type Packet, type PacketObservation, type PolicyName, TcpFlag } from './packet.ts';
+
+/**
+ * What a field of a packet is to its flow. `flow`: packets that differ in it are of two flows. `orientation`: it counts as far as `orient`
+ * and `isDhcp` look at it. `packet`: it varies within a flow. Each field has a row, or types fail.
+ */
+type Part = 'flow' | 'orientation' | 'packet';
+
+export const headerFields: Readonly<Record<keyof Packet, Part>> = {
+  source: 'flow',
+  destination: 'flow',
+  protocol: 'flow',
+  sourcePort: 'orientation',
+  destinationPort: 'orientation',
+  tcpFlags: 'orientation',
+  icmpType: 'flow',
+  icmpCode: 'flow',
+  laterFragment: 'flow',
+  length: 'packet',
+  ttl: 'packet',
+  incomplete: 'packet',
+};
+
+export const observationFields: Readonly<
+  Record<Exclude<keyof PacketObservation, 'kind' | 'packet' | 'inner'>, Exclude<Part, 'orientation'>>
+> = {
+  logger: 'flow',
+  verdict: 'flow',
+  prefix: 'flow',
+  prefixRule: 'flow',
+  enforcer: 'flow',
+  policy: 'flow',
+  policySide: 'flow',
+  clusterTier: 'flow',
+  inInterface: 'flow',
+  outInterface: 'flow',
+  physIn: 'flow',
+  physOut: 'flow',
+  destinationMac: 'flow',
+  mtu: 'flow',
+  mark: 'packet',
+  uid: 'packet',
+  repeat: 'packet',
+};
+
+/** First port that Linux gives to clients (net.ipv4.ip_local_port_range). */
+const firstEphemeral = 32_768;
+
+export interface Orientation {
+  /** The port of the side that offers the service; undefined for protocols and fragments without ports. */
+  port: number | undefined;
+  reply: boolean;
+}
+
+/** SYN says which end is the service, else the ports do: an answer counted by its client's port would always be a new problem. */
+export function orient(packet: Packet): Orientation {
+  const { sourcePort, destinationPort, tcpFlags } = packet;
+  if (destinationPort === undefined) return { port: undefined, reply: false };
+  const request = { port: destinationPort, reply: false };
+  if (sourcePort === undefined) return request;
+  const reply = { port: sourcePort, reply: true };
+  if (tcpFlags !== undefined && (tcpFlags & TcpFlag.SYN) !== 0) return (tcpFlags & TcpFlag.ACK) !== 0 ? reply : request;
+  if (sourcePort < firstEphemeral && destinationPort >= firstEphemeral) return reply;
+  // Resolvers take source ports from the whole range above 1023.
+  const wellKnown = packet.protocol !== 'TCP' && sourcePort < 1024 && destinationPort >= 1024;
+  return wellKnown ? reply : request;
+}
+
+/** Any source port from there on leaves the orientation of a packet, and what is noise, as they are; Infinity where it matters. */
+export function leastClientPort(packet: Packet): number {
+  const { sourcePort, destinationPort = 0 } = packet;
+  const least = destinationPort < firstEphemeral ? 1024 : firstEphemeral;
+  return orient(packet).reply || sourcePort === undefined || sourcePort < least ? Infinity : least;
+}
+
+/** Ports of DHCP and DHCPv6, client and server (RFC 2131, RFC 8415). */
+export function isDhcp(port: number | undefined): boolean {
+  return port === 67 || port === 68 || port === 546 || port === 547;
+}
+
+/** A packet that is about no other one, with its orientation, which whoever compares many packets finds once. */
+export interface OrientedPacket {
+  observation: PacketObservation;
+  orientation: Orientation;
+}
+
+/** Whether two packets differ in no field of the lists above. Written out, because each packet is compared; a test goes over the lists. */
+export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientation: Orientation): boolean {
+  const a = one.observation;
+  const p = a.packet;
+  const q = b.packet;
+  return (
+    one.orientation.port === orientation.port &&
+    one.orientation.reply === orientation.reply &&
+    p.source === q.source &&
+    p.destination === q.destination &&
+    a.inInterface === b.inInterface &&
+    a.outInterface === b.outInterface &&
+    p.protocol === q.protocol &&
+    p.icmpType === q.icmpType &&
+    p.icmpCode === q.icmpCode &&
+    p.laterFragment === q.laterFragment &&
+    isDhcp(p.sourcePort) === isDhcp(q.sourcePort) &&
+    a.destinationMac === b.destinationMac &&
+    a.physIn === b.physIn &&
+    a.physOut === b.physOut &&
+    a.verdict === b.verdict &&
+    a.prefix === b.prefix &&
+    a.prefixRule === b.prefixRule &&
+    a.enforcer === b.enforcer &&
+    a.logger === b.logger &&
+    a.policySide === b.policySide &&
+    a.clusterTier === b.clusterTier &&
+    a.mtu === b.mtu &&
+    isSamePolicy(a.policy, b.policy)
+  );
+}
+
+function isSamePolicy(a: PolicyName | undefined, b: PolicyName | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  return a.name === b.name && a.namespace === b.namespace && a.kind === b.kind && a.tier === b.tier;
+}
+
+const ofRule = flowNames(observationFields);
+const ofHeader = flowNames(headerFields);
+
+/** A text that two packets share exactly if they are of one flow, also where they are ICMP errors about others. */
+export function flowKey(observation: PacketObservation): string {
+  const { packet, inner } = observation;
+  return JSON.stringify([ofRule.map((name) => observation[name]), headerKey(packet), inner && headerKey(inner)]);
+}
+
+function headerKey(packet: Packet): readonly unknown[] {
+  const { port, reply } = orient(packet);
+  return [...ofHeader.map((name) => packet[name]), port, reply, isDhcp(packet.sourcePort)];
+}
+
+function flowNames<Name extends string>(parts: Readonly<Record<Name, Part>>): Name[] {
+  return (Object.keys(parts) as Name[]).filter((name) => parts[name] === 'flow');
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { flowOf } from '../../src/audit/flow.ts';
+import { flowKey, headerFields, isSameFlow, observationFields, orient } from '../../src/model/flow-identity.ts';
+import type { Packet, PacketObservation } from '../../src/model/packet.ts';
+import { createFlowMemo } from '../../src/pipeline/flow-cache.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { cluster, line, nine, observation, packet, pod } from '../builders.ts';
+
+/** Another value of each field of a packet's header than `packet()` has. */
+const headers: Readonly<Record<keyof Packet, Packet>> = {
+  source: packet({ source: '10.65.1.9' }),
+  destination: packet({ destination: '10.65.1.9' }),
+  protocol: packet({ protocol: 'SCTP' }),
+  // Of DHCP, which decides whether it is noise.
+  sourcePort: packet({ sourcePort: 67 }),
+  destinationPort: packet({ destinationPort: 5433 }),
+  tcpFlags: packet({ tcpFlags: 18 }),
+  icmpType: packet({ icmpType: 8 }),
+  icmpCode: packet({ icmpCode: 1 }),
+  laterFragment: packet({ laterFragment: true }),
+  length: packet({ length: 1499 }),
+  ttl: packet({ ttl: 3 }),
+  incomplete: packet({ incomplete: true }),
+};
+
+/** The same of each field beside it. */
+const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inner'>>> = {
+  logger: 'antrea',
+  verdict: 'rejected',
+  prefix: 'another',
+  prefixRule: 'another',
+  enforcer: 'host-firewall',
+  policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
+  policySide: 'sender',
+  clusterTier: 'Admin',
+  inInterface: 'eth7',
+  outInterface: 'eth7',
+  physIn: 'eth7',
+  physOut: 'eth7',
+  destinationMac: 'ee:ee:ee:ee:ee:ee',
+  mtu: 1400,
+  mark: 7,
+  uid: 7,
+  repeat: 7,
+};
+
+const changed: readonly [name: string, part: string, PacketObservation][] = [
+  ...Object.entries(headers).map(
+    ([name, header]) => [name, headerFields[name as keyof Packet], observation({ packet: header })] as const,
+  ),
+  ...Object.entries(others).map(
+    ([name, value]) => [name, observationFields[name as keyof typeof others], observation({ [name]: value })] as const,
+  ),
+].map(([name, part, one]) => [name, part, one]);
+
+const original = { observation: observation(), orientation: orient(packet()) };
+
+test.each(changed)('packets that differ in %s (%s) are compared and named by the list', (_, part, one) => {
+  const isOfFlow = part === 'packet';
+  expect(isSameFlow(original, one, orient(one.packet))).toBe(isOfFlow);
+  expect(flowKey(one) === flowKey(original.observation)).toBe(isOfFlow);
+});
+
+test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, __, one) => {
+  const directory = createDirectory(cluster({ pods: [pod(), pod({ name: 'web-1', addresses: ['10.65.1.9'] })] }));
+  const afresh = createFlowMemo(directory, 'node-a').meaningOf(line(), one);
+  const { meaningOf } = createFlowMemo(directory, 'node-a');
+  // It is remembered when it comes again.
+  for (let times = 0; times < 3; times++) meaningOf(line(), original.observation);
+  expect(meaningOf(line(), one)).toEqual(afresh);
+});
+
+/** What the audit counts together although it is of two flows: its records have no field for it, or one that may be mixed. */
+const mixedInAudit = new Set(['inInterface', 'outInterface', 'physIn', 'physOut', 'destinationMac', 'mtu']);
+const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
+
+test.each(changed)('the audit counts packets that differ in %s (%s) as the list says', (name, part, one) => {
+  const directory = createDirectory(cluster({ pods: [pod(), pod({ name: 'web-1', addresses: ['10.65.1.9'] })] }));
+  const keyOf = (each: PacketObservation): string => {
+    const { ends, node, noise } = createFlowMemo(directory, 'node-a').meaningOf(line({ time: nine }), each);
+    return flowOf({ observation: each, ends, node, noise }).key;
+  };
+  const isTogether = part === 'packet' || mixedInAudit.has(name) || notInAudit.has(name);
+  expect(keyOf(one) === keyOf(original.observation)).toBe(isTogether);
+});
