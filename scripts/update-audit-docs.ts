@@ -1,6 +1,7 @@
 /** Writes the table in docs/audit.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Field, fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
+import type { Field } from '../src/audit/field.ts';
+import { fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
 
 const path = new URL('../docs/audit.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);

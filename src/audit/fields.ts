@@ -1,40 +1,8 @@
 /** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
+import { boolean, type Field, integer, text, time } from './field.ts';
 
 /** Major: readers refuse what they do not know. Minor: fields were added. */
 export const schemaVersion = '1.2';
-
-/** How many values a field has in one cluster: `fine` as a label of metrics and streams, `careful`, or `avoid`. */
-export type Cardinality = 'fine' | 'careful' | 'avoid';
-
-export interface Field<
-  Type extends 'string' | 'time' | 'integer' | 'boolean' = 'string' | 'time' | 'integer' | 'boolean',
-> {
-  type: Type;
-  about: string;
-  cardinality: Cardinality;
-  /** All values, where there are few. */
-  values?: readonly string[];
-  /** Name in OpenTelemetry, in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
-  otel: string;
-  ecs: string;
-  ocsf: string;
-}
-
-type Names = Partial<Pick<Field, 'otel' | 'ecs' | 'ocsf' | 'values'>>;
-
-const of =
-  <const Type extends Field['type']>(type: Type) =>
-  (about: string, cardinality: Cardinality, names: Names = {}): Field<Type> => ({
-    type,
-    about,
-    cardinality,
-    otel: '',
-    ecs: '',
-    ocsf: '',
-    ...names,
-  });
-
-const [text, time, integer, boolean] = [of('string'), of('time'), of('integer'), of('boolean')];
 
 /** Both ends have the same fields. */
 type End = 'source' | 'destination';
@@ -52,6 +20,7 @@ function fieldsOfEnd(end: End) {
         otel: `${end}.address`,
         ecs: `${end}.address`,
         ocsf: `${ocsf}.ip`,
+        address: true,
       },
     ),
     addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
@@ -70,16 +39,19 @@ function fieldsOfEnd(end: End) {
     evidence: text(
       `How the owner of the address was found; \`earlier-run\`: a Pod that only the state of an earlier run of the agent has.`,
       'fine',
+      { varies: true, live: false },
     ),
     'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine', { otel: `${end}.k8s.namespace.name` }),
     'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', {
       otel: `${end}.k8s.pod.name`,
       ocsf: `${ocsf}.name`,
+      varies: true,
     }),
     'k8s.pod.uid': text(`Its uid.`, 'avoid', { otel: `${end}.k8s.pod.uid`, ocsf: `${ocsf}.uid` }),
     'k8s.pod.labels': text(
       `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`; if all packets were of Pods with the same.`,
       'careful',
+      { varies: true },
     ),
     'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine', {
       otel: `${end}.k8s.owner.kind`,
@@ -114,6 +86,7 @@ export const fields = {
     ocsf: 'metadata.uid',
   }),
   'event.name': text('What kind of record it is.', 'fine', {
+    live: false,
     otel: 'EventName',
     ocsf: 'metadata.event_code',
     values: ['network.flow.drop', 'network.flow.log', 'network.flow.gap'],
@@ -134,6 +107,7 @@ export const fields = {
     ecs: 'orchestrator.cluster.name',
   }),
   'k8s.node.name': text('Node that logged it.', 'careful', {
+    live: false,
     otel: 'Resource k8s.node.name',
     ecs: 'host.name',
     ocsf: 'device.hostname',
@@ -174,16 +148,19 @@ export const fields = {
   'policy.kind': text('`NetworkPolicy`, `GlobalNetworkPolicy`, …', 'fine'),
   'policy.namespace': text('Namespace of the policy.', 'fine'),
   'policy.tier': text('Its tier.', 'fine'),
-  'policy.evidence': text('`logged`: the LOG prefix or the logger names it.', 'fine', { values: ['logged'] }),
+  'policy.evidence': text('`logged`: the LOG prefix or the logger names it.', 'fine', {
+    values: ['logged'],
+    live: false,
+  }),
   'policy.verdict': text(
     'What the policies say of the flow, as far as they were known when the interval was closed. `admitted`: something else dropped it.',
     'fine',
-    { values: ['denied', 'admitted', 'unknown'] },
+    { values: ['denied', 'admitted', 'unknown'], live: false },
   ),
   'policy.verdict_evidence': text(
     '`evaluated`: from the policies themselves. `logged`: the record of what enforces them says so.',
     'fine',
-    { values: ['evaluated', 'logged'] },
+    { values: ['evaluated', 'logged'], live: false },
   ),
   'policy.direction': text('Whose policies: `ingress` of the destination, `egress` of the source.', 'fine', {
     values: ['ingress', 'egress'],
@@ -191,6 +168,7 @@ export const fields = {
   'policy.decided_by': text(
     'The policy whose rule decides, or else those that isolate the Pod: `NetworkPolicy shop/default-deny,NetworkPolicy shop/web`; eight at most.',
     'careful',
+    { live: false },
   ),
   'policy.decided_by_count': integer('How many, if there are more than are named.', 'avoid'),
   'policy.rule': text('The rule that decides: `ingress[0]`.', 'careful'),
@@ -201,17 +179,23 @@ export const fields = {
   'policy.enforced_by': text('What kind of thing wrote the rule.', 'fine', {
     values: ['network-policy', 'host-firewall'],
   }),
-  'log.logger': text('The format of the line.', 'fine', { ecs: 'log.logger' }),
-  'log.prefix': text('The LOG prefix.', 'careful'),
-  'log.records_lost': integer('Of a gap: records that are missing, where that is known.', 'avoid'),
+  'log.logger': text('The format of the line.', 'fine', { ecs: 'log.logger', live: false }),
+  'log.prefix': text('The LOG prefix.', 'careful', { live: false }),
+  'log.records_lost': integer('Of a gap: records that are missing, where that is known.', 'avoid', { live: false }),
   'interface.in': text('Interface the packets came from, if it was one.', 'avoid', {
     ecs: 'observer.ingress.interface.name',
+    varies: true,
+    live: false,
   }),
   'interface.out': text('Interface they were to leave by, if it was one.', 'avoid', {
     ecs: 'observer.egress.interface.name',
+    varies: true,
+    live: false,
   }),
-  'original.source.address': text('`packet` mode: source of the packet that an ICMP error is about.', 'avoid'),
-  'original.destination.address': text('Its destination.', 'avoid'),
+  'original.source.address': text('`packet` mode: source of the packet that an ICMP error is about.', 'avoid', {
+    address: true,
+  }),
+  'original.destination.address': text('Its destination.', 'avoid', { address: true }),
   'original.destination.port': integer('The port there.', 'careful'),
   'original.network.transport': text('Its protocol.', 'fine'),
   'packet.size': integer('`packet` mode: bytes of the packet.', 'avoid', { ecs: 'network.bytes' }),
@@ -222,8 +206,12 @@ export const fields = {
   'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for.', 'careful'),
   'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
   'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
-  'log.file.path': text('`packet` mode: the log.', 'careful', { otel: 'log.file.path', ecs: 'log.file.path' }),
-  'log.file.line': integer('`packet` mode: its line.', 'avoid', { ecs: 'log.origin.file.line' }),
+  'log.file.path': text('`packet` mode: the log.', 'careful', {
+    otel: 'log.file.path',
+    ecs: 'log.file.path',
+    live: false,
+  }),
+  'log.file.line': integer('`packet` mode: its line.', 'avoid', { ecs: 'log.origin.file.line', live: false }),
 } as const satisfies Readonly<Record<string, Field>>;
 
 type Value = { string: string; time: string; integer: number; boolean: true };
@@ -232,6 +220,13 @@ type Value = { string: string; time: string; integer: number; boolean: true };
 export type FlowRecord = {
   -readonly [Name in keyof typeof fields]?: Value[(typeof fields)[Name]['type']] | undefined;
 };
+
+const rows: readonly (readonly [string, Field])[] = Object.entries(fields);
+
+/** Names of the fields whose rows have it, in the order of the table. */
+export function fieldsThat<Name extends keyof FlowRecord = keyof FlowRecord>(have: (field: Field) => boolean): Name[] {
+  return rows.flatMap(([name, field]) => (have(field) ? [name as Name] : []));
+}
 
 /** Fields without which a line is no record. */
 export const requiredFields = [

@@ -1,7 +1,7 @@
 /** The flows that a node dropped in the last hour, in memory, for whoever looks at it now (docs/kubectl-plugin.md). */
 import type { Millis } from '../model/log-line.ts';
 import { cutBytes } from '../platform/printable.ts';
-import type { FlowRecord } from './fields.ts';
+import { fieldsThat, type FlowRecord } from './fields.ts';
 import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { stampOf } from './record.ts';
@@ -50,8 +50,7 @@ const longestText = 253;
 const ofEach = 300;
 
 /** What a look at the present does not need. */
-const left =
-  /^(?:event\.name$|log\.|interface\.|k8s\.node\.|policy\.(?:evidence|verdict|verdict_evidence|decided_by)$|(?:source|destination)\.evidence$)/;
+const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
 /** Counts packets by flow; the table is bounded in flows, for each workload and namespace too, and in bytes. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
@@ -136,12 +135,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
 }
 
 /** What the packets of one flow need not have in common: its Pods are of one workload. What differs is left out. */
-const mayDiffer = [
-  'source.k8s.pod.name',
-  'source.k8s.pod.labels',
-  'destination.k8s.pod.name',
-  'destination.k8s.pod.labels',
-] as const;
+const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
 function join(flow: Held, fields: FlowRecord): Held {
   for (const name of mayDiffer) if (flow.fields[name] !== fields[name]) delete flow.fields[name];
@@ -149,7 +143,7 @@ function join(flow: Held, fields: FlowRecord): Held {
 }
 
 function slim(fields: FlowRecord): FlowRecord {
-  const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !left.test(name));
+  const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !left.has(name));
   return Object.fromEntries(
     kept.map(([name, value]) => [name, typeof value === 'string' ? cutBytes(value, longestText) : value]),
   );

@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { StateChange } from '../model/state-change.ts';
-import type { FlowRecord } from './fields.ts';
+import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { headOf, stampOf } from './record.ts';
@@ -26,16 +26,7 @@ export interface OpenFlow {
 const mostAddresses = 255;
 
 /** What packets of one flow need not have in common. */
-const mayDiffer = [
-  'source.evidence',
-  'source.k8s.pod.name',
-  'source.k8s.pod.labels',
-  'destination.evidence',
-  'destination.k8s.pod.name',
-  'destination.k8s.pod.labels',
-  'interface.in',
-  'interface.out',
-] as const satisfies readonly (keyof FlowRecord)[];
+const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
 /** The flows of the intervals that are not over, and what of them is not on disk yet. */
 export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {

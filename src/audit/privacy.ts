@@ -1,5 +1,5 @@
 import { networkOf } from '../platform/address.ts';
-import type { FlowRecord } from './fields.ts';
+import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { withoutHiddenPolicies } from './policy-fields.ts';
 import { rowOf } from './record.ts';
@@ -93,12 +93,8 @@ function withoutOriginal(fields: FlowRecord): FlowRecord {
   return source === undefined && destination === undefined ? fields : kept;
 }
 
-const addressFields = [
-  'source.address',
-  'destination.address',
-  'original.source.address',
-  'original.destination.address',
-] as const;
+type AddressField = `${'' | 'original.'}${End}.address`;
+const addressFields = fieldsThat<AddressField>(({ address }) => address === true);
 
 function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord {
   const cut = { ...fields };

@@ -1,6 +1,7 @@
 /** What each setting may be, with the message for what it may not be. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
+import type { SinkSetting } from '../audit/sinks/create-sink.ts';
 import { isLabelName } from '../platform/api-names.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
 import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
@@ -10,9 +11,6 @@ export const podCacheChoices = ['node', 'cluster'] as const;
 export const policiesChoices = ['auto', 'off'] as const;
 export const auditPeersChoices = ['shown', 'redacted'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
-
-/** Where records of dropped flows go. */
-export type AuditSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
 /** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
 export type SourceSetting =
@@ -103,7 +101,7 @@ const auditSink = z.pipe(
       error: 'must be stdout, file:PATH with an absolute path, or otlp:URL, for example otlp:https://collector:4318',
     }),
   ),
-  z.transform((given): AuditSetting => {
+  z.transform((given): SinkSetting => {
     const value = given.slice(given.indexOf(':') + 1);
     if (given.startsWith('file:')) return { kind: 'file', path: value };
     return given === 'stdout' ? { kind: 'stdout' } : { kind: 'otlp', url: value };

@@ -1,30 +1,43 @@
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../config/config.ts';
 import type { Sink } from '../deliver.ts';
 import { createFileSink } from './file.ts';
 import { createOtlpSink } from './otlp.ts';
 import { writeAll } from '../../platform/write-all.ts';
 
+/** Where records of dropped flows go. */
+export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
+
+/** What the settings say of sinks; `config/` puts them together with all others. */
+export interface SinkSettings {
+  node: string;
+  cluster?: string | undefined;
+  /** MiB. */
+  auditFileSize: number;
+  auditFileTotal: number;
+  auditOtlpHeaders?: string | undefined;
+  auditOtlpCa?: string | undefined;
+}
+
 /** Throws where a file that the settings name cannot be read. */
-export function createSink(sink: Config['audit'][number], config: Config): Sink {
+export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
   switch (sink.kind) {
     case 'stdout':
       return createStdoutSink();
     case 'file':
       return createFileSink({
         path: sink.path,
-        size: config.auditFileSize,
-        total: config.auditFileTotal,
+        size: settings.auditFileSize,
+        total: settings.auditFileTotal,
       });
     default:
       return createOtlpSink({
         url: sink.url,
-        headers: () => (config.auditOtlpHeaders === undefined ? {} : readHeaders(config.auditOtlpHeaders)),
-        ca: config.auditOtlpCa === undefined ? undefined : readFileSync(config.auditOtlpCa, 'utf8'),
+        headers: () => (settings.auditOtlpHeaders === undefined ? {} : readHeaders(settings.auditOtlpHeaders)),
+        ca: settings.auditOtlpCa === undefined ? undefined : readFileSync(settings.auditOtlpCa, 'utf8'),
         resource: {
           'service.name': 'kube-netfilter-tailer',
-          'k8s.node.name': config.node,
-          ...(config.cluster !== undefined && { 'k8s.cluster.name': config.cluster }),
+          'k8s.node.name': settings.node,
+          ...(settings.cluster !== undefined && { 'k8s.cluster.name': settings.cluster }),
         },
       });
   }
