@@ -8,6 +8,7 @@ import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documen
 import { functionsOf, startedBy } from '../../test/programs/started.ts';
 import { knownPrograms } from '../../test/programs/table.ts';
 import { unexpectedAdvice } from './advice.ts';
+import { deadExports } from './exports.ts';
 import { repeatedWording } from './wording.ts';
 
 const wrong = [
@@ -15,6 +16,7 @@ const wrong = [
   ...unknownSearches(),
   ...strayRightsFile(),
   ...unexpectedAdvice(),
+  ...deadExports(),
   ...repeatedWording(),
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));

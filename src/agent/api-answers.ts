@@ -130,7 +130,7 @@ export type Problem = keyof typeof endings;
 
 const problems = Object.keys(endings) as Problem[];
 
-export function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis): SharedProblems {
+function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis): SharedProblems {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
   const reported = new Map<Problem, Millis>();
   return {

@@ -126,7 +126,7 @@ export interface PodLookupsOptions {
 }
 
 /** How Pods of other nodes are found by their addresses; undefined where all Pods are watched, or none is to be looked up. */
-export function createPodLookups({
+function createPodLookups({
   config,
   podLabels,
   connection,

@@ -22,8 +22,6 @@ export interface NodeChecksOptions {
   clock: Clock;
 }
 
-export type NodeChecks = ReturnType<typeof createNodeChecks>;
-
 /** What is looked at beside the logs, and what the Node says of it. */
 export function createNodeChecks(options: NodeChecksOptions) {
   const { config, context, ingest, clock } = options;

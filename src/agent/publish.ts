@@ -15,8 +15,6 @@ import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then published. */
-export type Publishing = ReturnType<typeof createPublishing>;
-
 export interface PublishingOptions {
   config: Config;
   restored: Restored;

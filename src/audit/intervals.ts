@@ -117,7 +117,7 @@ export function createIntervals(options: IntervalsOptions) {
 type Loss = Exclude<Suppressed['affects'], 'nothing' | 'felix'>;
 
 /** Intervals of which log was lost. */
-export function createGaps(restored: readonly OpenFlow[]) {
+function createGaps(restored: readonly OpenFlow[]) {
   const gaps = new Map<Millis, Loss>();
   for (const flow of restored) if (isGap(flow)) gaps.set(flow.start, 'everything');
 
@@ -137,7 +137,7 @@ export function createGaps(restored: readonly OpenFlow[]) {
 }
 
 /** Lost records, as a flow of their own. `by`: who lost them. */
-export function gapOf(by: string, node: string): Flow {
+function gapOf(by: string, node: string): Flow {
   return {
     key: JSON.stringify(['gap', by, node]),
     subject: '',
@@ -159,7 +159,7 @@ function isWarning({ fields }: OpenFlow): boolean {
 /** What policies say by what is known already; undefined: nothing. `first`: when the first packet was dropped. */
 export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 
-export function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
+function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
   /** Of the first packet of each flow. They are not kept: after a restart a row only lacks what policies say. */
   const found = new WeakMap<OpenFlow, readonly Finding[]>();
   return {

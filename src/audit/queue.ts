@@ -127,7 +127,7 @@ export interface SinkPlacesOptions {
 }
 
 /** How far each sink has come in the rows of the queue. */
-export function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
+function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   const places: Record<string, SinkPlace> = Object.fromEntries(
     sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.[sink] }]),
   );

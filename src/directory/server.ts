@@ -10,7 +10,7 @@ import { encodeAnswer } from './directory.ts';
 import type { Verdict } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
 
-export const results = ['hit', 'miss', 'stranger', 'busy', 'wrong'] as const;
+const results = ['hit', 'miss', 'stranger', 'busy', 'wrong'] as const;
 export type Result = (typeof results)[number];
 
 export interface DirectoryServerOptions {

@@ -52,8 +52,6 @@ export interface Attempt {
   packets: number;
 }
 
-export type Retries = ReturnType<typeof createRetries>;
-
 /** Knows which series, which namespaces, and whether all writes have to wait. */
 export function createRetries(now: () => Millis, random: () => number) {
   const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);

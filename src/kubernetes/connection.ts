@@ -152,7 +152,7 @@ function resourceOf(path: string): string {
 const reloadInterval: Millis = 5000;
 
 /** Where the API server is, by the files as they were last read. Throws when `load` does. */
-export function createReloadedAccess(load: () => Access, now: () => Millis) {
+function createReloadedAccess(load: () => Access, now: () => Millis) {
   let access = load();
   let loaded = now();
 
@@ -175,7 +175,7 @@ const mostTries = 3;
 const closingTime: Millis = 100;
 
 /** A connection that was kept may be closed just when it is used again: then `attempt` is made again. Whatever we ask may be asked twice. */
-export async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await attempt();

@@ -139,7 +139,7 @@ export interface InformerHealthOptions {
 }
 
 /** Whether the server answers what an informer asks. */
-export function createInformerHealth({ onProblem, onSynced, now }: InformerHealthOptions) {
+function createInformerHealth({ onProblem, onSynced, now }: InformerHealthOptions) {
   /** Since the last problem. */
   let isWell = false;
   let lastHeard: Millis | undefined;
@@ -168,7 +168,7 @@ const reconnectSpread: Millis = 2000;
 const longestEmptyPause: Millis = 30_000;
 
 /** Pauses between watches that end without a failure. */
-export function createWatchPauses(random: () => number) {
+function createWatchPauses(random: () => number) {
   let watches = 0;
   /** In a row. */
   let empty = 0;

@@ -114,7 +114,7 @@ export async function servedKinds(
  * Asked once for each version of an API. Where Calico's own API server shows what is stored beside it, what is stored counts: that needs no
  * right to single tiers. Never rejects.
  */
-export async function discoverKinds(
+async function discoverKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
 ): Promise<DiscoveredKinds> {

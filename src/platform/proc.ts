@@ -164,6 +164,6 @@ async function readNumber(file: string): Promise<number | undefined> {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-export async function read(file: string): Promise<string> {
+async function read(file: string): Promise<string> {
   return readFile(file, 'latin1').catch(() => '');
 }

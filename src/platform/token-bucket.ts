@@ -47,8 +47,6 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   }
 }
 
-export type TimeShare = ReturnType<typeof createTimeShare>;
-
 /** Lets pieces of work take `part` of the time, between 0 and 1, and `atOnce` of it after a rest. The last piece may take longer. */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
   /** When all that was taken will have been earned. */

@@ -5,7 +5,6 @@ import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
 import type { Direction, Pod } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
-import { promoted } from './staged.ts';
 import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';
 
 /** A policy and whether it selects a Pod: `true`, or what is missing to know it. */
@@ -144,4 +143,24 @@ function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][]
     first = end;
   }
   return lists;
+}
+
+/** Each that sets takes the place of the policy of its name, and each that deletes takes that one away. */
+function promoted(policies: readonly Policy[]): Policy[] {
+  const enforced = new Map<string, Policy>();
+  for (const policy of policies) if (policy.staged === undefined) enforced.set(keyOf(policy), policy);
+  for (const { staged, ...policy } of policies) {
+    if (staged === 'set') enforced.set(keyOf(policy), policy);
+    if (staged === 'delete') enforced.delete(keyOf(policy));
+  }
+  return [...enforced.values()];
+}
+
+/** `StagedNetworkPolicy shop/x` stands for `NetworkPolicy shop/x` of Calico, a StagedKubernetesNetworkPolicy for one of Kubernetes. */
+function keyOf({ ref }: Policy): string {
+  const { apiVersion, kind, namespace, name } = ref;
+  const isStaged = kind.startsWith('Staged');
+  const group = kind === 'StagedKubernetesNetworkPolicy' ? 'networking.k8s.io' : apiVersion.split('/', 1)[0];
+  const enforced = isStaged ? kind.replace('StagedKubernetes', '').replace('Staged', '') : kind;
+  return `${group}/${enforced}/${namespace ?? ''}/${name}`;
 }

@@ -4,9 +4,7 @@ import { availableParallelism } from 'node:os';
 import { reasonOf } from '../platform/system-error.ts';
 import { ReportError } from './report-error.ts';
 
-export const enginePackage = '@duckdb/node-api@1.5.5-r.5';
-
-export type Value = string | number | boolean | null;
+const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
 export interface Engine {
   run: (sql: string) => Promise<void>;

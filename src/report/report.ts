@@ -14,7 +14,7 @@ import { markdownText } from './texts/markdown.ts';
 import { tableText } from './texts/table.ts';
 import { createWorkFolder } from './work-folder.ts';
 
-export const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
+const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
 export type ReportOutput = (typeof reportOutputs)[number];
 
 export interface ReportOptions {

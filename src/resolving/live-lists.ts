@@ -102,7 +102,7 @@ function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
 const recently: Millis = 600_000;
 
 /** The Pods that there are, and for a while those that were. `onChange`: others are found now. */
-export function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
+function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
   const tombstones = createTombstones<Pod, true>(limits, (pod) => {

@@ -70,7 +70,7 @@ function ourRange(range: string): AddressRange {
 const dot = 46;
 
 /** A dotted decimal address as an unsigned 32-bit number; undefined for IPv6. `address` is canonical. */
-export function ipv4Number(address: string): number | undefined {
+function ipv4Number(address: string): number | undefined {
   let value = 0;
   let part = 0;
   for (let i = 0; i < address.length; i++) {
@@ -85,12 +85,12 @@ export function ipv4Number(address: string): number | undefined {
 }
 
 /** The network of a CIDR with `length` bits that an address lies in. */
-export function ipv4Network(value: number, length: number): number {
+function ipv4Network(value: number, length: number): number {
   return length === 0 ? 0 : Math.floor(value / 2 ** (32 - length));
 }
 
 /** IANA's special-purpose registry, by hand: a flood asks for every packet, and ipaddr.js takes 4 µs. A test compares them. */
-export function ipv4Range(value: number): AddressRange {
+function ipv4Range(value: number): AddressRange {
   const first = value >>> 24;
   const second = (value >>> 16) & 0xff;
   if (first === 10 || (first === 172 && second >= 16 && second < 32) || (first === 192 && second === 168))

@@ -12,7 +12,7 @@ export type { SeriesLimits } from './open-series.ts';
 export { readSeries } from './changes.ts';
 export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './times.ts';
 
-export const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
+const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
 /** The one mutable table: what has happened, how often, and what of it is to be published. */
 export interface SeriesTable

@@ -6,7 +6,7 @@ import { metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 
 /** What is kept of prom-client's own metrics; the others are five times as many, on each of thousands of nodes. */
-export const processTable: readonly MetricRow[] = [
+const processTable: readonly MetricRow[] = [
   counter('process_cpu_user_seconds_total', 'Processor time spent in the program.'),
   counter('process_cpu_system_seconds_total', 'Processor time spent in the kernel for the program.'),
   counter('process_cpu_seconds_total', 'Both together.'),

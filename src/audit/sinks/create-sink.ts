@@ -56,7 +56,7 @@ function readHeaders(file: string): Record<string, string> {
 }
 
 /** Rows between the lines of the program's own log: a row has `event.name`, a line of the log has `msg`. */
-export function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
+function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
   return {
     name: 'stdout',
     most: 500,

@@ -115,7 +115,7 @@ export interface FinishedFiles {
 }
 
 /** `most`: bytes of all of them together. */
-export function createFinishedFiles(path: string, most: number): FinishedFiles {
+function createFinishedFiles(path: string, most: number): FinishedFiles {
   const folder = dirname(path);
   const extension = extname(path);
   const stem = basename(path, extension);

@@ -58,7 +58,7 @@ function peerOf(of: (key: string) => string | undefined): string {
 }
 
 /** `5432/TCP`, `ICMP echo request`, `SCTP`, `22/TCP,80/TCP`. */
-export function portOf(of: (key: string) => string | undefined): string {
+function portOf(of: (key: string) => string | undefined): string {
   const [port, protocol, icmp, list] = [of('port'), of('protocol'), of('icmp'), of('port-list')];
   if (port !== undefined) return `${port}/${protocol ?? 'TCP'}`;
   if (list !== undefined) {

@@ -7,7 +7,7 @@ import { createCommand, durationOf, option, pathOf, UsageError } from './command
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' });
 
-export const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
+const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
 /** What has Pods, as it is named on the command line and where the API server has it. */

@@ -5,7 +5,7 @@ import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { type ClusterOptions, kubectlOptions, readClusterOptions } from './drops-options.ts';
 import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
 
-export const sortKeys = ['rate', 'packets', 'last', 'from', 'to'] as const;
+const sortKeys = ['rate', 'packets', 'last', 'from', 'to'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 export interface TopOptions extends ClusterOptions {

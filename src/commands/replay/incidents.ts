@@ -109,7 +109,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
 }
 
 /** The Pod that the log at a path is of; remembered, as it is asked for each record. */
-export function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
+function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
   const owners = new Map<string, Pod | undefined>();
   return (path) => {
     if (!owners.has(path)) owners.set(path, findOwner(path, pods));

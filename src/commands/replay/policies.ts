@@ -76,7 +76,7 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
 }
 
 /** The command whose output `--pods` takes. */
-export const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
+const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
 
 /**
  * Throws a `UsageError` where a file is not what it should be: gigabytes of log may follow, and nothing would be shown. `alsoTake`: as of

@@ -147,7 +147,7 @@ const worthwhile = 32 * 1024 * 1024;
 const width = 30;
 
 /** Draws on a terminal how far one input has been read; `done` wipes it. */
-export function createProgress(
+function createProgress(
   input: Input,
   terminal: NodeJS.WriteStream | undefined,
 ): { step: () => void; done: () => void } {

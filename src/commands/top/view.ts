@@ -56,7 +56,7 @@ const columns: readonly Column[] = [
 const keys =
   '<q> quit  <↑↓> move  </> filter  <shift-r> rate  <shift-p> packets  <shift-l> last  <shift-f> from  <shift-t> to';
 
-export function rateText(rate: number | undefined): string {
+function rateText(rate: number | undefined): string {
   if (rate === undefined) return '-';
   return rate >= 100 || rate === 0 ? rate.toFixed(0) : rate.toFixed(1);
 }

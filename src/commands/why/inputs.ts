@@ -71,7 +71,7 @@ function isWrite(error: NodeJS.ErrnoException): boolean {
 }
 
 /** An end that is not there, or that no policy can be asked about. */
-export class EndError extends Error {
+class EndError extends Error {
   override name = 'EndError';
 }
 

@@ -179,7 +179,7 @@ export interface Owners {
   readonly of: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-export function createOwners(): Owners {
+function createOwners(): Owners {
   const ofPods = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
   return {

@@ -95,7 +95,7 @@ const policyApis: ReadonlySet<string> = new Set([
 const policyKinds = ['NetworkPolicy', 'ClusterNetworkPolicy', 'AdminNetworkPolicy', 'GlobalNetworkPolicy'];
 
 /** A sentence for each: `policies.yaml:7:3: shop/web: spec.ingres: there is no such field; did you mean ingress?` */
-export function problemsOf(file: string, content: string, documents: readonly Json[]): string[] {
+function problemsOf(file: string, content: string, documents: readonly Json[]): string[] {
   const problems = documents.flatMap((document, index) =>
     itemsOf(document).flatMap(({ object, path }) =>
       [...kindProblems(object), ...problemsOfFields(object)].map((problem) => ({ problem, object, index, path })),
@@ -115,7 +115,7 @@ export function problemsOf(file: string, content: string, documents: readonly Js
 }
 
 /** A policy without a Namespace is of the one that kubectl is asked for (-n), which no file names. */
-export function notesOn(file: string, documents: readonly Json[]): string[] {
+function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
     .map(({ object }) => refOf(object))

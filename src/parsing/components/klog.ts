@@ -135,7 +135,7 @@ interface Value {
  * ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or of several lines from `<` on a tab each,
  * up to ` >`; log viewers make four spaces of the tab and lose the `<`. Linear. Returns where what is no such pair began.
  */
-export function readKlogValues(text: string, from: number, fields: Fields): number {
+function readKlogValues(text: string, from: number, fields: Fields): number {
   let at = from;
   for (;;) {
     keyAt.lastIndex = at;

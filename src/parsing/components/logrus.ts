@@ -88,7 +88,7 @@ export interface LogrusText {
 }
 
 /** A message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
-export function createLogrusText(text: string, from: number): LogrusText {
+function createLogrusText(text: string, from: number): LogrusText {
   let at = from;
   /** No further quote is closed: what looks like one is a character like others. */
   let quotesEnd = text.length;

@@ -54,7 +54,7 @@ const severities: Readonly<Record<string, Severity>> = {
   BUG: 'fatal',
 };
 
-export function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
+function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
   const found = named.exec(text) ?? classed.exec(text);
   const isBird = tag !== undefined && /^(?:calico-)?bird6?$/.test(tag);
   if (found === null && !isBird) return undefined;
@@ -68,7 +68,7 @@ const claim = 'calico/node is not ready';
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
 /** calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
-export function parseReadiness(text: string): ProgramRecord | undefined {
+function parseReadiness(text: string): ProgramRecord | undefined {
   const at = text.indexOf(`${claim}: `);
   if (at < 0) return undefined;
   const before = text.slice(text.lastIndexOf('\n', at) + 1, at);
@@ -83,7 +83,7 @@ const beginning =
   /^(?:exit status \d{1,3}: |(?:ip6?tables(?:-legacy|-nft)?-restore)(?: v[\d.]{1,16} \((?:legacy|nf_tables)\)|: line \d{1,9} failed)|\/dev\/stdin:\d{1,9}:[\d-]{1,20}: Error: |Can't (?:lock|open lock file) \/run\/xtables|Another app is currently holding the xtables lock)/;
 
 /** A line out of the middle of kube-proxy's record, as a syslog has none of several lines. Its message is empty. */
-export function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
+function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
   if (!beginning.test(text.slice(0, 256).trimStart())) return undefined;
   const fields = createFields();
   fields.addError(unindent(text).trimStart());

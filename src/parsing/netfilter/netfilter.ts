@@ -117,7 +117,7 @@ function known(value: number | undefined): number | undefined {
 }
 
 /** `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges): no IP header, so no SRC=. */
-export function readArp(header: Header, text: string, start: number): void {
+function readArp(header: Header, text: string, start: number): void {
   const tokens = text.slice(start).split(' ');
   const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';
   const source = canonicalAddress(value('IPSRC='));

@@ -78,7 +78,7 @@ function four(key: string): number {
   return (key.charCodeAt(0) << 24) | (key.charCodeAt(1) << 16) | (key.charCodeAt(2) << 8) | key.charCodeAt(3);
 }
 
-export const SRC = four('SRC=');
+const SRC = four('SRC=');
 const DST = four('DST=');
 const SPT = four('SPT=');
 const DPT = four('DPT=');
@@ -97,7 +97,7 @@ const HOPL = four('HOPL');
 const FRAG = four('FRAG');
 const PHYS = four('PHYS');
 const MACD = four('MACD');
-export const INCO = four('INCO');
+const INCO = four('INCO');
 const TRUN = four('TRUN');
 const WIND = four('WIND');
 const URGP = four('URGP');
@@ -110,13 +110,13 @@ const colon = 58;
 const equals = 61;
 
 /** The first four characters of a token, as `four` has them. */
-export function headOf({ bytes, at, stop }: Token): number {
+function headOf({ bytes, at, stop }: Token): number {
   const fourth = stop - at === 3 ? space : (bytes[at + 3] as number);
   return ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | fourth;
 }
 
 /** Reads what a header of IP and of what it carries has, whether it is the packet's or stands in an ICMP error. */
-export function readField(token: Token, head: number, packet: Packet, header: Header): void {
+function readField(token: Token, head: number, packet: Packet, header: Header): void {
   const { at, stop } = token;
   if (stop - at === 3) {
     const flag = flags.get(head);
@@ -206,6 +206,6 @@ function readFragment(value: string, packet: Packet, header: Header): void {
   else header.innerHasFragment = true;
 }
 
-export function isWord({ text, at, stop }: Token, word: string): boolean {
+function isWord({ text, at, stop }: Token, word: string): boolean {
   return stop - at === word.length && text.startsWith(word, at);
 }

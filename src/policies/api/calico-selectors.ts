@@ -5,7 +5,7 @@ import { parseSelector, type Selector, withPrefix } from '../calico/selector.ts'
 import { SelectorError } from '../calico/selector-tokens.ts';
 
 /** Undefined: absent, or empty. A text says why it is no selector. */
-export function parsedSelector(value: Json): Selector | string | undefined {
+function parsedSelector(value: Json): Selector | string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return 'a selector is no text';
   try {

@@ -165,7 +165,7 @@ function familyOf({ first }: Range): 4 | 6 {
 }
 
 /** A comparison of the connection with one value. */
-export class FlowClause implements Clause {
+class FlowClause implements Clause {
   readonly matches: (probe: Probe) => Match;
   readonly has: (probe: Probe) => string;
   readonly #text: string;

@@ -53,7 +53,7 @@ export type CalicoObject =
   | { readonly kind: 'serviceAccount'; readonly value: ServiceAccount };
 
 /** Undefined for any other object, and for one without a name. */
-export function readCalicoObject(object: Json): CalicoObject | undefined {
+function readCalicoObject(object: Json): CalicoObject | undefined {
   const apiVersion = text(at(object, 'apiVersion')) ?? '';
   const kind = text(at(object, 'kind'));
   const name = spelled(at(object, 'metadata', 'name'), isSubdomain);

@@ -175,9 +175,9 @@ function eventSections({ events, incidents }: Report, cut: Cut): Section[] {
   );
 }
 
-export const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;
+const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;
 
-export function pairRow({ from, to, service, action, packets, first, last, rule, rules }: Pair): Cell[] {
+function pairRow({ from, to, service, action, packets, first, last, rule, rules }: Pair): Cell[] {
   return [
     from,
     to,

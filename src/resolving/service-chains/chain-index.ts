@@ -122,7 +122,7 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
 const asked = 256;
 
 /** Objects found by hashes of texts. No index of these is kept, as few are ever asked for: a pass over all texts finds those asked for lately at once. */
-export function createHashedObjects<T, V>(
+function createHashedObjects<T, V>(
   textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,
 ) {

@@ -1,12 +1,11 @@
 import type { Clock } from './clock.ts';
-import type { Envelope } from './envelope.ts';
+import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readDecoded, readDmesg } from './dmesg.ts';
 import { readKernelTag, readTag } from './host.ts';
 import { readJournal, readJson } from './json.ts';
 import { readKmsg } from './kmsg.ts';
 import { readNumericStamp } from './numeric.ts';
 import { readMonthStamp } from './rfc3164.ts';
-import { readTalos } from './talos.ts';
 
 /** Envelopes seen in the wild nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
 const maxLayers = 6;
@@ -76,4 +75,24 @@ function readPriority(envelope: Envelope): void {
   envelope.text = envelope.text.slice(found[0].length);
   if (Number(found[1]) >> 3 !== 0) envelope.origin = 'userspace';
   envelope.layers.push('syslog priority');
+}
+
+const line =
+  /^(?:([A-Za-z0-9][A-Za-z0-9._:%-]{0,254}): )?(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d): {1,7}[a-z]{3,7}: \[(\d[^\]]{18,40})\]: /;
+
+/**
+ * `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`, where a
+ * node is named as it was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
+ */
+function readTalos(envelope: Envelope, clock: Clock): void {
+  const found = line.exec(envelope.text);
+  if (!found) return;
+  const [whole, node, facility, stamp = ''] = found;
+  const inner: Envelope = { ...envelope, text: stamp, time: undefined, layers: [] };
+  readNumericStamp(inner, clock);
+  if (inner.time === undefined) return;
+  setTime(envelope, inner.time);
+  if (node !== undefined) envelope.host = node;
+  if (facility !== 'kern') envelope.origin = 'userspace';
+  takeOff(envelope, whole.length, 'talosctl dmesg');
 }
