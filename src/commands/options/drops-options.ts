@@ -153,30 +153,10 @@ export function readClusterOptions(command: Command, problems: string[]): Cluste
   const {
     namespace,
     allNamespaces = false,
-    asGroup,
+    asGroup: asGroups,
     ...flags
-  } = command.optsWithGlobals<{
-    namespace?: string;
-    allNamespaces?: boolean;
-    asGroup?: readonly string[];
-    [flag: string]: unknown;
-  }>();
+  } = command.optsWithGlobals<UserFlags & { namespace?: string; allNamespaces?: boolean; asGroup?: string[] }>();
   if (namespace !== undefined && !isLabel(namespace))
     problems.push(`--namespace ${namespace}: is no name of a Namespace`);
-  const of = (name: string): string | undefined => flags[name] as string | undefined;
-  return {
-    namespace,
-    allNamespaces,
-    flags: {
-      kubeconfig: of('kubeconfig'),
-      context: of('context'),
-      cluster: of('cluster'),
-      user: of('user'),
-      server: of('server'),
-      token: of('token'),
-      as: of('as'),
-      asGroups: asGroup,
-      asUid: of('asUid'),
-    },
-  };
+  return { namespace, allNamespaces, flags: { ...flags, asGroups } };
 }

@@ -32,7 +32,8 @@ export interface KnownObjects {
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
   readonly complete: { pods: boolean; nodes: boolean };
   readonly calico: CalicoObjects;
-  readonly ownerOf: Owners['of'];
+  /** Undefined where nothing owns the Pod, or something of another kind. */
+  readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects): Evaluator {
@@ -66,7 +67,8 @@ export function collectObjects(): Collector {
   const policies = new Map<string, Policy>();
   const services = new Map<string, string>();
   const calico = collectCalicoObjects();
-  const owners = createOwners();
+  const owners = new Map<string, { kind: WorkloadKind; name: string }>();
+  const selectors = new Map<string, Json>();
   const isComplete = { pods: false, nodes: false };
   return {
     add,
@@ -82,7 +84,10 @@ export function collectObjects(): Collector {
       services,
       complete: { ...isComplete },
       calico: calico.read(),
-      ownerOf: owners.of,
+      ownerOf({ namespace, name }) {
+        const owner = owners.get(`${namespace}/${name}`);
+        return owner && { ...owner, selector: selectors.get(`${owner.kind} ${namespace}/${owner.name}`) };
+      },
     }),
   };
 
@@ -95,7 +100,7 @@ export function collectObjects(): Collector {
   function take(whole: Json): number {
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
-        owners.addPod(whole);
+        keep(owners, ownerOf(whole), () => nameOf(whole));
         return keep(pods, readPod(whole), ({ namespace, name }) => `${namespace}/${name}`);
       case 'v1/Namespace':
         return keep(namespaces, readNamespace(whole), ({ name }) => name);
@@ -104,7 +109,12 @@ export function collectObjects(): Collector {
       case 'v1/Service':
         return takeService(whole, services);
       default: {
-        if (calico.add(whole) || owners.addWorkload(whole)) return 1;
+        if (calico.add(whole)) return 1;
+        const workload = at(whole, 'apiVersion') === 'apps/v1' ? kindOf(at(whole, 'kind')) : undefined;
+        if (workload !== undefined) {
+          selectors.set(`${workload} ${nameOf(whole)}`, at(whole, 'spec', 'selector'));
+          return 1;
+        }
         const policy = compilePolicy(whole);
         return policy === undefined ? 0 : keepPolicy(policy);
       }
@@ -166,38 +176,10 @@ export const workloadKinds = {
   ReplicaSet: 'replicasets',
 } as const;
 
-export type WorkloadKind = keyof typeof workloadKinds;
+type WorkloadKind = keyof typeof workloadKinds;
 
 export interface PodOwner extends Owner {
   readonly kind: WorkloadKind;
-}
-
-export interface Owners {
-  readonly addPod: (pod: Json) => void;
-  readonly addWorkload: (object: Json) => boolean;
-  /** Undefined where nothing owns the Pod, or something of another kind. */
-  readonly of: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
-}
-
-function createOwners(): Owners {
-  const ofPods = new Map<string, { kind: WorkloadKind; name: string }>();
-  const selectors = new Map<string, Json>();
-  return {
-    addPod(pod) {
-      const owner = ownerOf(pod);
-      if (owner !== undefined) ofPods.set(nameOf(pod), owner);
-    },
-    addWorkload(object) {
-      const kind = kindOf(at(object, 'kind'));
-      if (kind === undefined || at(object, 'apiVersion') !== 'apps/v1') return false;
-      selectors.set(`${kind} ${nameOf(object)}`, at(object, 'spec', 'selector'));
-      return true;
-    },
-    of({ namespace, name }) {
-      const owner = ofPods.get(`${namespace}/${name}`);
-      return owner && { ...owner, selector: selectors.get(`${owner.kind} ${namespace}/${owner.name}`) };
-    },
-  };
 }
 
 function nameOf(object: Json): string {

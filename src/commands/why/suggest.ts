@@ -15,7 +15,7 @@ import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
 import { findFlow, readObjects, withStatus } from './inputs.ts';
-import type { KnownObjects, Owners } from './known-objects.ts';
+import type { KnownObjects } from './known-objects.ts';
 import { endText } from './why.ts';
 import { FileError } from './saved-files.ts';
 
@@ -116,7 +116,7 @@ async function auditText(
   return lines.map((line) => `# ${cutBytes(printable(line), 300)}\n`).join('');
 }
 
-function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): string {
+function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['ownerOf']): string {
   const { policy, peers, selected, anyPort, direction, near } = suggested;
   const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const peer = endText(other);
@@ -145,7 +145,7 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): st
 }
 
 /** Whose labels stand for an end; '' where it is no Pod. */
-function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: Owners['of']): string {
+function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);
   const name = owner && `${owner.kind} ${end.pod.namespace}/${owner.name}`;
