@@ -100,13 +100,11 @@ async function* changes(
     if (change === undefined) continue;
     const type = text(change.type) ?? '';
     if (type === 'ERROR')
-      throw new RefusedError({
-        kind: 'refused',
-        status: Number(at(change.object, 'code')) || 0,
-        reason: text(at(change.object, 'reason')) ?? '',
-        message: text(at(change.object, 'message')) ?? '',
-        retryAfter: undefined,
-      });
+      throw refused(
+        text(at(change.object, 'message')) ?? '',
+        Number(at(change.object, 'code')) || 0,
+        text(at(change.object, 'reason')) ?? '',
+      );
     yield { type, object: change.object };
   }
 }
@@ -179,4 +177,9 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
 /** `/api/v1/namespaces/shop/events`, `/api/v1/events`. */
 export function pathOf(api: string, namespace: string | undefined, plural: string): string {
   return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
+}
+
+/** Ends the command as an answer of the API server does. */
+export function refused(message: string, status = 0, reason = ''): RefusedError {
+  return new RefusedError({ kind: 'refused', status, reason, message, retryAfter: undefined });
 }

@@ -5,7 +5,7 @@ import { RefusedError } from '../../kubernetes/refusal.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
 import { podOwners, type DropsOptions } from '../options/drops-options.ts';
-import { type Cluster, type IsSelected, pathOf } from './events.ts';
+import { type Cluster, type IsSelected, pathOf, refused } from './events.ts';
 
 export async function selectedPods(
   { connection, namespace }: Cluster,
@@ -53,14 +53,7 @@ async function selectorOf({ connection, namespace }: Cluster, place: string, nam
     ...Object.entries(strings(labels)).map(([key, value]) => `${key}=${value}`),
     ...list(at(selector, 'matchExpressions')).map(expressionText),
   ];
-  if (parts.length === 0)
-    throw new RefusedError({
-      kind: 'refused',
-      status: 404,
-      reason: 'NotFound',
-      message: `${plural} "${name}" selects no Pods by labels`,
-      retryAfter: undefined,
-    });
+  if (parts.length === 0) throw refused(`${plural} "${name}" selects no Pods by labels`, 404, 'NotFound');
   return parts.join(',');
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { withStatus } from '../drops/drops.ts';
-import { connectAsUser } from '../drops/events.ts';
+import { connectAsUser, refused } from '../drops/events.ts';
 import type { TopOptions } from '../options/top-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
@@ -23,7 +23,7 @@ export async function top(
   return await withStatus(program, streams, async () => {
     const looks = createLooks(options);
     const first = await looks.look();
-    if (options.plain) await printTables(options, looks, first, streams, stopped);
+    if (options.plain) await printTables(options, looks, streams, stopped);
     else await showScreen(options, looks, first, streams.out, stopped);
     return 0;
   });
@@ -36,19 +36,14 @@ export function pauseAfter(took: Millis, interval: Millis): Millis {
   return Math.max(interval, 4 * took);
 }
 
-interface Looks {
-  readonly look: () => Promise<Seen>;
-  readonly pause: () => Millis;
-}
-
 /** Looks at all agents. The first look rejects with a `RefusedError` where none can be asked; later ones say so in `problem`. */
-function createLooks(options: TopOptions): Looks {
+function createLooks(options: TopOptions) {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
   let isFirst = true;
   let last: Seen = { rows: [], agents: { asked: 0, answered: 0 }, problem: undefined };
   let took: Millis = 0;
-  return { look, pause: () => pauseAfter(took, options.interval) };
+  return { look, next };
 
   async function look(): Promise<Seen> {
     const began = performance.now();
@@ -67,7 +62,15 @@ function createLooks(options: TopOptions): Looks {
     took = performance.now() - began;
     return last;
   }
+
+  /** Looks again after a pause; undefined where `ended` comes first. */
+  async function next(ended: AbortSignal): Promise<Seen | undefined> {
+    await delay(pauseAfter(took, options.interval), undefined, { signal: ended }).catch(() => {});
+    return ended.aborted ? undefined : await Promise.race([look(), aborted(ended)]);
+  }
 }
+
+type Looks = ReturnType<typeof createLooks>;
 
 function isOf(namespace: string | undefined) {
   return ({ namespaces }: { namespaces: readonly string[] }): boolean =>
@@ -85,10 +88,6 @@ function noAgents({ agents: { namespace }, node }: TopOptions): string {
   return `no agent runs in namespace ${namespace}${node === undefined ? '' : ` on ${node}`} (--agents-namespace)`;
 }
 
-function refused(message: string): RefusedError {
-  return new RefusedError({ kind: 'refused', status: 0, reason: '', message, retryAfter: undefined });
-}
-
 function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState {
   const scope = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
@@ -96,24 +95,21 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
 
 async function printTables(
   options: TopOptions,
-  { look, pause }: Looks,
-  first: Seen,
+  { next }: Looks,
   { out }: Pick<Streams, 'out'>,
   stopped: AbortSignal,
 ): Promise<void> {
   const { count = Infinity } = options;
-  let seen = first;
   for (let printed = 0; printed < count; printed++) {
-    await delay(pause(), undefined, { signal: stopped }).catch(() => {});
-    if (stopped.aborted) return;
-    seen = await look();
+    const seen = await next(stopped);
+    if (seen === undefined) return;
     out(`${printed === 0 ? '' : '\n'}${plainText(stateOf(options, seen), Date.now())}`);
   }
 }
 
 async function showScreen(
   options: TopOptions,
-  { look, pause }: Looks,
+  { next }: Looks,
   first: Seen,
   write: (text: string) => void,
   stopped: AbortSignal,
@@ -128,19 +124,16 @@ async function showScreen(
     write,
     onResize: () => draw(),
     onKey(key) {
-      const next = press(state, key, Math.max(1, screen.size().lines - 4));
-      if (next === 'quit') return quit.abort();
-      state = next;
+      const pressed = press(state, key, Math.max(1, screen.size().lines - 4));
+      if (pressed === 'quit') return quit.abort();
+      state = pressed;
       draw();
     },
   });
   try {
     draw();
-    while (!ended.aborted) {
-      await delay(pause(), undefined, { signal: ended }).catch(() => {});
-      if (ended.aborted) break;
-      const seen = await Promise.race([look(), aborted(ended)]);
-      if (seen !== undefined) state = { ...state, ...seen };
+    for (let seen = await next(ended); seen !== undefined; seen = await next(ended)) {
+      state = { ...state, ...seen };
       draw();
     }
   } finally {
