@@ -1,9 +1,8 @@
 // Describes the settings for the documents: scripts/update-config-docs.ts writes it, test/config/documents.test.ts compares.
 import * as z from 'zod/mini';
 import { defaults } from '../src/config/layer.ts';
-import { logLevelChoices, schema, type SettingName } from '../src/config/schema.ts';
-import type { Setting } from '../src/config/setting.ts';
-import { configFile, settingNames, settingOf } from '../src/config/settings.ts';
+import { configFile, schema, type SettingName, settingNames, settingOf } from '../src/config/settings.ts';
+import { logLevelChoices, type Setting } from '../src/config/values.ts';
 import { verdicts } from '../src/model/packet.ts';
 
 /** For editors: what a config file may hold (JSON Schema, draft 2020-12). */
@@ -73,7 +72,7 @@ export function referenceTable(): string {
   return [head, ...settingNames.map((name) => row(`\`${name}\``, settingOf(name))), row('', configFile)].join('\n');
 }
 
-function row(key: string, setting: Setting): string {
+function row(key: string, setting: Omit<Setting, 'schema'>): string {
   const { flag, env, value, help } = setting;
   const cells = [
     key,
@@ -87,7 +86,7 @@ function row(key: string, setting: Setting): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-function typeOf({ type, list, choices }: Setting): string {
+function typeOf({ type, list, choices }: Omit<Setting, 'schema'>): string {
   if (choices !== undefined) return choices.map((choice) => `\`${choice}\``).join(', ');
   if (list !== undefined) return 'list of text';
   return type === 'number' ? 'whole number' : type === 'boolean' ? '`true`, `false`' : 'text';

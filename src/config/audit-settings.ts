@@ -1,6 +1,19 @@
+import * as z from 'zod/mini';
 import { verdicts } from '../model/packet.ts';
-import { auditPeersChoices } from './schema.ts';
-import type { Setting } from './setting.ts';
+import {
+  auditPeersChoices,
+  auditSink,
+  bitsUpTo,
+  listOf,
+  mebibytes,
+  oneOf,
+  path,
+  type Setting,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from './values.ts';
+import { isLabelName } from '../platform/api-names.ts';
 
 /** The settings of the audit, as rows of the table of all. */
 export const auditSettings = {
@@ -9,6 +22,9 @@ export const auditSettings = {
     env: 'CLUSTER_NAME',
     value: 'NAME',
     help: 'name of this cluster, for the records of the audit. Default: they name none',
+    schema: z.optional(
+      text.check(z.regex(/^[\w.:/@-]{1,253}$/, { error: 'must be at most 253 letters, digits and . _ : / @ -' })),
+    ),
   },
   audit: {
     flag: 'audit',
@@ -17,6 +33,11 @@ export const auditSettings = {
     help: 'where records of dropped flows go (docs/audit.md): stdout, file:PATH, otlp:URL; each once at most. Default: nowhere',
     default: '',
     list: /[,\s]+/,
+    schema: listOf(auditSink).check(
+      z.refine((list) => new Set(list.map(({ kind }) => kind)).size === list.length, {
+        error: 'names a kind of sink twice',
+      }),
+    ),
   },
   auditVerdicts: {
     flag: 'audit-verdict',
@@ -26,6 +47,7 @@ export const auditSettings = {
     default: 'dropped,rejected',
     list: /[,\s]+/,
     choices: verdicts,
+    schema: listOf(oneOf(verdicts)),
   },
   auditInterval: {
     flag: 'audit-interval',
@@ -34,6 +56,10 @@ export const auditSettings = {
     help: 'packets of one flow in so many seconds are one record',
     type: 'number',
     default: '60',
+    schema: wholeNumber.check(
+      z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
+      z.maximum(3600, { error: 'must be 1 to 3600 seconds' }),
+    ),
   },
   auditQueue: {
     flag: 'audit-queue',
@@ -42,6 +68,7 @@ export const auditSettings = {
     help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
     type: 'number',
     default: '8',
+    schema: mebibytes,
   },
   auditPeers: {
     flag: 'audit-peers',
@@ -50,6 +77,7 @@ export const auditSettings = {
     help: 'shown, or redacted: where the ends are Pods of two namespaces, the audit names only the one whose policy dropped it',
     default: 'shown',
     choices: auditPeersChoices,
+    schema: oneOf(auditPeersChoices),
   },
   auditIpv4Prefix: {
     flag: 'audit-ipv4-prefix',
@@ -58,6 +86,7 @@ export const auditSettings = {
     help: 'the audit cuts IPv4 addresses to so many bits',
     type: 'number',
     default: '32',
+    schema: bitsUpTo(32),
   },
   auditIpv6Prefix: {
     flag: 'audit-ipv6-prefix',
@@ -66,6 +95,7 @@ export const auditSettings = {
     help: 'the audit cuts IPv6 addresses to so many bits',
     type: 'number',
     default: '128',
+    schema: bitsUpTo(128),
   },
   auditOptOut: {
     flag: 'audit-opt-out',
@@ -74,6 +104,7 @@ export const auditSettings = {
     help: 'the audit does not name Pods of Namespaces with the label kube-netfilter-tailer/audit=redacted; needs the right to watch Namespaces',
     type: 'boolean',
     default: 'false',
+    schema: yesOrNo,
   },
   auditLabels: {
     flag: 'audit-label',
@@ -82,6 +113,10 @@ export const auditSettings = {
     help: 'the audit has these labels of Pods, for example app.kubernetes.io/name; eight at most. Default: none',
     default: '',
     list: /[,\s]+/,
+    schema: listOf(text.check(z.refine(isLabelName, { error: 'is no name of a label' }))).check(
+      z.maxLength(8, { error: 'must be eight labels at most' }),
+      z.refine((list) => new Set(list).size === list.length, { error: 'names a label twice' }),
+    ),
   },
   auditFileSize: {
     flag: 'audit-file-size',
@@ -90,6 +125,7 @@ export const auditSettings = {
     help: 'the file of the audit is packed and followed by another one at this size, and each day',
     type: 'number',
     default: '10',
+    schema: mebibytes,
   },
   auditFileTotal: {
     flag: 'audit-file-total',
@@ -98,17 +134,20 @@ export const auditSettings = {
     help: 'packed files of the audit together; past it the oldest is deleted',
     type: 'number',
     default: '100',
+    schema: mebibytes,
   },
   auditOtlpHeaders: {
     flag: 'audit-otlp-headers',
     env: 'AUDIT_OTLP_HEADERS',
     value: 'FILE',
     help: 'file with a line "NAME: VALUE" for each header that the OTLP receiver asks for; read again for each request',
+    schema: z.optional(path),
   },
   auditOtlpCa: {
     flag: 'audit-otlp-ca',
     env: 'AUDIT_OTLP_CA',
     value: 'FILE',
     help: "file with certificates (PEM) that the OTLP receiver's must come from. Default: those that Node.js trusts",
+    schema: z.optional(path),
   },
 } as const satisfies Record<string, Setting>;

@@ -9,12 +9,13 @@ import { readConfigText } from './file-layer.ts';
 import { inherit } from './kube-iptables-tailer.ts';
 import { configPath, defaults, type Flags, type Given, type Layer, layerOfEnvironment, layerOfFlags } from './layer.ts';
 import { problemWith } from './origin.ts';
-import { type Config, schema, type SettingName } from './schema.ts';
+import { type Config, schema, type SettingName } from './settings.ts';
 import { configFile, settingOf } from './settings.ts';
 import { nearest, suggest } from './suggest.ts';
 
 export { ConfigError } from './origin.ts';
-export type { Config, SourceSetting } from './schema.ts';
+export type { Config } from './settings.ts';
+export type { SourceSetting } from './values.ts';
 
 export const version: string = manifest.version;
 

@@ -3,8 +3,7 @@ import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from
 import { printable, printableJson } from '../platform/printable.ts';
 import type { Given, Layer } from './layer.ts';
 import { placeOf } from './origin.ts';
-import { settingNames } from './settings.ts';
-import type { SettingName } from './schema.ts';
+import { type SettingName, settingNames } from './settings.ts';
 
 /** Text in several lines would leave no room for the comment. */
 const style: DumpOptions = {

@@ -1,8 +1,7 @@
 /** Variables of kube-iptables-tailer that still work here, and warnings for all of them. */
 import { documentAt } from './docs-url.ts';
 import type { Given, Layer } from './layer.ts';
-import { settingOf } from './settings.ts';
-import type { SettingName } from './schema.ts';
+import { type SettingName, settingOf } from './settings.ts';
 
 /** A variable of kube-iptables-tailer and the setting that has taken its place. Its values: util/envar.go there. */
 export interface Successor {

@@ -1,8 +1,7 @@
 /** Layers of settings, none of them checked yet: what options set, what variables set, and defaults. */
 import type { Origin } from './origin.ts';
-import type { SettingName } from './schema.ts';
-import type { Setting } from './setting.ts';
-import { configFile, settingNames, settingOf } from './settings.ts';
+import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
+import type { Setting } from './values.ts';
 import { isSlip } from './suggest.ts';
 
 /** A value, not checked yet, and where it is from. */

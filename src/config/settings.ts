@@ -1,8 +1,24 @@
-/** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
+/** The table of all settings: option, variable, help and default of each, and what its value may be. */
+import * as z from 'zod/mini';
 import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
 import { auditSettings } from './audit-settings.ts';
-import type { Setting } from './setting.ts';
-import { logLevelChoices, podCacheChoices, policiesChoices, type SettingName } from './schema.ts';
+import {
+  isTimeZone,
+  listenAddress,
+  listOf,
+  logLevelChoices,
+  lowerCase,
+  oneOf,
+  path,
+  podCacheChoices,
+  policiesChoices,
+  prefix,
+  type Setting,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from './values.ts';
+import { sourceSettings } from './source-settings.ts';
 
 /** Names the file that holds the others, and is in none itself. */
 export const configFile = {
@@ -10,58 +26,18 @@ export const configFile = {
   env: 'CONFIG_FILE',
   value: 'FILE',
   help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
-} as const satisfies Setting;
+} as const satisfies Omit<Setting, 'schema'>;
 
 /** Each setting by its name in `Config`, which is its key in the file. */
 export const settings = {
-  node: {
-    flag: 'node',
-    env: 'NODE_NAME',
-    value: 'NAME',
-    help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
-  },
-  sources: {
-    flag: 'source',
-    env: 'SOURCES',
-    value: 'SOURCE',
-    help:
-      "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
-      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
-      'file of kube-proxy, or of a program that it is a part of)',
-    default: 'auto,containers',
-    list: /[,\n]/,
-  },
-  containers: {
-    flag: 'containers',
-    env: 'CONTAINERS',
-    value: 'NAMESPACES/PODS/CONTAINERS',
-    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
-    default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
-    list: /\s+/,
-  },
-  podLogs: {
-    flag: 'pod-logs',
-    env: 'POD_LOGS',
-    value: 'DIR',
-    help: 'where the kubelet keeps the logs of containers',
-    default: '/var/log/pods',
-  },
-  units: {
-    flag: 'unit',
-    env: 'UNITS',
-    value: 'UNIT',
-    help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
-    default:
-      'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
-      'calico-node calico-felix',
-    list: /[,\s]+/,
-  },
+  ...sourceSettings,
   stateDir: {
     flag: 'state-dir',
     env: 'STATE_DIR',
     value: 'DIR',
     help: 'where positions and counts are kept over restarts',
     default: '/var/lib/kube-netfilter-tailer',
+    schema: path,
   },
   podCache: {
     flag: 'pod-cache',
@@ -70,6 +46,7 @@ export const settings = {
     help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
     default: 'node',
     choices: podCacheChoices,
+    schema: oneOf(podCacheChoices),
   },
   podLookups: {
     flag: 'pod-lookup',
@@ -81,6 +58,7 @@ export const settings = {
     default: lookupWays.join(','),
     list: /[,\s]+/,
     choices: lookupWays,
+    schema: listOf(oneOf(lookupWays)),
   },
   directory: {
     flag: 'directory',
@@ -89,6 +67,7 @@ export const settings = {
     help:
       'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
       'Default: there is none',
+    schema: z.optional(path),
   },
   policies: {
     flag: 'policies',
@@ -99,6 +78,7 @@ export const settings = {
       'off: policies are not read',
     default: 'auto',
     choices: policiesChoices,
+    schema: oneOf(policiesChoices),
   },
   prefixes: {
     flag: 'prefix',
@@ -108,6 +88,7 @@ export const settings = {
     default: '',
     list: /[,\n]/,
     reload: true,
+    schema: listOf(prefix),
   },
   includeNoise: {
     flag: 'include-noise',
@@ -117,6 +98,7 @@ export const settings = {
     type: 'boolean',
     default: 'false',
     reload: true,
+    schema: yesOrNo,
   },
   timeZone: {
     flag: 'time-zone',
@@ -124,6 +106,7 @@ export const settings = {
     value: 'ZONE',
     help: 'zone of time stamps in files that name none, for example Europe/Berlin',
     default: 'UTC',
+    schema: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
   },
   reverseDns: {
     flag: 'reverse-dns',
@@ -132,6 +115,7 @@ export const settings = {
     help: 'look up host names of addresses outside the cluster',
     type: 'boolean',
     default: 'true',
+    schema: yesOrNo,
   },
   metricsAddress: {
     flag: 'metrics-address',
@@ -139,6 +123,7 @@ export const settings = {
     value: '[HOST]:PORT',
     help: 'where /metrics, /healthz and /readyz are served',
     default: ':9090',
+    schema: listenAddress(':9090'),
   },
   healthAddress: {
     flag: 'health-address',
@@ -147,6 +132,7 @@ export const settings = {
     help:
       "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
       'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
+    schema: z.optional(listenAddress(':9091')),
   },
   nodeCondition: {
     flag: 'node-condition',
@@ -157,6 +143,7 @@ export const settings = {
       'to patch nodes/status (docs/incidents.md)',
     type: 'boolean',
     default: 'false',
+    schema: yesOrNo,
   },
   dropsAddress: {
     flag: 'drops-address',
@@ -165,6 +152,7 @@ export const settings = {
     help:
       'where /drops is served, the flows that were dropped in the last hour (docs/kubectl-plugin.md): whoever reaches it sees those of all ' +
       'namespaces. Default: nowhere, and they are not kept',
+    schema: z.optional(listenAddress(':9092')),
   },
   legacyMetric: {
     flag: 'legacy-metric',
@@ -175,6 +163,7 @@ export const settings = {
       'name_with_namespace or workload; off: not',
     default: 'off',
     choices: legacyMetricChoices,
+    schema: oneOf(legacyMetricChoices),
   },
   logLevel: {
     flag: 'log-level',
@@ -184,12 +173,14 @@ export const settings = {
     default: 'info',
     choices: logLevelChoices,
     reload: true,
+    schema: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   },
   kubeconfig: {
     flag: 'kubeconfig',
     env: '',
     value: 'FILE',
     help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+    schema: z.optional(text),
   },
   ...auditSettings,
   maxNodes: {
@@ -199,6 +190,7 @@ export const settings = {
     help: 'watch only this Node above N Nodes',
     type: 'number',
     default: '200',
+    schema: wholeNumber,
   },
   maxServices: {
     flag: 'max-services',
@@ -207,6 +199,7 @@ export const settings = {
     help: 'stop watching Services above N',
     type: 'number',
     default: '5000',
+    schema: wholeNumber,
   },
   maxEndpointSlices: {
     flag: 'max-endpoint-slices',
@@ -217,6 +210,7 @@ export const settings = {
       'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
     type: 'number',
     default: '1000',
+    schema: wholeNumber,
   },
   procRoot: {
     flag: 'proc-root',
@@ -224,8 +218,20 @@ export const settings = {
     value: 'DIR',
     help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
     default: '/proc',
+    schema: path,
   },
-} as const satisfies Record<SettingName, Setting>;
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+
+type Schemas = { -readonly [Name in SettingName]: (typeof settings)[Name]['schema'] };
+
+/** All settings together, as a file may have them. */
+export const schema = z.strictObject(
+  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.schema])) as Schemas,
+);
+
+export type Config = Readonly<z.output<typeof schema>>;
 
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 

@@ -1,7 +1,7 @@
 /** A config file that changes under a running agent, and what the agent logs and applies. */
 import { loadConfig } from '../../src/config/config.ts';
 import { createReload } from '../../src/config/reload.ts';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/settings.ts';
 
 type Logged = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
 

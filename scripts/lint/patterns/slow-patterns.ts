@@ -15,7 +15,7 @@ const bound = 250;
 const building = [
   'commands/doctor/rules/words.ts',
   'incidents/catalogue/bgp.ts',
-  'config/schema.ts',
+  'config/values.ts',
   'parsing/formats.ts',
   'sources/program-log/follow-program.ts',
 ];

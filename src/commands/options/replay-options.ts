@@ -1,7 +1,7 @@
 /** Options of `replay`. */
 import type { Command, Option } from 'commander';
 import { auditSettings } from '../../config/audit-settings.ts';
-import { auditPeersChoices } from '../../config/schema.ts';
+import { auditPeersChoices } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';

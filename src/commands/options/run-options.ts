@@ -3,13 +3,13 @@ import type { Command, Option } from 'commander';
 import { checkConfigFile, ConfigError, loadConfig, type LoadedConfig } from '../../config/config.ts';
 import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
 import type { Flags } from '../../config/layer.ts';
-import type { Setting } from '../../config/setting.ts';
+import type { Setting } from '../../config/values.ts';
 import { configFile, settingNames, settingOf } from '../../config/settings.ts';
 import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
 
-const all: readonly Setting[] = [configFile, ...settingNames.map(settingOf)];
+const all: readonly Omit<Setting, 'schema'>[] = [configFile, ...settingNames.map(settingOf)];
 
-function optionOf({ flag, env, value, help, list, default: preset }: Setting): Option {
+function optionOf({ flag, env, value, help, list, default: preset }: Omit<Setting, 'schema'>): Option {
   const repeat = list === undefined ? '' : '; may be repeated';
   const start = preset ? `. Default: ${preset}` : '';
   const choices = /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : undefined;

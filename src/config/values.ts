@@ -1,10 +1,8 @@
-/** What each setting may be, with the message for what it may not be. Options and variables are made into the types of a file before. */
+/** What values of settings may be, with the message for what they may not be. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/sinks/create-sink.ts';
-import { isLabelName } from '../platform/api-names.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
-import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
 import { parseListenAddress } from '../platform/listen-address.ts';
 
 export const podCacheChoices = ['node', 'cluster'] as const;
@@ -19,19 +17,15 @@ export type SourceSetting =
   | { kind: 'file'; path: string }
   | { kind: 'program'; program: string; path: string };
 
-export type Config = Readonly<z.output<typeof schema>>;
+export const text = z.string({ error: 'must be text; put it in quotes' });
 
-export type SettingName = keyof Config;
+export const path = text.check(z.regex(/^\//, { error: 'must be an absolute path' }));
 
-const text = z.string({ error: 'must be text; put it in quotes' });
-
-const path = text.check(z.regex(/^\//, { error: 'must be an absolute path' }));
-
-const yesOrNo = z.boolean({
+export const yesOrNo = z.boolean({
   error: ({ input }) => `must be true or false${/^(?:true|false)$/.test(String(input)) ? ', without quotes' : ''}`,
 });
 
-const wholeNumber = z
+export const wholeNumber = z
   .int({
     error: ({ input }) =>
       `must be a whole number${typeof input === 'string' && /^\d{1,9}$/.test(input) ? ', without quotes' : ''}`,
@@ -41,13 +35,13 @@ const wholeNumber = z
     z.maximum(999_999_999, { error: 'must be a whole number of at most nine digits' }),
   );
 
-const mebibytes = wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' }));
+export const mebibytes = wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' }));
 
-function bitsUpTo(most: number) {
+export function bitsUpTo(most: number) {
   return wholeNumber.check(z.maximum(most, { error: `must be 0 to ${most}` }));
 }
 
-const source = z.pipe(
+export const source = z.pipe(
   text.check(
     z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*|program:[\w.@-]{1,64}=\/.*)$/, {
       error:
@@ -57,7 +51,7 @@ const source = z.pipe(
   z.transform(readSource),
 );
 
-const prefix = z.pipe(
+export const prefix = z.pipe(
   text.check(
     z.regex(new RegExp(`^(?:\\s*\\S.*)?=(?:${verdicts.join('|')})$`), {
       error: `must be NAME=VERDICT with a verdict of ${verdicts.join(', ')}, for example my-drop=dropped`,
@@ -70,7 +64,7 @@ const prefix = z.pipe(
 );
 
 /** systemd.unit(5); as for systemctl, a name without a suffix is a service's. */
-const unit = z.pipe(
+export const unit = z.pipe(
   text.check(
     z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
     // Nothing runs as a template itself.
@@ -83,7 +77,7 @@ const unit = z.pipe(
   ),
 );
 
-const containerRule = z.pipe(
+export const containerRule = z.pipe(
   text,
   z.transform((given, context) => {
     try {
@@ -95,7 +89,7 @@ const containerRule = z.pipe(
   }),
 );
 
-const auditSink = z.pipe(
+export const auditSink = z.pipe(
   text.check(
     z.refine((given) => /^(?:stdout|file:\/.+|otlp:https?:\/\/.+)$/.test(given) && isUrl(given), {
       error: 'must be stdout, file:PATH with an absolute path, or otlp:URL, for example otlp:https://collector:4318',
@@ -108,80 +102,11 @@ const auditSink = z.pipe(
   }),
 );
 
-export const schema = z.strictObject({
-  node: z
-    .string({
-      error: ({ input }) =>
-        input === undefined
-          ? 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName'
-          : 'must be text; put it in quotes',
-    })
-    .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
-  sources: listOf(source).check(
-    z.minLength(1, { error: 'names nothing to read' }),
-    z.refine((list) => list.filter(({ kind }) => kind === 'journal').length <= 1, {
-      error: 'names more than one journal; only one can be read',
-    }),
-    z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
-      error: 'names something twice',
-    }),
-  ),
-  containers: listOf(containerRule),
-  podLogs: path,
-  units: listOf(unit),
-  stateDir: path,
-  podCache: oneOf(podCacheChoices),
-  podLookups: listOf(oneOf(lookupWays)),
-  directory: z.optional(path),
-  policies: oneOf(policiesChoices),
-  prefixes: listOf(prefix),
-  includeNoise: yesOrNo,
-  timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
-  reverseDns: yesOrNo,
-  metricsAddress: listenAddress(':9090'),
-  healthAddress: z.optional(listenAddress(':9091')),
-  nodeCondition: yesOrNo,
-  dropsAddress: z.optional(listenAddress(':9092')),
-  legacyMetric: oneOf(legacyMetricChoices),
-  logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
-  kubeconfig: z.optional(text),
-  cluster: z.optional(
-    text.check(z.regex(/^[\w.:/@-]{1,253}$/, { error: 'must be at most 253 letters, digits and . _ : / @ -' })),
-  ),
-  audit: listOf(auditSink).check(
-    z.refine((list) => new Set(list.map(({ kind }) => kind)).size === list.length, {
-      error: 'names a kind of sink twice',
-    }),
-  ),
-  auditVerdicts: listOf(oneOf(verdicts)),
-  auditInterval: wholeNumber.check(
-    z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
-    z.maximum(3600, { error: 'must be 1 to 3600 seconds' }),
-  ),
-  auditQueue: mebibytes,
-  auditPeers: oneOf(auditPeersChoices),
-  auditIpv4Prefix: bitsUpTo(32),
-  auditIpv6Prefix: bitsUpTo(128),
-  auditOptOut: yesOrNo,
-  auditLabels: listOf(text.check(z.refine(isLabelName, { error: 'is no name of a label' }))).check(
-    z.maxLength(8, { error: 'must be eight labels at most' }),
-    z.refine((list) => new Set(list).size === list.length, { error: 'names a label twice' }),
-  ),
-  auditFileSize: mebibytes,
-  auditFileTotal: mebibytes,
-  auditOtlpHeaders: z.optional(path),
-  auditOtlpCa: z.optional(path),
-  maxNodes: wholeNumber,
-  maxServices: wholeNumber,
-  maxEndpointSlices: wholeNumber,
-  procRoot: path,
-});
-
 function isUrl(sink: string): boolean {
   return !sink.startsWith('otlp:') || URL.canParse(sink.slice('otlp:'.length));
 }
 
-function listenAddress(example: string) {
+export function listenAddress(example: string) {
   return text.check(
     z.refine((given) => parseListenAddress(given) !== undefined, {
       error: `must be :PORT or HOST:PORT, for example ${example}`,
@@ -189,16 +114,16 @@ function listenAddress(example: string) {
   );
 }
 
-function listOf<Item extends z.ZodMiniType>(item: Item) {
+export function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.array(item, { error: 'must be a list: a line "- VALUE" each, or [VALUE, VALUE]' });
 }
 
-function oneOf<const Choices extends readonly [string, ...string[]]>(choices: Choices) {
+export function oneOf<const Choices extends readonly [string, ...string[]]>(choices: Choices) {
   return z.enum(choices, { error: `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}` });
 }
 
 /** kube-iptables-tailer takes INFO as well as info. */
-function lowerCase(given: unknown): unknown {
+export function lowerCase(given: unknown): unknown {
   return typeof given === 'string' ? given.toLowerCase() : given;
 }
 
@@ -213,10 +138,33 @@ function readSource(given: string): SourceSetting {
   return { kind: kind as 'auto' | 'kernel' | 'containers' };
 }
 
-function isTimeZone(given: string): boolean {
+export function isTimeZone(given: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: given }) instanceof Intl.DateTimeFormat;
   } catch {
     return false;
   }
+}
+
+/** One setting, wherever it is set. */
+export interface Setting {
+  /** The option of the command line, without its dashes. */
+  flag: string;
+  /** The variable; '' if there is none. */
+  env: string;
+  /** What stands for the value in a help text. */
+  value: string;
+  help: string;
+  /** What its value may be, in the types of a file. */
+  schema: z.ZodMiniType;
+  /** What options and variables are converted to; undefined for text. */
+  type?: 'boolean' | 'number';
+  /** As on the command line. */
+  default?: string;
+  /** May be given several times; in the environment, separated by this. */
+  list?: RegExp;
+  /** All valid values. */
+  choices?: readonly string[];
+  /** The running agent follows a change of the file. */
+  reload?: true;
 }

@@ -1,0 +1,68 @@
+/** The settings of the node and of what is read there, as rows of the table of all. */
+import * as z from 'zod/mini';
+import { containerRule, listOf, path, type Setting, source, unit } from './values.ts';
+
+export const sourceSettings = {
+  node: {
+    flag: 'node',
+    env: 'NODE_NAME',
+    value: 'NAME',
+    help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
+    schema: z
+      .string({
+        error: ({ input }) =>
+          input === undefined
+            ? 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName'
+            : 'must be text; put it in quotes',
+      })
+      .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
+  },
+  sources: {
+    flag: 'source',
+    env: 'SOURCES',
+    value: 'SOURCE',
+    help:
+      "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
+      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
+      'file of kube-proxy, or of a program that it is a part of)',
+    default: 'auto,containers',
+    list: /[,\n]/,
+    schema: listOf(source).check(
+      z.minLength(1, { error: 'names nothing to read' }),
+      z.refine((list) => list.filter(({ kind }) => kind === 'journal').length <= 1, {
+        error: 'names more than one journal; only one can be read',
+      }),
+      z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
+        error: 'names something twice',
+      }),
+    ),
+  },
+  containers: {
+    flag: 'containers',
+    env: 'CONTAINERS',
+    value: 'NAMESPACES/PODS/CONTAINERS',
+    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
+    default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
+    list: /\s+/,
+    schema: listOf(containerRule),
+  },
+  podLogs: {
+    flag: 'pod-logs',
+    env: 'POD_LOGS',
+    value: 'DIR',
+    help: 'where the kubelet keeps the logs of containers',
+    default: '/var/log/pods',
+    schema: path,
+  },
+  units: {
+    flag: 'unit',
+    env: 'UNITS',
+    value: 'UNIT',
+    help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
+    default:
+      'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
+      'calico-node calico-felix',
+    list: /[,\s]+/,
+    schema: listOf(unit),
+  },
+} as const satisfies Record<string, Setting>;
