@@ -1,3 +1,4 @@
+/** Puts the parts of the agent of one node together. */
 import { EventEmitter } from 'node:events';
 import { type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';

@@ -14,7 +14,6 @@ import type { ClusterContext } from './cluster.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
-/** The cold path: what has been counted is kept on disk, then published. */
 export interface PublishingOptions {
   config: Config;
   restored: Restored;
@@ -27,6 +26,7 @@ export interface PublishingOptions {
   clock: Clock;
 }
 
+/** Puts the cold path together: counts are kept on disk, then published. */
 export function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, metrics, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;

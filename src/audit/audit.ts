@@ -1,3 +1,4 @@
+/** Keeps flow records of what a node dropped: counts by flow and interval, keeps them on disk, and sends them to sinks. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
@@ -10,7 +11,7 @@ import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './pr
 import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
 
-/** What the state on disk holds of the audit beside flows and rows. */
+/** The part of the kept audit that is neither a flow nor a row. */
 export interface AuditRest extends QueueState {
   closings: number;
 }
@@ -118,7 +119,7 @@ export function createAudit(options: AuditOptions) {
   }
 }
 
-/** What an agent kept of the audit, from all that it kept; undefined if it kept none. */
+/** Finds the audit in the values of the state on disk; undefined if it is not there. */
 export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
   const rest = values.get('audit') as AuditRest | undefined;
   if (rest === undefined) return undefined;

@@ -23,7 +23,7 @@ export interface FoundRoom<F> {
   evicted: readonly (readonly [old: F, joined: Flow])[];
 }
 
-/** Who may have flows of their own. What has none is joined with others of its workload, its namespace or all, and still counted. */
+/** Decides which flows get a place of their own. The others are joined by workload, by namespace or all together, and still counted. */
 export function createFlowRoom<F extends Held>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
@@ -131,7 +131,7 @@ function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeo
   };
 }
 
-/** Whether it stands for others of a namespace or of all. */
+/** Whether the flow stands for the others of a namespace, or for all others. */
 function isJoined({ key, subject }: Flow): boolean {
   return subject === '' && key.startsWith('["joined"');
 }

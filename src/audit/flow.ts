@@ -148,7 +148,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   };
 }
 
-/** By the interfaces; where they do not show it, by the nodes of the Pods. */
+/** The interfaces show the direction; where they do not, the nodes of the Pods do. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
   const isOut = ends.fromPodInterface || (source.kind === 'pod' && source.node === node);
@@ -160,7 +160,7 @@ function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] 
 
 const kindNames = { pod: 'Pod', node: 'Node', service: 'Service', external: 'external', unknown: 'unknown' } as const;
 
-/** What a record says of an end, by the names without that of the end. */
+/** The fields of one end, without its name before theirs. */
 function endOf({ kind, address, evidence, object, workload, role, labels }: Endpoint) {
   return {
     address,

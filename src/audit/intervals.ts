@@ -108,12 +108,12 @@ export function createIntervals(options: IntervalsOptions) {
     flows.remove(flow);
     const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
     onRecord(policies.addTo(record, flow));
-    // Whoever still finds it by a meaning must not count into it.
+    // A meaning may still lead to it; this flow must not be counted on.
     flow.packets = 0;
   }
 }
 
-/** What was lost of an interval's log: any records, or only warnings of the kernel. */
+/** The records that an interval lost: any, or only warnings of the kernel. */
 type Loss = Exclude<Suppressed['affects'], 'nothing' | 'felix'>;
 
 /** Intervals of which log was lost. */
@@ -156,11 +156,11 @@ function isWarning({ fields }: OpenFlow): boolean {
   return fields['log.prefix']?.startsWith('martian ') === true;
 }
 
-/** What policies say by what is known already; undefined: nothing. `first`: when the first packet was dropped. */
+/** Evaluates the policies that are known already; undefined: they say nothing. `first`: when the first packet was dropped. */
 export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 
 function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
-  /** Of the first packet of each flow. They are not kept: after a restart a row only lacks what policies say. */
+  /** Findings of the first packet of each flow. They are not kept on disk: after a restart a row only lacks the verdict of policies. */
   const found = new WeakMap<OpenFlow, readonly Finding[]>();
   return {
     note(flow: OpenFlow, findings: readonly Finding[] | undefined): void {

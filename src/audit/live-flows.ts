@@ -49,7 +49,6 @@ const longestText = 253;
 /** Bytes that a flow takes beside its texts. */
 const ofEach = 300;
 
-/** What a look at the present does not need. */
 const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
 /** Counts packets by flow; the table is bounded in flows, for each workload and namespace too, and in bytes. */
@@ -95,7 +94,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     if (known !== undefined) return join(known, given.fields);
     if (clock.now() - swept >= sweepInterval) sweep();
     const { flow, evicted } = room.find(0, given);
-    // What they counted is not moved: what is shown now is of now.
+    // Their counts are not moved, because the answer is about the present.
     for (const [old] of evicted) forget(old);
     const same = flows.get(flow.key);
     if (same !== undefined) return join(same, flow.fields);
@@ -124,7 +123,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flows.delete(flow.key);
     room.leave(flow);
     bytes -= flow.bytes;
-    // Whoever still finds it by a meaning must not count into it.
+    // A meaning may still lead to it; this flow must not be counted on.
     flow.packets = 0;
   }
 
@@ -134,7 +133,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
   }
 }
 
-/** What the packets of one flow need not have in common: its Pods are of one workload. What differs is left out. */
+/** Packets of one flow may be of several Pods of a workload; a field that differs is left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
 function join(flow: Held, fields: FlowRecord): Held {

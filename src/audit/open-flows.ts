@@ -25,7 +25,6 @@ export interface OpenFlow {
 /** Further addresses of each end that are remembered. */
 const mostAddresses = 255;
 
-/** What packets of one flow need not have in common. */
 const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
 /** The flows of the intervals that are not over, and what of them is not on disk yet. */
@@ -80,14 +79,14 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     removed.push(flow);
   }
 
-  /** What an evicted flow has counted goes on in the one that stands for it. */
+  /** Adds the counts of an evicted flow to the one that stands for it. */
   function moveInto(old: OpenFlow, joined: Flow): void {
     const { start, packets, first, last } = old;
     remove(old);
     const flow = flows.get(idOf({ start, key: joined.key })) ?? add(start, joined, first);
     count(flow, packets, first);
     count(flow, 0, last);
-    // Whoever still finds it by a meaning must not count into it.
+    // A meaning may still lead to it; this flow must not be counted on.
     old.packets = 0;
   }
 

@@ -4,7 +4,7 @@ import type { OpenFlow } from './open-flows.ts';
 import { withoutHiddenPolicies } from './policy-fields.ts';
 import { rowOf } from './record.ts';
 
-/** What records leave out, before they are written anywhere. */
+/** The settings for what records leave out. It is left out before a record is written anywhere. */
 export interface Privacy {
   /** Whether the peer is named where the two ends are of different namespaces. */
   peers: 'shown' | 'redacted';
@@ -81,13 +81,13 @@ function withoutPolicy(
   return Object.fromEntries(kept);
 }
 
-/** Of a record in which an end is redacted: without what policies say by name, where it would name the Namespace of that end. */
+/** Removes names of policies that would tell the Namespace of a redacted end. */
 export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
   if (!ends.some((end) => fields[`${end}.kind`] === 'redacted')) return fields;
   return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
 }
 
-/** Of the packet that an ICMP error is about only addresses are known, which may be those of ends that are not named. */
+/** Removes the addresses of the packet that an ICMP error is about: they may be those of redacted ends. */
 function withoutOriginal(fields: FlowRecord): FlowRecord {
   const { 'original.source.address': source, 'original.destination.address': destination, ...kept } = fields;
   return source === undefined && destination === undefined ? fields : kept;
@@ -115,7 +115,6 @@ function cutAddress(address: string, bits: Privacy['bits']): string | undefined 
   return networkOf(bare, limits) || undefined;
 }
 
-/** What the state on disk holds of records. */
 interface Restorable {
   flows: readonly OpenFlow[];
   rows: readonly (readonly [number: string, row: string])[];
@@ -149,7 +148,7 @@ function withLabels(fields: FlowRecord, names: readonly string[]): FlowRecord {
   return shown;
 }
 
-/** What an earlier run kept may be of settings that left out less. Ids and numbers stay, so what was sent before is the same record. */
+/** Redacts what an earlier run kept under settings that left out less. Ids and numbers stay, so that a record sent again is the same record. */
 export function redactRestored<Kept extends Restorable>(state: Kept, redact: (fields: FlowRecord) => FlowRecord): Kept {
   return {
     ...state,

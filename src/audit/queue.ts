@@ -11,7 +11,7 @@ export interface Batch {
   rows: readonly string[];
   /** Number of the last row. */
   through: number;
-  /** What was lost before the first row. */
+  /** Rows that the sink lost before the first of these. */
   lost: LostRows | undefined;
 }
 
@@ -34,9 +34,8 @@ export interface AuditQueue {
   next: (sink: string, most: number) => Batch | undefined;
   /** The receiver has the batch for good. */
   confirm: (sink: string, batch: Batch) => void;
-  /** What is held. */
   readonly sizes: { rows: number; bytes: number };
-  /** By sink: rows that it has not confirmed, and rows that it never had since the start. */
+  /** Counts for each sink the rows that it has not confirmed, and those that it lost since the start. */
   readonly sinks: Readonly<Record<string, { behind: number; lost: number }>>;
   readonly state: QueueState;
   readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
@@ -46,7 +45,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   const rows = new Map(restored?.rows);
   const changes = createKeyedChanges('record', rows);
   let newest = restored?.state.newest ?? 0;
-  /** What an earlier run left is on disk. */
+  /** Rows up to this one are on disk, those of an earlier run among them. */
   let released = newest;
   let oldest = newest + 1 - rows.size;
   let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
@@ -137,7 +136,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   return {
     all: places as Readonly<Record<string, SinkPlace>>,
     of: placeOf,
-    /** By sink: rows that it has not confirmed, and rows that it never had since the start. */
+    /** Counts for each sink the rows that it has not confirmed, and those that it lost since the start. */
     summary: (newest: number): Record<string, { behind: number; lost: number }> =>
       Object.fromEntries(
         Object.entries(places).map(([sink, { confirmed }]) => [
@@ -145,7 +144,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
           { behind: newest - confirmed, lost: lostBy.get(sink) ?? 0 },
         ]),
       ),
-    /** Who has not confirmed this row, the oldest of those that are held, never gets it. */
+    /** Counts the oldest row as lost for each sink that has not confirmed it. */
     lose(row: number): void {
       for (const [sink, place] of Object.entries(places)) {
         if (place.confirmed >= row) continue;
@@ -159,7 +158,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
     confirm(sink: string, through: number, lost: LostRows | undefined): void {
       const place = placeOf(sink);
       place.confirmed = Math.max(place.confirmed, through);
-      // What was lost while the batch was under way is reported with the next one.
+      // Rows lost while the batch was under way are reported with the next one.
       if (place.lost === lost) delete place.lost;
     },
     /** Number of the last row that all sinks have. */

@@ -11,7 +11,7 @@ export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** What every record begins with. `identity` is equal only for the same record. */
+/** The fields that begin every record. `identity` is equal only for the same record. */
 export function headOf(at: Millis, name: FlowRecord['event.name'], identity: readonly unknown[]): FlowRecord {
   return {
     '@timestamp': stampOf(at),
@@ -27,7 +27,7 @@ export function stampOf(time: Millis): string {
 
 export interface RowContext {
   cluster?: string;
-  /** What the policies that were given say of the packet. */
+  /** The verdict of the given policies on the packet. */
   policies?: PolicyFacts | undefined;
   /** Takes out what no row may say; undefined: nothing. */
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;

@@ -51,7 +51,7 @@ export function createAuthenticator({ review, audience, username, now }: Authent
 
   async function check(authorization: string | undefined): Promise<Verdict> {
     const token = /^Bearer ([\w.-]+)$/.exec(authorization?.slice(0, longestToken) ?? '')?.[1];
-    // What is no token of that account is refused without a question, so that the questions are left for those who may be.
+    // Reject other tokens locally, to save TokenReview calls.
     if (token === undefined || !isClaimed(token)) return 'stranger';
     const key = createHash('sha256').update(token).digest('base64');
     const before = known.get(key);
@@ -74,7 +74,7 @@ export function createAuthenticator({ review, audience, username, now }: Authent
     }
   }
 
-  /** What the token says of itself, unverified: a JWT (RFC 7519) of that account for our audience that has not ended. */
+  /** Whether the unverified claims of a JWT (RFC 7519) name our account and our audience. */
   function isClaimed(token: string): boolean {
     try {
       const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {

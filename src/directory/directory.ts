@@ -1,3 +1,4 @@
+/** The shared directory of Pods: what its replicas publish about themselves, and the answers that agents get from them. */
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';

@@ -1,8 +1,7 @@
 /** What a refusal means for its Event and for others, and when each is tried again. All delays stand in one table. */
 import type { Series, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
-import { type BackOff, createBackOff } from '../platform/back-off.ts';
-import { createCooldown } from '../platform/cooldown.ts';
+import { type BackOff, createBackOff, createCooldown } from '../platform/back-off.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';
 

@@ -6,7 +6,7 @@ import type { ClusterTier, Enforcer, PolicyName } from './packet.ts';
 /** Which way the packet went, seen from the object the Finding regards. */
 export type Direction = 'receiving' | 'sending';
 
-/** What happened to a flow, without what varies from packet to packet. */
+/** The drop of a flow, without what varies from packet to packet. */
 export interface FlowDetails {
   kind: 'flow';
   direction: Direction;
@@ -17,20 +17,20 @@ export interface FlowDetails {
   protocol: string;
   /** The port of the service side; undefined for protocols without ports and for later fragments. */
   port: number | undefined;
-  /** What the Pod or Service that the port is of calls it. */
+  /** The name that the Pod or Service gives its port. */
   portName?: string | undefined;
   /** True when the packet is an answer: then `port` is the sender's. */
   reply: boolean;
   laterFragment: boolean;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** For an ICMP error, its sender, its type, and what it was about. */
+  /** An ICMP error: its sender, its type, and the packet it was about. */
   error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
   verdict: 'dropped' | 'rejected';
   prefix: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
-  /** For a network policy: whose rules refused it, as far as the interfaces show, or the logger says. */
+  /** The side whose network policies refused it, as far as the interfaces show or the logger says. */
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
   /** `eth0 → cali1234`, as far as known. */

@@ -5,7 +5,7 @@ export type Millis = number;
 
 /** One logical record of a log, with the envelope (time stamp, host name, JSON, …) taken off. */
 export interface LogLine {
-  /** What was read: a path, or `-` for standard input. */
+  /** The path that was read, or `-` for standard input. */
   source: string;
   /** 1-based number of the (first) physical line. */
   line: number;

@@ -22,7 +22,7 @@ export interface NeighbourOverflow {
   family: 'IPv4' | 'IPv6' | undefined;
 }
 
-/** What is known of a table of the kernel's. */
+/** A report on a table of the kernel. */
 export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
 
 /** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */

@@ -1,11 +1,11 @@
 /** A packet as a logger printed it, and what its LOG prefix says. Plain data: it can be written as JSON and read back unchanged. */
 
-/** What the rule that logged the packet did, or went on to do, with it, as far as its prefix shows. */
+/** The fate of the packet by the rule that logged it, as far as its prefix shows. */
 export type Verdict = (typeof verdicts)[number];
 
 export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 
-/** What kind of thing wrote the rule: it decides where to look for the cause. */
+/** The kind of program that wrote the rule: it decides where to look for the cause. */
 export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';
 
 /** TCP flags as bits of `Packet.tcpFlags`, as in the TCP header (RFC 9293, 3.1). */
@@ -71,7 +71,7 @@ export interface PacketObservation {
   /** Destination MAC, lower case, `xx:xx:xx:xx:xx:xx`. */
   destinationMac: string | undefined;
   packet: Packet;
-  /** For an ICMP error: the packet it is about. The source of that packet is the affected end. */
+  /** The packet that an ICMP error is about. The source of that packet is the affected end. */
   inner: Packet | undefined;
   /** Next-hop MTU of an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
   mtu: number | undefined;

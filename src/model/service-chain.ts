@@ -10,7 +10,7 @@ export interface ChainOwner {
   deleted: boolean;
 }
 
-/** What a Service sends its traffic to. */
+/** An endpoint of a Service. */
 export interface Backend {
   pod: { namespace: string; name: string } | undefined;
   /** Canonical. */

@@ -20,7 +20,7 @@ import { containerOf } from '../log-formats/container-path.ts';
 import { parseDroppedLogs, parseProgramRecord } from '../parsing/components/program-record.ts';
 import { copy } from '../platform/address.ts';
 
-/** What becomes of a line, and why. The pipeline carries it out; `replay --explain` shows it. */
+/** The outcome of a line, and why. The pipeline carries it out; `replay --explain` shows it. */
 export type Decision =
   | LostPacket
   /** A packet that was accepted, or of which only the log is known. */
@@ -53,9 +53,9 @@ export interface DecisionOptions {
 export interface Decisions {
   /** Undefined where no format claims the line. */
   decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
-  /** As `decide`, of a packet that is known to be lost. */
+  /** Decides on a packet that is known to be lost. */
   lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
-  /** Who the ends of a packet are, lost or not. */
+  /** Finds the ends of a packet, lost or not. */
   meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
   /** As in `FlowMemo`. */
   epochAt: (time: Millis) => number | undefined;

@@ -37,7 +37,7 @@ export interface FlowMemo {
  */
 export function createFlowMemo(directory: Directory, fixedNode: string | undefined): FlowMemo {
   const memo: (Entry | undefined)[] = Array.from({ length: places });
-  /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */
+  /** The hash last asked for at each place. A flow is remembered when it comes again; floods with random addresses never do. */
   const asked = new Int32Array(places);
   let epoch = { from: Infinity, until: -Infinity };
   let version = directory.version;
@@ -50,7 +50,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
   }
 
   function meaningOf(line: LogLine, observation: PacketObservation): FlowMeaning {
-    // What an ICMP error is about would double the key; such errors are rare.
+    // ICMP errors are rare, and the packet inside would double the key.
     if (observation.inner !== undefined) return understand(line, observation);
     if (!isWithin(line.time)) {
       memo.fill(undefined);

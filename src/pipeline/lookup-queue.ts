@@ -11,7 +11,7 @@ import type { RemoteLookups } from '../resolving/lookups/remote.ts';
 
 /** Packets of a flow in one minute, which are held until its owner lookup completes. Plain JSON. */
 export interface QueuedFlow {
-  /** Of the first packet, without its text. */
+  /** The line of the first packet, without its text. */
   line: LogLine;
   observation: PacketObservation | Martian;
   weight: number;
@@ -97,7 +97,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     return key;
   }
 
-  /** Those of its minute. Where there is no room for another minute, those of the flow that came last. */
+  /** The key of the packets of that minute; where there is no room for another minute, of the latest packets of the flow. */
   function keyToJoin(flow: string, time: Millis): string {
     const key = inMinute(flow, time);
     return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);

@@ -10,7 +10,7 @@ import { printable } from '../platform/printable.ts';
 export interface MessageOptions {
   /** The wall clock at a time of the series; by default that is the wall clock's. */
   readonly toWall?: (time: Millis) => Millis;
-  /** What policies say of the drop, where they were asked. */
+  /** The verdict of policies on the drop, where they were asked. */
   readonly answer?: PolicyVerdict | undefined;
 }
 

@@ -1,3 +1,15 @@
+/**
+ * Takes lines and counts what they say. The way of a line, each step one call:
+ *
+ * 1. a source reads it and takes its envelope off (sources/): `Pipeline.take`
+ * 2. `decide` says what it is (`observe`, parsing/formats.ts) and what becomes of it (decision.ts)
+ * 3. a packet that was lost gets its meaning (flow-cache.ts): the ends (resolving/), noise and findings (drops/)
+ * 4. where an owner is still looked up, `hold` keeps it until `resume` (lookup-queue.ts)
+ * 5. `report` counts each finding in its series (series/); a program's record goes to the incidents of its node (incidents/)
+ *
+ * What is counted is published later, by a clock of its own (events/). Lines that repeat the last decision skip the second and the third step
+ * (repeated-decisions.ts).
+ */
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
@@ -49,7 +61,7 @@ export interface Drop {
 /** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
-  /** Undefined where what varies from line to line is shown, too. */
+  /** Undefined where each line is shown by itself. */
   repeats?: Repeats | undefined;
   resume: (flow: QueuedFlow) => void;
   /** Log was lost before it could be read: counts near it are lower bounds. */
@@ -95,7 +107,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-/** What is decided becomes counts. */
+/** Carries decisions out: each becomes counts. */
 function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   const { statistics, onDrop, hold } = options;
   return { decision: carryOut, settle, report, suppress };

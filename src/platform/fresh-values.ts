@@ -11,7 +11,7 @@ export interface Fresh<T> {
 export interface FreshValues<T extends object> {
   /** Resolves when a value that was read after `since` is there, or is not to be had. Never rejects. */
   readonly refresh: (key: string, since: Millis) => Promise<void>;
-  /** What was read last. */
+  /** The value that was read last. */
   readonly get: (key: string) => Fresh<T> | undefined;
   /** Sum of the sizes. */
   readonly size: number;
@@ -26,7 +26,7 @@ export interface FreshValuesOptions<T extends object> {
   /** A key that failed is not read again for that long. */
   readonly failedFor: Millis;
   readonly max: number;
-  /** Of all values together; one of a larger size is not kept. */
+  /** Bound of all sizes together; a value that is larger alone is not kept. */
   readonly maxSize: number;
   readonly sizeOf: (value: T) => number;
   readonly now: () => Millis;

@@ -34,7 +34,6 @@ export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
     },
   };
 
-  /** From the top down to its place. */
   function sink(value: T): void {
     let at = 0;
     for (let child = 1; child < values.length; child = 2 * at + 1) {

@@ -12,7 +12,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: ipv6 ?? (host === '' ? undefined : host), port };
 }
 
-/** As `parseListenAddress` reads it. */
+/** Prints an address so that `parseListenAddress` reads it. */
 export function printListenAddress({ address, port }: { address: string; port: number }): string {
   return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

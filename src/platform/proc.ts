@@ -4,7 +4,7 @@ import { readTopSources, type TopSources } from './conntrack-sources.ts';
 
 /** Connection tracking tables and their owners, as /proc shows them. Nothing here rejects. */
 export interface Proc {
-  /** Of the host, or of the network namespace with that inode. */
+  /** Reads the table of the host, or of the network namespace with that inode. */
   conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
   topSources: (netns: number | undefined) => Promise<TopSources | undefined>;
   podOf: (netns: number) => Promise<string | undefined>;
@@ -51,7 +51,7 @@ export interface NamespaceOwner {
 
 /** Far more than one node runs; it only bounds the time. */
 const processLimit = 32_768;
-/** As many as the thread pool works on at once; more would only wait in it. */
+/** Processes looked at together: the thread pool works on as many at once. */
 const together = 4;
 
 /**
@@ -141,7 +141,7 @@ export interface Conntrack {
   max: number | undefined;
 }
 
-/** Of the network namespace of `process` (a folder under `root`), without which only the maximum is read. Never rejects. */
+/** Reads the table of the network namespace of `process` (a folder under `root`); without one, only the maximum. Never rejects. */
 export async function readConntrack(root: string, process: string | undefined): Promise<Conntrack | undefined> {
   const [count, max] = await Promise.all([
     process === undefined ? undefined : countOf(root, process),

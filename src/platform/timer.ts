@@ -1,9 +1,9 @@
 import type { Millis } from '../model/log-line.ts';
 
 export interface Timer {
-  /** In that time, and no earlier. */
+  /** Calls the task after the delay, and no earlier. */
   set: (delay: Millis) => void;
-  /** In that time, unless it is done earlier anyway. */
+  /** Calls the task after the delay, or earlier if that was planned already. */
   setEarliest: (delay: Millis) => void;
   cancel: () => void;
 }

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface TokenBucket {
   take: (now: Millis) => boolean;
-  /** What was taken was not used. */
+  /** Returns a token that was taken and not used. */
   giveBack: () => void;
   /** Tokens that are there, also in part. */
   level: (now: Millis) => number;

@@ -15,7 +15,7 @@ export function writeAll(fd: number, text: string | Buffer): void {
   }
 }
 
-/** Whoever reads our output has gone: `… | head`. What is a socket pair says so by ECONNRESET if something lay there unread (unix(7)). */
+/** Whether the reader of our output has gone (`… | head`). A socket pair says so by ECONNRESET if something lay there unread (unix(7)). */
 export function hasReadEnough(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return code === 'EPIPE' || (code === 'ECONNRESET' && syscall === 'write');

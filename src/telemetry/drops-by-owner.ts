@@ -25,7 +25,7 @@ export interface DropsByOwnerLimits {
   namespaces: number;
 }
 
-/** With the 16 that stand for all others they are as many as a metric shows. */
+/** Together with 16 that stand for all others, these are as many as a metric shows. */
 const defaultLimits: DropsByOwnerLimits = { total: 140, perNamespace: 30, namespaces: 100 };
 
 export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
@@ -35,7 +35,7 @@ const other = 'other';
 /** Lost packets by the workloads of their Pods: one for each end that is one. Without chatter of the link. */
 export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
   const cells: Cell[] = [];
-  /** By namespace, then by workload. Strings made of both would cost more than all else that is done here. */
+  /** Cells by namespace, then by workload. A joined string as the key would cost more than all the rest here. */
   const places = new Map<string, Map<string, Cell[]>>();
   let workloads = 0;
   const ofNamespace = new Map<string, number>();

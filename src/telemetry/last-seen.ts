@@ -7,9 +7,9 @@ export interface LastSeenOptions {
   sources: readonly { readonly name: string; readonly counts: { readonly lines: number } }[];
   verdicts: Readonly<Record<Verdict, number>>;
   counts: { readonly eventsWritten: number };
-  /** As far as an earlier run has kept them. */
+  /** Times that an earlier run has kept. */
   restored: { lastDrop: Millis | undefined; lastEvent: Millis | undefined } | undefined;
-  /** Of the wall clock. */
+  /** The wall clock. */
   now: () => Millis;
 }
 

@@ -9,13 +9,13 @@ export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 /** kube-iptables-tailer's metric, for dashboards and alerts that have it already. */
 export interface LegacyMetric {
   count: (ends: Ends, packets: number) => void;
-  /** In the text format of Prometheus. */
+  /** The metric in the text format of Prometheus. */
   text: () => Promise<string>;
 }
 
 export interface LegacyMetricOptions {
   naming: Naming;
-  /** By reverse DNS, if it is known. */
+  /** Finds a host name by reverse DNS, if it is known. */
   hostNameOf: (address: string) => string | undefined;
   /** Pairs that have a time series of their own. */
   limit?: number;
@@ -27,7 +27,7 @@ const others = { src: 'other', dst: 'other' };
 /** Pairs without a place that are remembered, for each that has one. */
 const candidatesPerPlace = 4;
 
-/** Of one label: an address outside may have a host name that its owner has made up. */
+/** Characters of a label. The owner of an outside address may have made up its host name. */
 const longest = 128;
 
 const namings: Readonly<Record<Naming, (object: ObjectRef, workload: Endpoint['workload']) => string>> = {

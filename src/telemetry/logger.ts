@@ -6,7 +6,7 @@ import { writeAll } from '../platform/write-all.ts';
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a line has beside its text, for machines. An Error belongs in `error`. The names that every line has are taken. */
+/** Further fields of a line, for machines. An Error belongs in `error`. The names that every line has are taken. */
 export type Fields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;

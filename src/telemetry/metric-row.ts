@@ -1,10 +1,10 @@
 /** Labels with all of their values, or with what these are. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
-/** What a metric is, for a scrape and for docs/metrics.md. */
+/** The definition of a metric, for a scrape and for docs/metrics.md. */
 export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogram', Of extends Labels = Labels> {
   type: Type;
-  /** In `metricTable` without the prefix that all have. */
+  /** Its name; `metricTable` leaves out the prefix that all have. */
   name: string;
   help: string;
   labels: Of;
@@ -12,7 +12,6 @@ export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogra
   buckets?: readonly number[];
 }
 
-/** Without labels where none are given. */
 export function counter<const Of extends Labels = {}>(
   name: string,
   help: string,

@@ -42,7 +42,7 @@ export const metricTable = {
     'When a line was last read, relevant or not (Unix time, good to five seconds); missing: none since the start.',
     { source },
   ),
-  // What is found in them.
+  // Findings in the logs.
   packets: counter('packets_total', 'Packets that were logged, by what became of them as far as the LOG prefix says.', {
     verdict: verdicts,
   }),
@@ -105,7 +105,7 @@ export const metricTable = {
     'waiting_overflow_packets_total',
     'Lost packets that found no room to wait and were counted with what was known.',
   ),
-  // What the API server is given.
+  // Events written to the API server.
   eventWrites: counter('event_writes_total', 'Attempts to write an Event, and how they ended.', {
     verb: ['create', 'update', 'read'],
     result: writeResults,
@@ -120,7 +120,7 @@ export const metricTable = {
   ),
   eventsDue: gauge('events_due', 'Events that are due to be written now.'),
   oldestDue: gauge('oldest_due_seconds', 'Age of the oldest overdue Event.'),
-  // What is asked of the API server and the DNS.
+  // Questions to the API server and the DNS.
   apiRequests: counter('api_requests_total', 'Requests to the API server.', {
     verb: 'an HTTP method',
     resource,

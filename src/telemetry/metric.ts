@@ -75,7 +75,7 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   }
 }
 
-/** Past the limit, what is counted is counted under `other`, and what is set is left out rather than shown wrong. */
+/** Bounds the label values. Past the limit counters count under `other`, and gauges are left out rather than shown wrong. */
 function createBounds({ labels }: MetricRow) {
   const names = Object.keys(labels);
   const seen = new Set<string>();

@@ -5,7 +5,7 @@ import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
 import { metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 
-/** What is kept of prom-client's own metrics; the others are five times as many, on each of thousands of nodes. */
+/** The metrics of prom-client that are kept; the others are five times as many, on each of thousands of nodes. */
 const processTable: readonly MetricRow[] = [
   counter('process_cpu_user_seconds_total', 'Processor time spent in the program.'),
   counter('process_cpu_system_seconds_total', 'Processor time spent in the kernel for the program.'),

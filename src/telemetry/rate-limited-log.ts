@@ -15,7 +15,7 @@ interface Problem {
   logged: Millis;
   /** Not logged since. */
   repeated: number;
-  /** Of these, those that `takeCounts` has not given. */
+  /** Repeats that `takeCounts` has not returned yet. */
   uncounted: number;
   total: number;
 }
@@ -25,7 +25,7 @@ const limit = 256;
 const others = 'other problems';
 
 export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): RateLimitedLog {
-  /** In the order in which they were logged. */
+  /** Problems in the order in which they were logged. */
   const known = new Map<string, Problem>();
 
   return {

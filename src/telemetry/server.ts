@@ -7,7 +7,7 @@ import { type ListenAddress, parseListenAddress, printListenAddress } from '../p
 
 /** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {
-  /** What only a restart would cure. */
+  /** Reasons that only a restart would cure. */
   live: () => readonly string[];
   /** Why the program is not (yet) doing its work. */
   ready: () => readonly string[];
@@ -155,7 +155,7 @@ async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Pro
 
 /** Always serves the newest: past a limit closes the oldest idle connection of the same address, or of the one that has most. */
 export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
-  /** By remote address, each in the order in which they came. */
+  /** Sockets by remote address, oldest first. */
   const open = new Map<string, Set<Socket>>();
   const answering = new Set<Socket>();
   let count = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCooldown } from '../../src/platform/cooldown.ts';
+import { createCooldown } from '../../src/platform/back-off.ts';
 
 const minute = 60_000;
 

@@ -6,7 +6,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
-  /** Of the receiver; without a path, `/v1/logs` of it. */
+  /** URL of the receiver; one without a path gets `/v1/logs`. */
   url: string;
   /** Sent with each request: a token, a tenant. Read again each time, because they may change. */
   headers: () => Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
   };
 
   async function send(rows: readonly string[], signal: AbortSignal): Promise<number> {
-    // What only this sink needs is not loaded for others.
+    // Load the protobuf library for this sink alone.
     const { createOtlpRequest, readOtlpAnswer } = await import('./otlp-records.ts');
     const body = await pack(createOtlpRequest(rows, options.resource));
     const { status, answer } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
