@@ -8,7 +8,7 @@ import type { Series } from '../src/model/series.ts';
 import { packEndpoints } from '../src/resolving/service-chains/packed-endpoints.ts';
 import type { Backend } from '../src/model/service-chain.ts';
 import type { ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
-import { createDistinctValues } from '../src/series/distinct-values.ts';
+import { createDistinctValues } from '../src/series/joined.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
 export const nine = Date.UTC(2026, 10, 21, 9);

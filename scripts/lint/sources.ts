@@ -1,7 +1,7 @@
 /**
  * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a program that a source starts needs a
  * row in test/programs/table.ts, a page may search the agent's log only for words of src/, a test may not repeat the wording of a message,
- * and each command that a message advises needs a test that runs it.
+ * each command that a message advises needs a test that runs it, and a room is entered by its door.
  */
 import { join } from 'node:path';
 import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
@@ -18,6 +18,7 @@ const wrong = [
   ...unexpectedAdvice(),
   ...deadExports(),
   ...repeatedWording(),
+  ...pastDoors(),
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
@@ -63,4 +64,17 @@ function strayRightsFile(): string[] {
   return filesBelow('src', '.ts')
     .filter((file) => file !== 'src/kubernetes/rights.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
     .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights.ts does for all`);
+}
+
+/** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */
+function pastDoors(): string[] {
+  const folders = new Set(['events', 'policies', 'series', 'state']);
+  const imported = /from '(?:\.\.\/)+([a-z-]+)\/([^']*)\.ts'/g;
+  return filesBelow('src', '.ts').flatMap((file) =>
+    [...textOf(file).matchAll(imported)].flatMap(([, folder = '', name = '']) =>
+      folders.has(folder) && !file.startsWith(`src/${folder}/`) && name !== folder
+        ? [`${file} imports ${folder}/${name}.ts: import from ${folder}/${folder}.ts`]
+        : [],
+    ),
+  );
 }

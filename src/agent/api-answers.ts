@@ -1,4 +1,4 @@
-import type { Refusal } from '../events/event-store.ts';
+import type { Refusal } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
 import { grantRightTo } from '../kubernetes/rights.ts';
 import type { Fields, Log } from '../telemetry/logger.ts';

@@ -1,5 +1,4 @@
-import type { Refusal } from '../events/event-store.ts';
-import type { Attempt } from '../events/retry.ts';
+import type { Attempt, Refusal } from '../events/events.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
 import type { InformerProblem } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';

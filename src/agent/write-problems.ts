@@ -1,5 +1,4 @@
-import type { Refusal } from '../events/event-store.ts';
-import { type Attempt, type Denier, denierOf } from '../events/retry.ts';
+import { type Attempt, type Denier, denierOf, type Refusal } from '../events/events.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import type { ApiAnswers } from './api-answers.ts';

@@ -31,7 +31,7 @@ interface Attempt {
   event: CoreEvent;
   /** What is published when it succeeds. */
   published: Written;
-  /** What is left of `maxTries`. */
+  /** Tries that are left. */
   tries: number;
 }
 
@@ -132,7 +132,7 @@ function publishedAt<At extends Millis | null>(published: Published, at: At, ahe
   };
 }
 
-/** Writes after which the next is as far away as it gets: who has nothing to publish need not look more often. */
+/** Jump to the longest write interval. */
 const manyWrites = 6;
 
 /** The agent of another node has published it for all. It is tried again much later, when that Event may be gone. */

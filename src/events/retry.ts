@@ -154,7 +154,7 @@ function isOfAll(result: WriteResult): boolean {
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
- * Who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not show it: a missing right
+ * Says who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not show it: a missing right
  * and a quota are both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of
  * Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy); what others may put into them comes after what is matched.
  */
@@ -167,7 +167,7 @@ export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 're
   return /^(?:exceeded|failed|insufficient|status unknown for) quota/.test(why) ? 'quota' : 'admission';
 }
 
-/** Whom a refusal means: one namespace, or all writes. Undefined: it does not say. */
+/** A refusal means one namespace or all writes; undefined where it does not say. */
 type Scope = 'namespace' | 'all' | undefined;
 
 export function refusedScope(refusal: Refusal, took: Millis): Scope {
@@ -177,7 +177,7 @@ export function refusedScope(refusal: Refusal, took: Millis): Scope {
 }
 
 /**
- * Whom a 429 means. The admission plugin EventRateLimit names the types of the limits that were
+ * Says whom a 429 means. The admission plugin EventRateLimit names the types of the limits that were
  * reached, API Priority and Fairness answers with a text of its own (Kubernetes 1.36, unchanged since 1.18). What
  * stands in front of an API server does not say.
  */

@@ -12,11 +12,11 @@ interface Rate {
 }
 
 export interface WriteLimits {
-  /** Of all writes. First ones, of which an object has one in an hour, are held back by nothing else. */
+  /** Limits all writes. First ones, of which an object has one in an hour, are held back by nothing else. */
   all: Rate;
-  /** Of others: more Events of an object, new counts, Pod notices. In a large cluster each node has less. */
+  /** Limits others: more Events of an object, new counts, Pod notices. In a large cluster each node has less. */
   others: Rate;
-  /** Of those, but for what comes to rest, over an hour. */
+  /** Limits others over an hour, but for the last count of what is over. */
   hour: Rate;
 }
 
@@ -31,7 +31,7 @@ export const nodeLimits: WriteLimits = {
 };
 
 /**
- * Of the others of all nodes together, which may all have something to write at the same time: 250 a second, and 500 at once. First
+ * Limits the others of all nodes together, which may all have something to write at the same time: 250 a second, and 500 at once. First
  * ones, which have 25 and 7 on each node, come later by `spreadOf` where all nodes have them: 167 a second on average for one on each of 5,000 nodes.
  */
 const clusterLimit: Rate = { burst: 500, rate: 250 };
@@ -88,9 +88,9 @@ export function createWriteBudget({
     /** When `spend` will succeed. */
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** Of the hour: to be on disk before what was taken of it is written. */
+    /** What is left of the hour has to be on disk before the Event is written. */
     state: (): WriteBudgetState => kept,
-    /** Another number whenever more of the hour was taken. */
+    /** Changes whenever more of the hour was taken. */
     get revision(): number {
       return revision;
     },
@@ -116,7 +116,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   let share = { rate, burst };
   let bucket = createTokenBucket(share);
   let latest: Millis = -Infinity;
-  /** Of the first token after a pause. */
+  /** Holds back the first token after a pause. */
   let heldUntil: Millis | undefined;
 
   return {

@@ -3,10 +3,10 @@ import { createCooldown } from '../platform/back-off.ts';
 import type { Schedule } from '../platform/timer.ts';
 import { delays } from './retry.ts';
 
-/** Writes in flight that are not slow. */
+/** Writes in flight at the same time that are not slow. */
 const most = 4;
 
-/** Slow ones beside them, which wait for admission in their namespace, as a rule. */
+/** Slow writes beside them; as a rule they wait for admission in their namespace. */
 const mostSlow = 8;
 
 /** Of two of a namespace, one is in flight at most. */
@@ -17,7 +17,7 @@ interface Item {
 export interface WriterOptions<T extends Item> {
   /** Never rejects. */
   write: (item: T) => Promise<void>;
-  /** A slow write has ended. */
+  /** Called when a slow write has ended. */
   onSlowEnded: () => void;
   now: () => Millis;
   schedule: Schedule;

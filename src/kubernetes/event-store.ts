@@ -1,6 +1,4 @@
-import { passing } from '../events/annotations.ts';
-import type { CoreEvent } from '../events/event.ts';
-import type { EventStore, Refusal, Stored } from '../events/event-store.ts';
+import { type CoreEvent, type EventStore, passing, type Refusal, type Stored } from '../events/events.ts';
 import type { Answer, Connection } from './connection.ts';
 import { instant } from '../platform/json.ts';
 

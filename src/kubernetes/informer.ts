@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { createKnownObjects, type Named, type ObjectHandlers, SilentWatchError, watchEvents } from './watch.ts';
 import { listAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
-import type { Refusal } from '../events/event-store.ts';
+import type { Refusal } from '../events/events.ts';
 
 export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T>, InformerHealthOptions {
   connection: Connection;

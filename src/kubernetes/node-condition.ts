@@ -1,4 +1,4 @@
-import type { Refusal } from '../events/event-store.ts';
+import type { Refusal } from '../events/events.ts';
 import { at, type Json, list, text } from '../platform/json.ts';
 import type { Connection } from './connection.ts';
 

@@ -1,6 +1,6 @@
 /** Kinds of network policies, and how they are listed. */
 import { at, type Json, list } from '../platform/json.ts';
-import type { Refusal } from '../events/event-store.ts';
+import type { Refusal } from '../events/events.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
 import type { Millis } from '../model/log-line.ts';

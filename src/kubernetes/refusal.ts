@@ -1,4 +1,4 @@
-import type { Refusal } from '../events/event-store.ts';
+import type { Refusal } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { type HttpAnswer, textOf, TooLargeError } from './http.ts';

@@ -1,7 +1,7 @@
 import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
-import { createDistinctValues } from './distinct-values.ts';
+import { createDistinctValues } from './joined.ts';
 
 /** The series of a table as they stand; iterated lazily, while they may change. */
 export interface SeriesView {
@@ -9,12 +9,12 @@ export interface SeriesView {
   past: ReadonlySet<Series>;
 }
 
-/** As the disk holds a series: what may become long, apart. */
+/** The disk holds what may become long apart from the rest of a series. */
 type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
 
-/** Notes what of the series of a table has changed since that was last written to disk; nothing as long as nothing was. */
+/** Notes what has changed in the series since they were last written to disk. Notes nothing before the first write. */
 export function createSeriesChanges() {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
@@ -31,7 +31,7 @@ export function createSeriesChanges() {
       changed.delete(series);
       if (noted?.delete(series) === true) removals.push(...removal(series, keyOf(series)));
     },
-    /** Since the last call, at first all there is. */
+    /** Gives the changes since the last call; the first call gives everything. */
     take({ current, past }: SeriesView): StateChange[] {
       if (noted === undefined) changed = new Set([...current(), ...past]);
       noted ??= new Map();
@@ -48,7 +48,7 @@ export function createSeriesChanges() {
       changed.clear();
       return changes;
     },
-    /** All of them, one key after the other. */
+    /** Gives everything, one key after the other. */
     *entries({ current, past }: SeriesView): Generator<StateChange> {
       for (const series of current()) yield* whole(series, keyOf(series), false);
       for (const series of past) yield* whole(series, keyOf(series), true);
@@ -62,7 +62,7 @@ export function createSeriesChanges() {
   }
 }
 
-/** What the entries and changes have made of the values by their keys. */
+/** Builds the series from the values that were read from disk. */
 export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesState, 'series' | 'past'> {
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
   const peers = new Map(entriesOfKind<DistinctValues>('peers', values));
@@ -75,7 +75,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-/** What the disk has of a series, without its counts. */
+/** Notes what the disk has of a series, without its counts. */
 function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };

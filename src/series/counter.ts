@@ -1,15 +1,12 @@
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
-import type { Series, SeriesState } from '../model/series.ts';
-import { createLostLines, mayBeLost } from './lost-lines.ts';
+import type { Series, SeriesState, LossReports } from '../model/series.ts';
 import type { OpenSeries } from './open-series.ts';
-import { noteOthers } from './others.ts';
-import { singleFinding } from './many-ports.ts';
-import { noteScanSigns } from './scan-signs.ts';
-import { scanIdentity, strangerFinding } from './scans.ts';
+import { noteOthers, singleFinding } from './joined.ts';
+import { noteScanSigns, scanIdentity, strangerFinding } from './scans.ts';
 
-export interface CounterOptions {
+interface CounterOptions {
   open: OpenSeries;
   /** Takes a series out of what is to be published; false where an Event may count it. */
   withdraw: (series: Series) => boolean;
@@ -46,11 +43,11 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     suppress,
   };
 
-  /** Adds `weight` packets to the series of a finding. `last`: of one that comes again, from `time` to then, in which no window ends. */
+  /** Adds `weight` packets to the series of a finding, which came from `time` to `last`; no window ends between them. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
-    if (held.scans.takeBegun()) joinUnpublished();
+    if (held.scans.endBegun()) joinUnpublished();
   }
 
   /** Marks the series that a report of lost lines bears on: from now their counts are lower bounds. */
@@ -65,9 +62,9 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
   }
 
-  /** Gives the series that it was counted in. `from`: the one that has counted it until now. */
+  /** Gives the series that counts the finding now; `from` is the one that has counted it until now. */
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
-    const series = open.of(finding, time, last);
+    const series = open.seriesFor(finding, time, last);
     // The packets of a scan that are counted on the node are counted on Pods, too.
     const isCounted = finding.details.kind === 'scan';
     if (series === undefined) {
@@ -88,13 +85,13 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return series;
   }
 
-  /** What a Pod that is tried has of the packets, if it counts them as those of a scan. */
+  /** Gives the series of the Pod that a scanner tries, if that Pod counts packets as those of a scan. */
   function triedBy({ details, related, node }: Finding): Series | undefined {
     const object = details.kind === 'scan' ? related : details.kind === 'flow' ? details.peer.object : undefined;
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
-  /** A peer turned out to scan: what no Event counts yet is counted with its scan. */
+  /** Counts with the scan what no Event counts yet, when a peer turns out to scan. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
       if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;
@@ -114,4 +111,51 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
   if (time < series.first) series.first = time;
   // An incident is published as it is known now, not as it began.
   if (finding.details.kind === 'incident') series.finding = finding;
+}
+
+/** The kernel reports what it swallowed with the next line that it lets through: lines were lost so long before the report. */
+const reach: Millis = 10_000;
+
+/** When each node last reported that lines were lost. */
+function createLostLines(restored: SeriesState['reports'] = []) {
+  const reports = new Map<string, LossReports>(restored);
+
+  return {
+    report(affects: Suppressed['affects'], node: string, time: Millis): void {
+      const last = reports.get(node) ?? { kernelWarnings: null, everything: null, felix: null };
+      if (affects === 'everything') last.everything = time;
+      if (affects === 'felix') last.felix = time;
+      else last.kernelWarnings = time;
+      reports.set(node, last);
+    },
+    /** Whether a series that begins at `time` may have lost its first lines. */
+    bearOn(series: Series, time: Millis): boolean {
+      const lost = reports.get(series.finding.node);
+      if (lost === undefined) return false;
+      const { details } = series.finding;
+      // An incident opens some time after what it counts from.
+      const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
+      const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
+      return (
+        (isNear(lost.everything) && areOf(series, 'everything')) ||
+        (isNear(lost.kernelWarnings) && areOf(series, 'kernel-warnings')) ||
+        (isNear(lost.felix) && areOf(series, 'felix'))
+      );
+    },
+    state: (): SeriesState['reports'] => [...reports],
+  };
+}
+
+/** Whether a series may have lost lines by a report at `time`. */
+function mayBeLost(series: Series, affects: Suppressed['affects'], node: string, time: Millis): boolean {
+  return series.finding.node === node && series.last >= time - reach && areOf(series, affects);
+}
+
+function areOf({ finding: { details } }: Series, affects: Suppressed['affects']): boolean {
+  if (affects === 'everything') return true;
+  if (affects === 'felix') return details.kind === 'incident' && details.failing === 'felix';
+  return (
+    affects === 'kernel-warnings' &&
+    ((details.kind === 'incident' && details.failing === 'kernel') || (details.kind === 'flow' && details.martian))
+  );
 }

@@ -3,17 +3,18 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { SeriesChanges } from './changes.ts';
-import { createHeldSeries } from './held-series.ts';
-import { createPlacement } from './placement.ts';
-import { createSlots, type SlotLimits } from './slots.ts';
-import { windowLength } from './times.ts';
+import { createSlots, type SlotLimits, type Slots } from './slots.ts';
+import { windowLength, windowOf } from './times.ts';
+import { createScans, scanFinding, scanIdentity } from './scans.ts';
+import { objectKey } from '../model/endpoint.ts';
+import { createDistinctValues, isAlike, moveInto, portsFinding, portsIdentity } from './joined.ts';
 
 export interface SeriesLimits extends SlotLimits {
   /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
   total: number;
 }
 
-export interface OpenSeriesOptions {
+interface OpenSeriesOptions {
   limits: SeriesLimits;
   restored: SeriesState | undefined;
   changes: SeriesChanges;
@@ -23,27 +24,28 @@ export interface OpenSeriesOptions {
 
 export type OpenSeries = ReturnType<typeof createOpenSeries>;
 
-/** Which series a finding counts in, within the limits: its own, that of a scan, that of many ports of its peer, or the one for what is past the places of its object. */
-export function createOpenSeries({ limits, restored, changes, withdraw }: OpenSeriesOptions) {
+/** Chooses the series for a finding, within the limits. */
+export function createOpenSeries(options: OpenSeriesOptions) {
+  const { limits, restored, changes } = options;
   const held = createHeldSeries(changes, restored);
   const slots = createSlots(limits, restored);
-  const placement = createPlacement({ total: limits.total, held, slots, withdraw, sweep });
+  const placement = createPlacement(options, held, slots, sweep);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
-  /** What a finding that comes again was counted in, as long as no series comes or goes. */
+  /** Remembers the series of findings that come again, as long as no series comes or goes. */
   let latest = new WeakMap<Finding, { series: Series; version: number }>();
 
   return {
     held,
     /**
-     * The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. `last`: of a
-     * finding that comes again, from `time` to then, in which no window ends.
+     * Gives the series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. `last`
+     * is given for a finding that came several times, from `time` to then, in which no window ends.
      */
-    of(finding: Finding, time: Millis, last?: Millis): Series | undefined {
+    seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
-      // Entries for findings that never come again would cost more than all else.
+      // An entry for each finding that never comes again would cost more than all else.
       if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
@@ -51,7 +53,7 @@ export function createOpenSeries({ limits, restored, changes, withdraw }: OpenSe
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
       return series;
     },
-    /** It is counted as something else from now. */
+    /** Its packets are counted in another series from now. */
     forget(series: Series): void {
       held.remove(series);
       slots.giveBack(series);
@@ -75,4 +77,163 @@ export function createOpenSeries({ limits, restored, changes, withdraw }: OpenSe
 
 function finite(time: Millis): Millis | null {
   return time === -Infinity ? null : time;
+}
+
+type HeldSeries = ReturnType<typeof createHeldSeries>;
+
+/** Holds the latest series of each identity, and those of past windows with something to publish. */
+function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, 'series' | 'past'>) {
+  /** By identity. */
+  const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
+  const past = new Set(restored?.past);
+  const view = { current: () => current.values(), past };
+  const scans = createScans(current.values());
+
+  return {
+    scans,
+    get size(): number {
+      return current.size + past.size;
+    },
+    /** Gives the latest of each identity; the window of some may be over. */
+    current: (): Iterable<Series> => current.values(),
+    isPast: (series: Series): boolean => past.has(series),
+    get: (identity: string): Series | undefined => current.get(identity),
+    /** Adds a series. Another one of its identity is of a past window now. */
+    add(series: Series): void {
+      const { identity } = series.finding;
+      const before = current.get(identity);
+      if (before !== undefined) scans.remove(before);
+      if (before !== undefined && isPending(before)) {
+        past.add(before);
+        changes.changed(before);
+      } else if (before !== undefined) changes.removed(before);
+      current.set(identity, series);
+      scans.add(series);
+    },
+    remove,
+    /** All of the series is published: it is not needed any more if its window is past. */
+    published(series: Series): void {
+      if (past.delete(series)) changes.removed(series);
+    },
+    /** Forgets series whose window is over at `clock` and of which all is published. */
+    sweep(clock: Millis): void {
+      for (const series of current.values()) if (!isPending(series) && series.windowEnd <= clock) remove(series);
+    },
+    takeChanges: (): StateChange[] => changes.take(view),
+    entries: (): Generator<StateChange> => changes.entries(view),
+  };
+
+  function remove(series: Series): void {
+    current.delete(series.finding.identity);
+    scans.remove(series);
+    changes.removed(series);
+  }
+}
+
+function isPending({ due }: Series): boolean {
+  return due !== null;
+}
+
+/** Chooses the series for a finding: its own, the scan's, the one for all ports of its peer, or the object's overflow. */
+function createPlacement(
+  { limits: { total }, withdraw }: OpenSeriesOptions,
+  held: HeldSeries,
+  slots: Slots,
+  /** Forgets series of past windows. */
+  sweep: () => void,
+) {
+  return { openOne, open };
+
+  /** Gives the series of an identity whose window is not over at `clock`. */
+  function openOne(identity: string, clock: Millis): Series | undefined {
+    const known = held.get(identity);
+    return known !== undefined && clock < known.windowEnd ? known : undefined;
+  }
+
+  function open(finding: Finding, time: Millis, clock: Millis): Series | undefined {
+    const role = held.scans.roleIn(finding);
+    if (role !== undefined) {
+      const known = openOne(scanIdentity(finding, role), clock);
+      return known ?? (isFull() ? undefined : begin(scanFinding(finding, role), time, clock));
+    }
+    const room = slots.roomFor(finding, clock);
+    if (room !== 'free')
+      return (
+        (room === 'past share' ? openPorts(finding, time, clock) : undefined) ??
+        openOne(overflowIdentity(finding), clock) ??
+        begin(overflowFinding(finding), time, clock)
+      );
+    return isFull() ? undefined : beginWithSlot(finding, time, clock);
+  }
+
+  /** Opens the series for all ports of a peer that has used its share of the object's slots. Other ports that no Event counts yet are moved into it. */
+  function openPorts(finding: Finding, time: Millis, clock: Millis): Series | undefined {
+    const identity = portsIdentity(finding);
+    if (identity === undefined) return undefined;
+    const known = openOne(identity, clock);
+    if (known !== undefined) return isAlike(known, finding) ? known : undefined;
+    const moved = slots.flowsOf(finding).filter((series) => isAlike(series, finding) && withdraw(series));
+    for (const series of moved) {
+      held.remove(series);
+      slots.giveUp(series);
+    }
+    if (moved.length === 0 && (slots.isFull(finding, clock) || isFull())) return undefined;
+    const joint = beginWithSlot(portsFinding(finding, identity), time, clock);
+    for (const series of moved) moveInto(joint, series);
+    return joint;
+  }
+
+  function beginWithSlot(finding: Finding, time: Millis, clock: Millis): Series {
+    const series = begin(finding, time, clock);
+    slots.fill(series);
+    return series;
+  }
+
+  function isFull(): boolean {
+    if (held.size < total) return false;
+    sweep();
+    return held.size >= total;
+  }
+
+  function begin(finding: Finding, time: Millis, clock: Millis): Series {
+    const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
+    // The pace of packets is known from the hour before.
+    const before = held.get(finding.identity)?.scan;
+    if (before !== undefined) series.scan = { ...before, look: undefined };
+    held.add(series);
+    return series;
+  }
+}
+
+function overflowIdentity({ regarding, node }: Finding): string {
+  return `overflow|${objectKey(regarding)}|${node}`;
+}
+
+/** Gives what a finding is counted as where its object has no slot left. */
+function overflowFinding(finding: Finding): Finding {
+  const { details } = finding;
+  if (details.kind === 'incident') return finding;
+  const example = details.kind === 'flow' ? details : details.example;
+  return {
+    ...finding,
+    identity: overflowIdentity(finding),
+    related: undefined,
+    details: { kind: 'overflow', example },
+  };
+}
+
+function newSeries(finding: Finding, { number, end }: { number: number; end: Millis }, time: Millis): Series {
+  return {
+    finding,
+    window: number,
+    windowEnd: end,
+    count: 0,
+    first: time,
+    last: time,
+    suppressed: false,
+    peers: createDistinctValues(),
+    ports: createDistinctValues(),
+    published: { count: 0, writes: 0, at: null, suppressed: false, base: 0, resourceVersion: undefined },
+    due: null,
+  };
 }

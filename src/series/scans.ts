@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { type Endpoint, nodeRef, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
-import type { Series } from '../model/series.ts';
+import type { Series, ScanSigns } from '../model/series.ts';
+import type { Millis } from '../model/log-line.ts';
 
 /** A peer that more objects of a node than this refuse, within their hours, scans: as many as an object has Events of its own. */
 const manyObjects = 8;
 /** Pods that are known as peers. */
 const podsKnown = 4096;
 
-/** Who scans. It follows from the series that are held, so it is the same after a restart. */
+/** Knows who scans. It follows from the series that are held, so it is the same after a restart. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
   let hasBegun = false;
@@ -27,14 +28,14 @@ export function createScans(restored: Iterable<Series>) {
       version++;
       for (const identity of refusedBy(series)) refusals.remove(identity, objectKey(series.finding.regarding));
     },
-    /** One more peer is counted in the series that an object has for scans. */
+    /** Notes one more peer in the series that an object has for scans. */
     joined(series: Series, peer: Endpoint): void {
       version++;
       refusals.add(peer.identity, objectKey(series.finding.regarding));
       if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) hasBegun = true;
     },
     /** Whether one more peer scans since the last call. */
-    takeBegun(): boolean {
+    endBegun(): boolean {
       const before = hasBegun;
       hasBegun = false;
       return before;
@@ -42,7 +43,7 @@ export function createScans(restored: Iterable<Series>) {
     roleIn,
   };
 
-  /** Whose Event counts a packet that is part of a scan; undefined where it is none. */
+  /** Says whose Event counts a packet of a scan; undefined where it is no part of one. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
     const details = refusals.hasSuspects ? exampleOf(given) : undefined;
     if (details === undefined) return undefined;
@@ -104,7 +105,7 @@ function createRefusals() {
   };
 }
 
-/** What a packet of a scan is counted as, once more, on the node: the scanner is no object that could have an Event. */
+/** Gives what a packet of a scan is counted as once more, on the node, where the scanner is no object that could have an Event. */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -119,7 +120,7 @@ export function scanIdentity(
   return `scan|${of}|${objectKey(regarding)}|${node}`;
 }
 
-/** What packets of a scan are counted as on the object that the finding of the first one regards. */
+/** Gives what packets of a scan are counted as on the object of the first one. */
 export function scanFinding(finding: Finding, of: 'target' | 'scanner'): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -135,7 +136,7 @@ function joint(finding: Finding, of: ScanDetails['of'], example: FlowDetails): F
   };
 }
 
-/** Of what is about one peer of one object. */
+/** Gives the flow of a finding that is about one peer of one object. */
 function exampleOf(details: EventDetails): FlowDetails | undefined {
   if (details.kind === 'flow') return details;
   return details.kind === 'ports' ? details.example : undefined;
@@ -152,4 +153,62 @@ function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
   const example = exampleOf(details);
   if (example !== undefined) return isTry(example) ? [example.peer.identity] : [];
   return details.kind === 'scan' && details.of === 'target' ? peers.seen : [];
+}
+
+/** Distinguishes a scan from monitoring that is kept out, by what is tried and when; where both are possible, it does not choose. */
+
+/** Monitoring asks a Pod on a few ports: this many, by each peer, are a scan. */
+const manyPorts = 16;
+/** More addresses than health checks come from, where all of them come within a minute. */
+const manySources = 64;
+const fewSources = 8;
+
+/** One attempt to connect is at most seven packets (net.ipv4.tcp_syn_retries): whoever sends more comes back. */
+const packetsOfAttempt = 7;
+const minute: Millis = 60_000;
+/** A check each minute may come a little late, so that a minute has none. */
+const longestPause = 2;
+const steadyMinutes = 7;
+/** The busiest minute has at most so many times the packets of an average one. */
+const steadyPeak = 3;
+
+/**
+ * Notes that `weight` packets came at `time`. `tried`: of who scans, gives the series of the Pod that it tried, if there is one.
+ */
+export function noteScanSigns(series: Series, weight: number, time: Millis, tried: () => Series | undefined): void {
+  const signs = (series.scan ??= { since: time, minutes: 0, packets: 0, most: 0, current: 0 });
+  const over = Math.floor((time - signs.since) / minute);
+  if (over > signs.minutes) endMinute(signs, over, series.peers.seen.length, time);
+  signs.current += weight;
+  signs.look = looksLikeScan(series, signs, tried) ? 'scan' : isMonitoring(series, signs) ? 'monitoring' : undefined;
+}
+
+function endMinute(signs: ScanSigns, over: number, tried: number, time: Millis): void {
+  const { minutes, packets, most, current } = signs;
+  const goesOn = over - minutes <= longestPause && 2 * current >= tried;
+  if (goesOn) Object.assign(signs, { minutes: over, packets: packets + current, most: Math.max(most, current) });
+  else Object.assign(signs, { since: time, minutes: 0, packets: 0, most: 0 });
+  signs.current = 0;
+}
+
+function looksLikeScan(series: Series, { look }: ScanSigns, tried: () => Series | undefined): boolean {
+  const { peers, ports, first, last } = series;
+  const isTried = isOfTarget(series);
+  if (ports.seen.length < manyPorts) return isTried && peers.seen.length >= manySources && last - first < minute;
+  if (look === 'scan') return true;
+  // Monitoring of many Pods may need many ports, but not of one Pod.
+  return isTried ? ports.seen.length >= manyPorts * peers.seen.length : tried()?.scan?.look === 'scan';
+}
+
+/** Few sources come back to one port, minute after minute, at the same pace. */
+function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): boolean {
+  const { peers, ports } = series;
+  if (ports.seen.length > 1 || (isOfTarget(series) && peers.seen.length > fewSources)) return false;
+  if (minutes < steadyMinutes || packets <= packetsOfAttempt * peers.seen.length) return false;
+  return most * minutes <= steadyPeak * packets;
+}
+
+/** Whether it counts what an object refuses: its peers are those who try. */
+function isOfTarget({ finding: { details } }: Series): boolean {
+  return details.kind === 'scan' && details.of === 'target';
 }

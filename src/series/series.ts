@@ -88,7 +88,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       series.published = { ...published, retried: undefined };
       changes.changed(series);
       const { count, suppressed, at } = published;
-      if (series.count <= count && (!series.suppressed || suppressed)) settle(series);
+      if (series.count <= count && (!series.suppressed || suppressed)) leaveQueue(series);
       // No more packets come in a past window, so there is nothing to wait for.
       else queue.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
     },
@@ -104,7 +104,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     abandon(series) {
       series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
       changes.changed(series);
-      settle(series);
+      leaveQueue(series);
     },
     takeChanges: open.takeChanges,
     entries: () => open.entries(),
@@ -117,10 +117,10 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     if (series.due === null) queue.put(series, dueAfter(series, now?.() ?? time) + spread(series));
   }
 
-  /** All of it is published. */
-  function settle(series: Series): void {
+  /** The series has nothing more to publish. */
+  function leaveQueue(series: Series): void {
     queue.remove(series);
-    held.settle(series);
+    held.published(series);
   }
 
   /** Takes a series out of the queue, to be counted elsewhere; false where the API server may have it. */

@@ -6,15 +6,15 @@ import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './times.ts';
 
 export interface SlotLimits {
-  /** Events of one object in one window; what is past that is counted in one more. */
+  /** Events of one object in one window; more are counted in one for the overflow. */
   perObject: number;
-  /** Of those, Events about one peer: what is past that is counted in one for all its ports. By default 3. */
+  /** Events about one peer among those; more are counted in one for all its ports. By default 3. */
   perPeer?: number;
 }
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** How many Events each object has in its window, and how many of them are about one peer. */
+/** Counts the Events that each object has in its window, and those of them that are about one peer. */
 export function createSlots(
   { perObject, perPeer = 3 }: SlotLimits,
   restored?: Pick<SeriesState, 'objects' | 'series'>,
@@ -22,12 +22,12 @@ export function createSlots(
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   const flows = createFlows();
-  /** A peer that has places leaves the last one to others. */
+  /** A peer that has a slot leaves the last one to others. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Whether the object of a finding has a place for one more Event at `clock`, or its peer has its share of them, which ends before the last place, or all are taken. Incidents always have one. */
+    /** Whether the object of a finding has a slot free at `clock`, or its peer has used its share of them, or all are filled. Incidents always have one. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -35,13 +35,13 @@ export function createSlots(
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
-    /** Whether a peer that is past its share finds no place for one more Event. */
+    /** Whether a peer that has used its share finds no slot for the Event of all its ports. */
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
     },
     /** The single flows of its object that have a slot. */
-    flowsOf: ({ regarding }: Finding): readonly Series[] => flows.of(objectKey(regarding)),
-    take(series: Series): void {
+    flowsOf: ({ regarding }: Finding): readonly Series[] => flows.get(objectKey(regarding)),
+    fill(series: Series): void {
       const { window, finding } = series;
       const object = objectKey(finding.regarding);
       let slots = objects.get(object);
@@ -51,14 +51,14 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
-      // All its ports are counted in this one from now, also where places get free.
+      // All its ports are counted in this one from now, also when slots get free.
       if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);
     },
-    /** The series is counted in another one. */
+    /** Frees the slot of a series that is counted in another one. */
     giveBack: (series: Series): void => release(series, true),
-    /** The same, but its peer has used its share. */
+    /** Does the same, but the peer's share stays used. */
     giveUp: (series: Series): void => release(series, false),
     /** Forgets objects whose window is over at `clock`. */
     sweep(clock: Millis): void {
@@ -105,7 +105,7 @@ function createFlows() {
   const byObject = new Map<string, Series[]>();
 
   return {
-    of: (object: string): readonly Series[] => byObject.get(object) ?? [],
+    get: (object: string): readonly Series[] => byObject.get(object) ?? [],
     add(series: Series): void {
       if (series.finding.details.kind !== 'flow') return;
       const known = byObject.get(keyOf(series));

@@ -23,7 +23,7 @@ export interface KeptState {
 
 export interface BatchWriterOptions {
   folder: string;
-  /** What lies in the folder: removed once all of the state is in the first batch. */
+  /** Segments that lie in the folder. They are removed once all of the state is in the first batch. */
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
@@ -39,10 +39,10 @@ export function createBatchWriter(options: BatchWriterOptions) {
   const files = createSegmentFiles(options);
   /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
   let isNew = true;
-  /** What a write that failed was to write: it goes first, and nothing more is taken before it is on disk. */
+  /** The batch of a write that failed goes first; nothing more is taken before it is on disk. */
   let unwritten: readonly KeptChange[] | undefined;
   let round: Round | undefined;
-  /** Bytes of everything, when it was last written from one end to the other. */
+  /** Bytes of everything, when all of it was last written. */
   let whole = 0;
 
   return {
@@ -76,7 +76,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
     return revision;
   }
 
-  /** What did not change is taken in the same step as what did, so that a batch is true at one moment. */
+  /** Takes the slice in the same step as the changes, so that a batch is true at one moment. */
   function takeChanges(): KeptChange[] {
     const changes = state.takeChanges();
     if (round === undefined) return changes;
@@ -138,7 +138,7 @@ function nextSlice(round: Round): string[] {
   return changes;
 }
 
-/** The segments in a folder. Batches go to the current one. */
+/** Keeps the segments in a folder. Batches go to the current one. */
 function createSegmentFiles({ folder, segments, create = createSegment }: BatchWriterOptions) {
   const writer = randomUUID();
   const sizes: SegmentSizes = new Map(segments);
@@ -150,10 +150,10 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
     },
     /** Bytes of all of them, as far as they are known. */
     size: (): number => sizes.values().reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
-    /** Makes another one, which is the current one from now. The one before is not closed. */
+    /** Makes another one, the current one from now. The one before is not closed. */
     async add(): Promise<Segment> {
       const number = 1 + Math.max(0, ...sizes.keys(), ...(await segmentsIn(folder)));
-      // Also when it cannot be made, there may be a file.
+      // There may be a file even where making it failed.
       sizes.set(number, undefined);
       current = await create(folder, number, writer);
       sizes.set(number, current.size);
@@ -171,15 +171,14 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
       sizes.set(segment.number, segment.size);
       return segment.size - before;
     },
-    /** Until the next one is made, no file is open. */
     close: closeCurrent,
     loss: (): Promise<string | undefined> => lossIn(folder, sizes),
-    /** What they hold is not what was written. */
+    /** Trusts none of them any more. */
     async giveUp(): Promise<void> {
       for (const number of sizes.keys()) sizes.set(number, undefined);
       await closeCurrent();
     },
-    /** Also those of another agent, which then writes all of its state again. */
+    /** Removes older segments, also those of another agent, which then writes all of its state again. */
     async removeBefore(first: number): Promise<void> {
       for (const number of [...sizes.keys(), ...(await segmentsIn(folder))]) {
         if (number >= first) continue;
@@ -189,7 +188,7 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
     },
   };
 
-  /** What may stand at its end is not known. */
+  /** Closes the current segment; its size is not known any more. */
   async function closeCurrent(): Promise<void> {
     const before = current;
     current = undefined;

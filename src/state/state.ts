@@ -7,14 +7,16 @@ import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
-import { longestWait } from '../series/series.ts';
+import { longestWait, windowLength } from '../series/series.ts';
 import { reasonOf } from '../platform/system-error.ts';
-import { windowLength } from '../series/series.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readSegments } from './read-segments.ts';
 import { segmentFile, type SegmentSizes } from './segments.ts';
+
+export { createKeptState } from './kept-state.ts';
+export { createStateLog } from './state-log.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
 export interface AgentState {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Series } from '../../src/model/series.ts';
 import { component, type CoreEvent, eventOf, timestamp } from '../../src/events/event.ts';
-import { createEventWriter, type Outcome } from '../../src/events/event-writer.ts';
-import { stateAnnotation } from '../../src/events/event-writer.ts';
+import { createEventWriter, type Outcome, stateAnnotation } from '../../src/events/event-writer.ts';
 import { finding, nine, series as seriesOf } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from './memory-store.ts';
 

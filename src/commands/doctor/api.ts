@@ -1,6 +1,5 @@
 import type { Answer, Connection } from '../../kubernetes/connection.ts';
-import { denierOf } from '../../events/retry.ts';
-import type { Refusal } from '../../events/event-store.ts';
+import { denierOf, type Refusal } from '../../events/events.ts';
 
 /** What checks need of the API server. `request` resolves whatever happens; a refusal with status 0 is no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {

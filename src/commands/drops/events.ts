@@ -1,7 +1,7 @@
 /** The Events of lost packets that a user may see: as they are now, and as they come. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../config/config.ts';
-import { component } from '../../events/event.ts';
+import { component } from '../../events/events.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';

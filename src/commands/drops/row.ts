@@ -1,6 +1,6 @@
 /** One row of the list: what the annotations of an Event (docs/events.md) say of lost packets. Any of its texts may be a stranger's. */
 import { icmpName } from '../../drops/icmp-names.ts';
-import { annotationPrefix, annotationSchema } from '../../events/annotations.ts';
+import { annotationPrefix, annotationSchema } from '../../events/events.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';
 import { endText } from '../terminal.ts';

@@ -1,7 +1,7 @@
 /** Which logs `replay` reads, in which order, and which part of them is counted and shown. */
 import { createHash } from 'node:crypto';
 import { fstatSync, statSync } from 'node:fs';
-import type { CoreEvent } from '../../events/event.ts';
+import type { CoreEvent } from '../../events/events.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FlowRecord } from '../../audit/fields.ts';
 import { noNamespace, redactionOf } from '../../audit/privacy.ts';
 import { packetRow } from '../../audit/record.ts';
-import type { CoreEvent } from '../../events/event.ts';
+import type { CoreEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';

@@ -2,7 +2,7 @@
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
 import { askedOf, type KnownPolicies } from '../../drops/policy-trace.ts';
 import { policyVerdict } from '../../drops/policy-verdict.ts';
-import type { EventText } from '../../events/event.ts';
+import type { EventText } from '../../events/events.ts';
 import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';

@@ -1,6 +1,5 @@
 /** The whole pipeline over saved logs, in the logs' own time. */
-import type { CoreEvent } from '../../events/event.ts';
-import { createRecorder, type Write } from '../../events/recorder.ts';
+import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
 import { createPipeline } from '../../pipeline/pipeline.ts';

@@ -4,9 +4,7 @@ import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { humanDuration } from '../../platform/duration.ts';
-import { alignColumns, describeEvents } from '../../events/describe.ts';
-import type { CoreEvent } from '../../events/event.ts';
-import type { Write } from '../../events/recorder.ts';
+import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../events/events.ts';
 import type { ClusterObjects, Pod } from '../../resolving/objects.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 

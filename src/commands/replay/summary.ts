@@ -1,7 +1,7 @@
 /** The summary at the end of `replay`, and the signs that logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../config/docs-url.ts';
 import { suggest } from '../../config/suggest.ts';
-import { alignColumns } from '../../events/describe.ts';
+import { alignColumns } from '../../events/events.ts';
 import { causeOf } from '../../incidents/catalogue/catalogue.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';

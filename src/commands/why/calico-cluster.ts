@@ -1,5 +1,5 @@
 /** What Calico has in a cluster: its policies, and what they depend on. */
-import type { Refusal } from '../../events/event-store.ts';
+import type { Refusal } from '../../events/events.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { unlistedReason } from '../../kubernetes/policy-kinds.ts';
 import { at, list, text } from '../../platform/json.ts';

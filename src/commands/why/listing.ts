@@ -1,6 +1,6 @@
 /** Lists of a cluster, read with the rights of who asks. What may not be read is unknown. */
 import type { Connection } from '../../kubernetes/connection.ts';
-import type { Refusal } from '../../events/event-store.ts';
+import type { Refusal } from '../../events/events.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { isServed, listPolicies, type PolicyKind, unlistedReason } from '../../kubernetes/policy-kinds.ts';
 import { isTooLarge, RefusedError } from '../../kubernetes/refusal.ts';

@@ -1,5 +1,5 @@
 /** `why`: whether policies admit a connection, and by which rule: as text, clause by clause, and as JSON. */
-import { alignColumns } from '../../events/describe.ts';
+import { alignColumns } from '../../events/events.ts';
 import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
 import {
   anyTier,

@@ -1,0 +1,10 @@
+/** Writes what was counted as Events: what an Event says, when it is written, and what follows from the API server's answer. */
+export { annotationPrefix, annotationSchema, passing } from './annotations.ts';
+export { alignColumns, describeEvents } from './describe.ts';
+export { component, type CoreEvent, eventOf, type EventText, namespaceOf, timestamp } from './event.ts';
+export type { EventStore, Refusal, Stored } from './event-store.ts';
+export { createEventWriter } from './event-writer.ts';
+export { createPublisher } from './publisher.ts';
+export { createRecorder, type Write } from './recorder.ts';
+export { type Attempt, type Denier, denierOf } from './retry.ts';
+export { createWriteBudget } from './write-budget.ts';
