@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';
+import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from '../kube-proxy/felix.ts';
 import { apply, kubectl, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
@@ -32,8 +33,20 @@ test('a firewall that flushes all rules: KN102 on the Node, on the Pod of its ku
   );
   expect(onNode).toMatchObject({ reason: 'ServiceChainMissing' });
   await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => has(events, '[KN102]'));
-  const [, namespace = '', service = ''] = /Service (\S+)\/(\S+) port/.exec(onNode?.message ?? '') ?? [];
+  const [, namespace = '', service = ''] = /Services? (\S+)\/(\S+) port/.exec(onNode?.message ?? '') ?? [];
   await untilEvents(cluster, namespace, service, (events) => has(events, 'KN102'));
+});
+
+test('the same where FelixConfiguration lets felix delete the chains of kube-proxy: KN101', async () => {
+  await installFelixConfigurations(cluster.controlPlane);
+  try {
+    await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
+    await failTimes(2, second, () => second.run(['nft', 'flush', 'ruleset']));
+    const events = await untilEvents(cluster, 'default', second.name, (found) => has(found, '[KN101]'));
+    expect(events[0]).toMatchObject({ reason: 'CalicoDeletesServiceChains', type: 'Warning' });
+  } finally {
+    await removeFelixConfigurations(cluster.controlPlane);
+  }
 });
 
 test('a connection tracking table that is full: KN401 on the Node that has it, and not on the other', async () => {

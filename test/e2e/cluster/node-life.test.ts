@@ -42,7 +42,7 @@ async function during(happens: () => Promise<unknown>): Promise<void> {
   await untilEvents(cluster, shop, target.name, (events) => packetsIn(events) === sent, 330_000);
 }
 
-test('an upgrade of the DaemonSet', async () => {
+test('counts each packet once while the DaemonSet is upgraded', async () => {
   const next = `${AGENT_IMAGE.journal}-next`;
   await buildAgentImage('journal', next);
   await cluster.load(next);
@@ -51,7 +51,7 @@ test('an upgrade of the DaemonSet', async () => {
   expect(await agentOn(cluster, second.name)).not.toBe(before);
 }, 600_000);
 
-test('a container that is killed', async () => {
+test('counts each packet once when the container is killed', async () => {
   const agent = await agentOn(cluster, second.name);
   await during(async () => {
     await second.run(['pkill', '-KILL', '-f', 'kube-netfilter-tailer run']);
@@ -61,3 +61,23 @@ test('a container that is killed', async () => {
       .toBe('1');
   });
 }, 600_000);
+
+test('goes on counting when the node has booted again', async () => {
+  const agent = await agentOn(cluster, second.name);
+  await second.reboot();
+  // Until the kubelet reports them, the Pods look as they did before.
+  await untilRestarted(NAMESPACE, agent);
+  await untilRestarted(shop, target.name);
+  target = await podOf(cluster, shop, 'target');
+  await second.run(['iptables', '-w', '-F', 'FORWARD']);
+  await denyOn(second, target.address, 5432);
+  await during(() => Promise.resolve());
+}, 600_000);
+
+/** Resolves when a Pod of one container runs again that was there before. */
+async function untilRestarted(namespace: string, pod: string): Promise<void> {
+  const status = '-o=jsonpath={.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].ready}';
+  await expect
+    .poll(() => kubectl(cluster, '-n', namespace, 'get', 'pod', pod, status), { timeout: 180_000 })
+    .toMatch(/^[1-9]\d* true$/);
+}

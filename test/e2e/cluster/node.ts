@@ -16,6 +16,8 @@ export interface NodeData {
   readonly machine: Machine;
   readonly binaries: Paths<'kubelet' | 'containerd' | 'ctr' | 'runc'>;
   readonly kubeconfig: string;
+  /** PATH of its programs: that of a test is gone when the test has ended. */
+  readonly path: string;
 }
 
 export interface Node extends NodeData {
@@ -58,7 +60,9 @@ export async function startNode(
     removeGroups(CGROUPS, network);
   };
   try {
-    const data = { name, address, machine, ...kubelet };
+    const { runc, containerd } = kubelet.binaries;
+    const path = [dirname(runc), dirname(containerd), process.env['PATH']].join(':');
+    const data = { name, address, machine, path, ...kubelet };
     writeConfiguration(machine);
     await boot(data);
     return { data, end };
@@ -112,9 +116,8 @@ async function boot(node: NodeData): Promise<void> {
 }
 
 /** It outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
-function startService({ machine, binaries }: NodeData, program: string, command: readonly string[]): void {
+function startService({ machine, path }: NodeData, program: string, command: readonly string[]): void {
   const log = openSync(join(machine.folder, `${program}.log`), 'a');
-  const path = [dirname(binaries.runc), dirname(binaries.containerd), process.env['PATH']].join(':');
   const [nsenter = '', ...args] = [...enter(machine), ...command];
   const env = { ...process.env, PATH: path };
   spawn(nsenter, args, { env, detached: true, stdio: ['ignore', log, log] }).unref();
