@@ -33,8 +33,14 @@ export interface ConnectionTracking {
   podOf: (netns: number) => Promise<string | undefined>;
 }
 
-/** How long everything together may take, once `felix` is asked; then the incident is published without. */
+type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
+
+/** How long everything else may take, once `felix` is asked; then the incident is published without. */
 const timeout: Millis = 1000;
+
+/** Longer than kube-proxy takes to write its rules again (5 s): until then no Event could be written, either. */
+const felixTimeout: Millis = 10_000;
+const felixPause: Millis = 1000;
 
 /** Asks only what bears on the cause, all at once. What is late or fails is undefined; never throws or rejects. */
 export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
@@ -49,7 +55,7 @@ export function findFacts(incident: Incident, recent: Recent, sources: FactSourc
   });
   return proc === undefined && !(felix instanceof Promise)
     ? withLog({ felix })
-    : askInTime(incident, sources, felix, delay + timeout).then(withLog);
+    : askInTime(incident, sources, felix, delay).then(withLog);
 }
 
 function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
@@ -66,36 +72,51 @@ function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFa
   };
 }
 
-function askFelix(
-  { felix, schedule = systemSchedule }: FactSources,
-  delay: Millis,
-): ReturnType<NonNullable<FactSources['felix']>> {
-  if (felix === undefined || delay === 0) return attempt(felix);
-  return new Promise((resolve) => {
-    schedule(() => resolve(attempt(felix)), delay);
-  });
+function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Millis): FelixAnswer {
+  if (felix === undefined) return undefined;
+  const pause = (time: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, time));
+  const first = delay === 0 ? attempt(felix) : pause(delay).then(felix);
+  return first instanceof Promise ? untilAnswered(first) : first;
+
+  /** Asks again where the API server does not answer: its own address is a Service, whose rules may be what is missing. */
+  async function untilAnswered(asked: Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
+    let settings = await asked;
+    for (let left = felixTimeout - felixPause; left > 0 && isUnanswered(settings); left -= felixPause) {
+      await pause(felixPause);
+      settings = await felix?.();
+    }
+    return settings;
+  }
+}
+
+function isUnanswered(settings: NodeFacts['felix']): boolean {
+  return settings?.kind === 'unreadable' && settings.reason === 'failed';
 }
 
 async function askInTime(
   incident: Incident,
   { proc, nameOf, prepareChains, schedule = systemSchedule }: FactSources,
-  felix: ReturnType<NonNullable<FactSources['felix']>>,
-  within: Millis,
+  felix: FelixAnswer,
+  delay: Millis,
 ): Promise<Partial<NodeFacts>> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const cancel = schedule(() => resolve(undefined), within);
+  const late = Promise.withResolvers<undefined>();
+  const felixLate = Promise.withResolvers<undefined>();
+  const cancels = [
+    schedule(() => late.resolve(undefined), delay + timeout),
+    schedule(() => felixLate.resolve(undefined), delay + felixTimeout),
+  ];
   const { asks } = causeOf(incident.code);
   const isTable = asks === 'conntrack' || asks === 'host-conntrack';
   const netns = isTable ? namespaceIn(incident.subjects) : undefined;
   const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
   const [settings, table, topSources, namespacePod] = await Promise.all([
-    inTime(felix),
+    inTime(felix, felixLate.promise),
     inTime(attempt(() => tables?.conntrack(netns))),
     inTime(attempt(() => tables?.topSources(netns))),
     inTime(netns === undefined ? undefined : attempt(() => tables?.podOf(netns))),
     inTime(attempt(() => prepareChains?.(incident.subjects))),
   ]);
-  cancel();
+  for (const cancel of cancels) cancel();
   // Then it is not the host's table that is full, unless it was some time ago.
   const hasRoom = asks === 'conntrack' && isUnnamed(incident) && isRoomy(table);
   const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
@@ -110,9 +131,9 @@ async function askInTime(
     }),
   };
 
-  async function inTime<T>(answer: T | Promise<T>): Promise<T | undefined> {
+  async function inTime<T>(answer: T | Promise<T>, end = late.promise): Promise<T | undefined> {
     try {
-      return await Promise.race([answer, late]);
+      return await Promise.race([answer, end]);
     } catch {
       return undefined;
     }

@@ -29,7 +29,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
   let home = groups[0];
 
   return {
-    /** At most a minute old; calls at the same time share the requests. Never rejects. */
+    /** At most a minute old, a failure is asked for again; calls at the same time share the requests. Never rejects. */
     read(): Promise<Felix> {
       if (known !== undefined && now() - known.at < cachedFor) return Promise.resolve(known.felix);
       return (running ??= readAgain());
@@ -38,7 +38,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
 
   async function readAgain(): Promise<Felix> {
     const felix = await readGroups().catch((): Felix => ({ kind: 'unreadable', reason: 'failed' }));
-    known = { felix, at: now() };
+    known = isFailed(felix) ? undefined : { felix, at: now() };
     running = undefined;
     return felix;
   }
@@ -49,7 +49,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
       const felix = await readGroup(group);
       if (felix.kind === 'settings') home = group;
       // A server that does not answer for one group would only be waited for a second time.
-      if (felix.kind === 'settings' || (felix.kind === 'unreadable' && felix.reason === 'failed')) return felix;
+      if (felix.kind === 'settings' || isFailed(felix)) return felix;
       if (felix.kind === 'unreadable') missing = felix;
     }
     return missing;
@@ -77,6 +77,10 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
+}
+
+function isFailed(felix: Felix): boolean {
+  return felix.kind === 'unreadable' && felix.reason === 'failed';
 }
 
 /** `default`, and the object of one node by the name `own`; undefined where there is none. */

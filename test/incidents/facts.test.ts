@@ -224,7 +224,6 @@ describe('never waits for long, never rejects', () => {
       { code: 'KN401', failing: 'kernel' },
       { conntrack: full, topSources: [] },
     ],
-    ['FelixConfiguration', { felix: never }, {}, { felix: undefined, kubeProxyHere: true }],
     ['a look-up of what is behind Services', { prepareChains: never }, {}, { felix: absent }],
   ])('%s: what is late is undefined after a second, the rest is there', async (_, sources, some, expected) => {
     vi.useFakeTimers();
@@ -238,7 +237,30 @@ describe('never waits for long, never rejects', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('FelixConfiguration is asked for after its delay, and has a second from then on', async () => {
+  test('FelixConfiguration is asked for again for ten seconds where the API server does not answer', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const failed = { kind: 'unreadable', reason: 'failed' } as const;
+    const felix = vi.fn<() => Promise<NodeFacts['felix']>>(() => Promise.resolve(failed));
+    const late = finder({ felix }).find(incident());
+    await vi.advanceTimersByTimeAsync(9000);
+    expect(await late).toMatchObject({ felix: failed });
+    expect(felix).toHaveBeenCalledTimes(10);
+
+    felix.mockResolvedValueOnce(failed).mockResolvedValueOnce({ kind: 'absent' });
+    const soon = finder({ felix }).find(incident());
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await soon).toMatchObject({ felix: { kind: 'absent' } });
+
+    const unanswered = finder({ felix: never }).find(incident());
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(await Promise.race([unanswered, Promise.resolve('waiting')])).toBe('waiting');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await unanswered).toMatchObject({ felix: undefined, kubeProxyHere: true });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('FelixConfiguration is asked for after its delay, and has time from then on', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const felix = vi.fn<() => Promise<NodeFacts['felix']>>(

@@ -122,7 +122,7 @@ describe('is kept for a minute', () => {
   test.each<[string, Script, number]>([
     ['settings', { [`${v1}default`]: {} }, 2],
     ['absent', {}, 4],
-    ['unreadable', { [`${v1}default`]: 500 }, 2],
+    ['unreadable', { [`${v1}default`]: 403, [v1 + own]: 403, [`${v3}default`]: 403, [v3 + own]: 403 }, 6],
   ])('a FelixConfiguration is read: %s', async (_, script, requests) => {
     const { felix, asked, pass } = reader(script);
     const first = await felix.read();
@@ -133,6 +133,13 @@ describe('is kept for a minute', () => {
     await felix.read();
     expect(asked).toHaveLength(2 * requests);
   });
+});
+
+test('a server that did not answer is asked again', async () => {
+  const { felix, asked } = reader({ [`${v1}default`]: 500 });
+  await felix.read();
+  await felix.read();
+  expect(asked).toHaveLength(4);
 });
 
 test('what changes is seen', async () => {
