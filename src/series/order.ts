@@ -10,6 +10,8 @@ const lines = {
   notice: { first: 8, late: 9, rest: 10, update: 10 },
 } as const;
 
+export const lastLine: number = lines.notice.update;
+
 /** In which line a series stands. */
 export function lineOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;

@@ -37,7 +37,12 @@ export function windowOf(time: Millis, uid: string): { number: number; end: Mill
 
 /** Whether no packet of the series has come for so long that it is over; its count will hardly change any more. */
 export function isQuiet(series: Series, now: Millis): boolean {
-  return now >= series.windowEnd || now >= quietAt(series);
+  return now >= quietFrom(series);
+}
+
+/** When it will be quiet, if no packet comes until then. */
+export function quietFrom(series: Series): Millis {
+  return Math.min(series.windowEnd, quietAt(series));
 }
 
 /** When a series that was counted at `time` has to be written: soon if it never was, else after its back-off, or earlier once it is quiet. */

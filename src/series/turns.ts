@@ -5,9 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
-import type { Millis } from '../model/log-line.ts';
-import type { Series, Turn, WriteKind } from '../model/series.ts';
-import { byDue, byWeight, isIncident, isUpdate, kindOf, lineOf } from './order.ts';
+import type { Series } from '../model/series.ts';
+import { isIncident, isUpdate } from './order.ts';
+import { createReady, type Party, type ReadySeries } from './ready.ts';
 
 /** Objects of which it is known that they had an Event; past that the oldest counts as one that had none. */
 const objectsKnown = 8192;
@@ -15,30 +15,16 @@ const objectsKnown = 8192;
 /** Namespaces and peers whose last turn is remembered although nothing of them waits. */
 const partiesKept = 1000;
 
-/** A namespace or a peer: who takes turns with others. */
-interface Party {
-  lastTurn: number;
-  waiting: number;
-}
-
-interface Ready {
-  series: Series;
-  key: string;
-  /** In which window its object had a turn for a drop without an Event. */
-  object: { window: number };
-  namespace: Party;
-  peer: Party | undefined;
-}
-
 /** What is undone where a series was not written for a reason that is not its own. */
-interface Begun extends Ready {
+interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };
 }
 
 /** `restored`: series of an earlier run, which may have had Events. */
 export function createTurns(restored: readonly Series[]) {
-  const ready = new Map<Series, Ready>();
+  const entries = new Map<Series, ReadySeries>();
+  const ready = createReady();
   const begun = new Map<Series, Begun>();
   const objectOf = createObjects();
   const parties = createParties();
@@ -54,7 +40,7 @@ export function createTurns(restored: readonly Series[]) {
     arrive,
     leave,
     /** The same again until that is begun, or has left; or, where none may be written, when the first may be. */
-    next: (now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis => choose(ready, now, availableAt),
+    next: ready.next,
     begin,
     refund,
   };
@@ -63,20 +49,23 @@ export function createTurns(restored: readonly Series[]) {
     const { namespace = '' } = series.finding.regarding;
     const ledger = isUpdate(series) ? 'update' : 'new';
     const peer = peerOf(series);
-    ready.set(series, {
+    const entry: ReadySeries = {
       series,
       key: objectKey(series.finding.regarding),
       object: objectOf(series),
       namespace: parties.join(`${ledger} namespace ${namespace}`),
       peer: peer === undefined ? undefined : parties.join(`${ledger} peer ${peer}`),
-    });
+    };
+    entries.set(series, entry);
+    ready.add(entry);
   }
 
-  function leave(series: Series): Ready | undefined {
+  function leave(series: Series): ReadySeries | undefined {
     begun.delete(series);
-    const entry = ready.get(series);
+    const entry = entries.get(series);
     if (entry === undefined) return undefined;
-    ready.delete(series);
+    entries.delete(series);
+    ready.remove(entry);
     entry.namespace.waiting--;
     if (entry.peer !== undefined) entry.peer.waiting--;
     // Where nothing waits, all begin again.
@@ -104,32 +93,12 @@ export function createTurns(restored: readonly Series[]) {
     if (namespace.lastTurn === entry.turn) namespace.lastTurn = before.namespace;
     if (peer?.lastTurn === entry.turn) peer.lastTurn = before.peer;
     if (before.window < object.window) object.window = before.window;
+    ready.reorder();
     return true;
   }
 }
 
-function choose(all: ReadonlyMap<Series, Ready>, now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
-  const budget: Partial<Record<WriteKind, Millis>> = {};
-  let best: (Turn & { entry: Ready }) | undefined;
-  let earliest = Infinity;
-  for (const entry of all.values()) {
-    const line = lineOf(entry.series, now);
-    const kind = kindOf(line, isMore(entry));
-    const available = (budget[kind] ??= availableAt(kind));
-    if (available > now) earliest = Math.min(earliest, available);
-    else if (best === undefined || (line - best.line || byTurn(entry, best.entry)) < 0)
-      best = { entry, series: entry.series, line, kind };
-  }
-  if (best === undefined) return earliest;
-  const { entry, kind, line } = best;
-  let series = entry.series;
-  for (const each of all.values())
-    if (each.key === entry.key && lineOf(each.series, now) === line && byWeight(each.series, series) < 0)
-      series = each.series;
-  return { series, kind, line };
-}
-
-function noteTurn(object: Ready['object'], { window }: Series): void {
+function noteTurn(object: ReadySeries['object'], { window }: Series): void {
   object.window = Math.max(object.window, window);
 }
 
@@ -138,25 +107,9 @@ function peerOf({ finding: { details } }: Series): string | undefined {
   return details.kind === 'scan' || details.kind === 'ports' ? details.example.peer.identity : undefined;
 }
 
-/** Whether its object had a turn for a drop without an Event in its hour. */
-function isMore({ series, object }: Ready): boolean {
-  return object.window === series.window;
-}
-
-/** Each object has its first before another has its second. Whose namespace or peer was written about later waits; of one namespace, whose peer was. */
-function byTurn(a: Ready, b: Ready): number {
-  const [ofA, ofB] = [a.peer?.lastTurn ?? 0, b.peer?.lastTurn ?? 0];
-  return (
-    (isUpdate(a.series) ? 0 : Number(isMore(a)) - Number(isMore(b))) ||
-    Math.max(a.namespace.lastTurn, ofA) - Math.max(b.namespace.lastTurn, ofB) ||
-    ofA - ofB ||
-    byDue(a.series, b.series)
-  );
-}
-
 /** The objects that had turns. */
-function createObjects(): (series: Series) => Ready['object'] {
-  const objects = new LRUCache<string, Ready['object']>({ max: objectsKnown });
+function createObjects(): (series: Series) => ReadySeries['object'] {
+  const objects = new LRUCache<string, ReadySeries['object']>({ max: objectsKnown });
   return ({ finding }) => {
     const key = objectKey(finding.regarding);
     let object = objects.get(key);
