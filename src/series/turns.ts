@@ -7,7 +7,8 @@ import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
 import type { Series } from '../model/series.ts';
 import { isIncident, isUpdate } from './order.ts';
-import { createReady, type Party, type ReadySeries } from './ready.ts';
+import type { Party, ReadySeries } from './lines.ts';
+import { createReady } from './ready.ts';
 
 /** Objects of which it is known that they had an Event; past that the oldest counts as one that had none. */
 const objectsKnown = 8192;

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Series, WriteKind } from '../../src/model/series.ts';
 import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/order.ts';
-import { createReady, type Party, type ReadySeries } from '../../src/series/ready.ts';
+import type { Party, ReadySeries } from '../../src/series/lines.ts';
+import { createReady } from '../../src/series/ready.ts';
 import { finding, flow, incident, nine, podRef } from '../builders.ts';
 
 const hour = 3_600_000;
@@ -132,7 +133,7 @@ function createWorld() {
 
   /** Looks at each. */
   function expected(): unknown {
-    const all = entries.map((entry) => ({ entry, ...standingOf(entry) }));
+    const all = entries.map((entry) => Object.assign(standingOf(entry), { entry }));
     const may = all.filter(({ kind }) => budget[kind] <= now);
     const [first] = may.toSorted(
       (a, b) =>

@@ -1,0 +1,194 @@
+/**
+ * Sorts the ready series, so that the first of a line is found without a look at each.
+ *
+ * A series is in its line (`order.ts`), there in its namespace, and there in the group of its peer, sorted by the time at which it was due.
+ * A turn moves one namespace and one peer back. A heap of times moves series into another line when a flow becomes quiet or a window ends.
+ * A quiet flow that gets packets again is moved when it comes to the front of its group.
+ */
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
+import { createHeap, type Heap } from '../platform/heap.ts';
+import { byDue, isUpdate, lastLine, lineOf } from './order.ts';
+import { quietFrom } from './times.ts';
+
+/** A namespace or a peer, which takes turns with others. */
+export interface Party {
+  lastTurn: number;
+  waiting: number;
+}
+
+export interface ReadySeries {
+  series: Series;
+  key: string;
+  /** The window in which its object last had a turn for a drop without an Event. */
+  object: { window: number };
+  namespace: Party;
+  peer: Party | undefined;
+}
+
+/** The series of one namespace and one peer, sorted by the time at which they were due. */
+interface Group {
+  peer: Party | undefined;
+  series: Heap<ReadySeries>;
+}
+
+/** A group, with what it was sorted by. */
+interface Place {
+  group: Group;
+  first: ReadySeries;
+  turn: number;
+}
+
+interface Namespace {
+  groups: Map<Party | undefined, Group>;
+  order: Heap<Place>;
+}
+
+/** One half of a line: first series of objects, or further ones. */
+type Line = Map<Party, Namespace>;
+
+interface Change {
+  entry: ReadySeries;
+  at: Millis;
+}
+
+interface Sorted {
+  /** The group of each series; undefined before it is put into a line. */
+  groups: Map<ReadySeries, Group | undefined>;
+  lines: Line[];
+  changes: Heap<Change>;
+  puts: number;
+}
+
+export const lineCount = 2 * lastLine + 2;
+/** Series leave heaps only at the front: after so many puts beyond two per ready series, the heaps are made anew. */
+const putsBeforeReset = 10_000;
+/** A flow that gets packets again becomes quiet later than expected, so its time is checked once a minute. */
+const lookAgain: Millis = 60_000;
+
+export function createLines() {
+  const sorted: Sorted = {
+    groups: new Map(),
+    lines: Array.from({ length: lineCount }, () => new Map<Party, Namespace>()),
+    changes: createHeap(byTime),
+    puts: 0,
+  };
+  let fresh: ReadySeries[] = [];
+
+  return {
+    get size(): number {
+      return sorted.groups.size;
+    },
+    get puts(): number {
+      return sorted.puts;
+    },
+    add(entry: ReadySeries): void {
+      sorted.groups.set(entry, undefined);
+      fresh.push(entry);
+    },
+    remove(entry: ReadySeries): void {
+      sorted.groups.delete(entry);
+      if (sorted.groups.size === 0) reset();
+    },
+    reset,
+    /** Puts the new series into lines, and moves those whose line changes with time. */
+    update(now: Millis): void {
+      if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
+      for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);
+      fresh = [];
+      for (let next = sorted.changes.peek(); next !== undefined && next.at <= now; next = sorted.changes.peek()) {
+        sorted.changes.pop();
+        if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
+      }
+    },
+    /** Returns the first series of a line, by the turns of namespaces and peers. */
+    firstOf(index: number, now: Millis): ReadySeries | undefined {
+      let best: { at: Place; turn: number } | undefined;
+      const line = sorted.lines[index] as Line;
+      for (const [party, namespace] of line) {
+        const at = firstPlace(sorted, namespace, index, now);
+        if (at === undefined) {
+          line.delete(party);
+          continue;
+        }
+        const turn = Math.max(party.lastTurn, at.turn);
+        if (best === undefined || (turn - best.turn || byPlace(at, best.at)) < 0) best = { at, turn };
+      }
+      return best?.at.first;
+    },
+  };
+
+  function reset(): void {
+    for (const line of sorted.lines) line.clear();
+    sorted.changes = createHeap(byTime);
+    fresh = [...sorted.groups.keys()];
+    sorted.puts = 0;
+  }
+}
+
+function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
+  const { namespace, peer, series } = entry;
+  const line = sorted.lines[indexOf(entry, now)] as Line;
+  const known = line.get(namespace) ?? { groups: new Map(), order: createHeap(byPlace) };
+  line.set(namespace, known);
+  const group = known.groups.get(peer) ?? {
+    peer,
+    series: createHeap<ReadySeries>((a, b) => byDue(a.series, b.series)),
+  };
+  known.groups.set(peer, group);
+  sorted.groups.set(entry, group);
+  group.series.push(entry);
+  if (group.series.peek() === entry) known.order.push({ group, first: entry, turn: turnOf(peer) });
+  sorted.puts++;
+  const at = isUpdate(series) ? quietFrom(series) : series.windowEnd;
+  if (at > now) sorted.changes.push({ entry, at: Math.min(at, now + lookAgain) });
+}
+
+/** Returns the namespace's first group; corrects the places that turns have made out of date. */
+function firstPlace(
+  sorted: Sorted,
+  { groups: known, order }: Namespace,
+  index: number,
+  now: Millis,
+): Place | undefined {
+  for (let at = order.peek(); at !== undefined; at = order.peek()) {
+    const { group } = at;
+    const first = firstIn(sorted, group, index, now);
+    const turn = turnOf(group.peer);
+    if (first !== undefined && first === at.first && turn === at.turn) return at;
+    order.pop();
+    if (first === undefined) known.delete(group.peer);
+    else order.push({ group, first, turn });
+  }
+  return undefined;
+}
+
+/** Returns the group's first series; forgets those that are no longer ready, and moves those of another line there. */
+function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
+  for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
+    const isHere = sorted.groups.get(entry) === group;
+    if (isHere && indexOf(entry, now) === index) return entry;
+    group.series.pop();
+    if (isHere) put(sorted, entry, now);
+  }
+  return undefined;
+}
+
+/** Puts the first series of each object before the second of any. */
+function indexOf({ series, object }: ReadySeries, now: Millis): number {
+  const isMore = !isUpdate(series) && object.window === series.window;
+  return 2 * lineOf(series, now) + Number(isMore);
+}
+
+function turnOf(peer: Party | undefined): number {
+  return peer?.lastTurn ?? 0;
+}
+
+/** Within a namespace, the peer that had its turn last waits longest. */
+function byPlace(a: Place, b: Place): number {
+  return a.turn - b.turn || byDue(a.first.series, b.first.series);
+}
+
+function byTime(a: Change, b: Change): number {
+  return a.at - b.at;
+}
