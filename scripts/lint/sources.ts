@@ -34,11 +34,11 @@ function unknownPrograms(): string[] {
   ].filter((file) => file !== examples);
   // One script reads another with `.`.
   const functions = filesBelow('scripts', '.sh').flatMap((file) => functionsOf(textOf(file)));
-  const known = new Set([...knownPrograms(), ...functions]);
+  const known = new Set([...knownPrograms, ...functions]);
   return files.flatMap((file) =>
     startedBy(join(root, file))
-      .filter(({ program }) => !known.has(program))
-      .map(({ program }) => `${file} starts ${program}, which has no row in test/programs/table.ts`),
+      .filter((program) => !known.has(program))
+      .map((program) => `${file} starts ${program}, which has no row in test/programs/table.ts`),
   );
 }
 

@@ -9,7 +9,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { preparePrograms } from '../../test/programs/path.ts';
+import { preparePrograms } from '../../test/programs/install.ts';
 import { imageOf, makeChart } from './chart.ts';
 import { makeExecutable, nodeOf, type Processor, processors } from './executable.ts';
 import { makeNpmPackage } from './npm-package.ts';

@@ -19,7 +19,7 @@ import type { Connection } from '../e2e/control-plane/connection.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { imageCommand } from '../deploy/image-command.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode, benchPod } from './pods.ts';
 

@@ -17,7 +17,7 @@ import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { freePorts } from '../e2e/control-plane/ports.ts';
 import { startRotel } from '../e2e/rotel.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import type { Flows, Written } from './audit-writer.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';

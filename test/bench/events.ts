@@ -20,7 +20,7 @@ import { externalEnd, finding, flow, podRef, series } from '../builders.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { processorTimeOf } from './processor-time.ts';
 
 /** Requests under way at the same time. */

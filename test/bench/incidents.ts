@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { createAgentRig } from '../e2e/agent-rig.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { latency } from './incidents/latency.ts';
 import { classified, memory, timePerLine } from './incidents/path.ts';
 import { writes } from './incidents/writes.ts';

@@ -20,7 +20,7 @@ import { createObjects } from '../e2e/control-plane/objects.ts';
 import { startJournald } from '../e2e/journal/rig.ts';
 import { run } from '../e2e/network/command.ts';
 import { createNetwork } from '../e2e/network/network.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { counterOf } from '../soak/agents/agents.ts';
 import { agentFlags, startProgram } from '../soak/program.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';

@@ -34,7 +34,7 @@ import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { networkPolicy } from '../policies/objects.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { benchNode, benchPod } from './pods.ts';
 
 const clock = createSteadyClock();

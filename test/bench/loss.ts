@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { type Style, styles as allStyles } from '../soak/rotation.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { runTrial, type Trial } from '../soak/trial.ts';

@@ -16,7 +16,7 @@ import { alignColumns } from '../../src/events/describe.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { writeCluster, writeLog } from './generate.ts';
 import { createDisk } from './memory/disk.ts';

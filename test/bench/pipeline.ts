@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { alignColumns } from '../../src/events/describe.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { writeCluster, writeLog } from './generate.ts';
 
 const root = new URL('../..', import.meta.url).pathname;

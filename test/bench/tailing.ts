@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { agentFlags, type Program, startProgram } from '../soak/program.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { writeLog } from './generate.ts';

@@ -27,7 +27,7 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
 import { firstLine, type LogKind, writeLiveLog } from './throughput/lines.ts';

@@ -8,8 +8,7 @@ import { rowOf } from '../../src/audit/record.ts';
 import { createOtlpSink } from '../../src/audit/sinks/otlp.ts';
 import { makeRows } from '../audit/made-rows.ts';
 import { root } from '../deploy/manifests.ts';
-import { thisMachine, wheelFolder } from '../programs/find.ts';
-import { table } from '../programs/table.ts';
+import { wheelFolders } from '../programs/install.ts';
 import { freePorts } from './control-plane/ports.ts';
 import { createOwnFolder } from './own-folder.ts';
 import { startRotel } from './rotel.ts';
@@ -204,16 +203,15 @@ async function query(
   parameters: Readonly<Record<string, string>> = {},
   create = clickHouse('clickhouse.sql'),
 ) {
-  const wheels = table.flatMap(({ package: name, wheel }) =>
-    wheel ? [wheelFolder(name, wheel.version, thisMachine)] : [],
-  );
   // Numbers of 64 bits are text in JSON by default.
   const settings = 'SET output_format_json_quote_64bit_integers = 0';
   const running = run('python3', [join(import.meta.dirname, 'clickhouse.py')], {
     cwd: folder,
     maxBuffer: 256 * 1024 * 1024,
   });
-  running.child.stdin?.end(JSON.stringify({ wheels, done: [settings, create, ...done], asked, parameters }));
+  running.child.stdin?.end(
+    JSON.stringify({ wheels: wheelFolders(), done: [settings, create, ...done], asked, parameters }),
+  );
   const { stdout } = await running;
   return JSON.parse(stdout) as Record<string, unknown>[][];
 }

@@ -1,5 +1,4 @@
-import { installPrograms } from '../programs/install.ts';
-import { restrictPath } from '../programs/path.ts';
+import { installPrograms, restrictPath } from '../programs/install.ts';
 import { buildBundle } from './bundle.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 

