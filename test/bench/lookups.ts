@@ -35,7 +35,9 @@ import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
+import { createPods } from './cluster.ts';
 import { benchNode, benchPod } from './pods.ts';
+import { processorTimeOf } from './processor-time.ts';
 
 const clock = createSteadyClock();
 const podsPerNode = 100;
@@ -69,14 +71,14 @@ try {
     // Not what the first requests of a kind cost, nor what the last measurement has left to be collected.
     for (let number = 0; number < Math.min(3, times); number++) await one(number);
     await delay(settleSeconds * 1000);
-    const began = { cpu: cpuSeconds(pid), at: performance.now() };
+    const began = { cpu: processorTimeOf(pid).seconds, at: performance.now() };
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < times) await one(next++);
     };
     await Promise.all([worker(), worker()]);
     const seconds = (performance.now() - began.at) / 1000;
-    const cost = Math.max(0, (cpuSeconds(pid) - began.cpu - idle * seconds) / times);
+    const cost = Math.max(0, (processorTimeOf(pid).seconds - began.cpu - idle * seconds) / times);
     selector ||= cost;
     rows.push([what, `${(cost * 1000).toFixed(2)} ms`, `${((cost / selector) * 100).toFixed(1)} %`, requests]);
     console.error(rows.at(-1)?.join('  '));
@@ -222,7 +224,6 @@ async function createCluster(connection: Connection): Promise<void> {
   await connection.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
   await createObjects(connection, {
     items: [
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } },
       ...Array.from({ length: Math.ceil(pods / podsPerNode) }, (_, number) => benchNode(number)),
       ...namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
       ...namespaces.flatMap((name) =>
@@ -238,21 +239,7 @@ async function createCluster(connection: Connection): Promise<void> {
     spec: { cidr: '10.64.0.0/10', blockSize: 26 },
   });
   for (let first = 0; first < pods; first += blockSize) await post(connection, `${path}/ipamblocks`, blockFrom(first));
-  console.error(`creating ${pods} Pods …`);
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < pods) {
-      const number = next++;
-      const pod = benchPod(number, Math.floor(number / podsPerNode));
-      const all = '/api/v1/namespaces/bench/pods';
-      await post(connection, all, { ...pod, status: undefined });
-      await connection.request('PATCH', `${all}/${pod.metadata.name}/status`, {
-        body: { status: pod.status },
-        contentType: 'application/merge-patch+json',
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, worker));
+  await createPods(connection, 0, pods, (number) => Math.floor(number / podsPerNode));
 }
 
 function benchPolicy(name: string, namespace: string): KubernetesObject {
@@ -267,7 +254,7 @@ async function post(connection: Connection, path: string, body: unknown): Promis
 }
 
 function blockFrom(first: number): object {
-  const [cidr] = [`${benchPod(first, 0).status.podIP}/26`];
+  const cidr = `${benchPod(first, 0).status.podIP}/26`;
   const attributes = Array.from({ length: blockSize }, (_, ordinal) => {
     const { metadata, spec } = benchPod(first + ordinal, Math.floor((first + ordinal) / podsPerNode));
     return {
@@ -278,7 +265,7 @@ function blockFrom(first: number): object {
   return {
     apiVersion: `${group}/v1`,
     kind: 'IPAMBlock',
-    metadata: { name: cidr?.replaceAll(/[./]/g, '-') },
+    metadata: { name: cidr.replaceAll(/[./]/g, '-') },
     spec: {
       cidr,
       affinity: 'host:node',
@@ -290,15 +277,7 @@ function blockFrom(first: number): object {
 }
 
 async function idleShare(pid: number): Promise<number> {
-  const before = cpuSeconds(pid);
+  const before = processorTimeOf(pid).seconds;
   await delay(10_000);
-  return (cpuSeconds(pid) - before) / 10;
-}
-
-/** User and system time (proc(5), fields 14 and 15 of stat, in hundredths of a second). */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  return (processorTimeOf(pid).seconds - before) / 10;
 }

@@ -2,8 +2,8 @@ interface Situation {
   what: string;
   /** MiB, as the next one. */
   aim: number;
-  /** The smallest limit in which it was seen to do its work; undefined where none is in docs/performance.md. */
-  limit?: number;
+  /** The smallest limit in which it was seen to do its work. */
+  limit: number;
 }
 
 /**
@@ -15,6 +15,5 @@ export const memoryLimits = {
   pods: { what: 'idle, 110 Pods on the node', aim: 80, limit: 56 },
   replay: { what: '`replay` of 1 GB', aim: 104, limit: 80 },
   storm: { what: 'storm: 1 M distinct drops in 60 s on 390 Pods', aim: 160, limit: 144 },
-  nodeCache: { what: 'idle, 110 Pods on the node, 20,000 in the cluster', aim: 104 },
   clusterCache: { what: 'idle, `POD_CACHE=cluster`, 20,000 Pods', aim: 104, limit: 80 },
 } as const satisfies Record<string, Situation>;

@@ -37,7 +37,6 @@ const situations: Readonly<Record<Name, Situation>> = {
   pods: idle('node-001'),
   replay,
   storm: storm('node-002'),
-  nodeCache: idle('node-001'),
   clusterCache: idle('node-001', { POD_CACHE: 'cluster' }),
 };
 
@@ -102,11 +101,11 @@ async function createScene(connection: Connection | undefined): Promise<Scene> {
   return { folder, account, server, stormSeconds: Number(values['storm-seconds']), saved };
 }
 
-/** The storm needs its node's Pods; the caches need all. */
+/** The storm needs its node's Pods; the cache needs all. */
 async function growCluster(connection: Connection, name: Name): Promise<void> {
   const first = firstStormPod + stormPods;
   if (name === 'storm') await createPods(connection, firstStormPod, first, () => 2);
-  if (name === 'nodeCache' || (name === 'clusterCache' && !chosen.includes('nodeCache')))
+  if (name === 'clusterCache')
     await createPods(connection, first, Number(values.pods), (number) => 3 + Math.floor(number / podsPerNode));
 }
 

@@ -1,19 +1,12 @@
 /**
- * `npm run bench -- policies`: what a verdict costs, in processor time, with more and more policies that select the Pod, and what compiled
- * policies take of memory.
+ * `npm run bench -- policies`: what a verdict in an Event costs, in processor time and memory, with more and more policies that select
+ * the Pod.
  */
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
 import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
 import { alignColumns } from '../../src/events/describe.ts';
-import {
-  collectCalicoObjects,
-  compilePolicy,
-  createEvaluator,
-  createPolicySet,
-  type Flow,
-  type Policy,
-} from '../../src/policies/policies.ts';
+import { collectCalicoObjects, compilePolicy, type Policy } from '../../src/policies/policies.ts';
 import { finding, flow as flowDetails, podRef } from '../builders.ts';
 import { calico, namespace, networkPolicy, pod } from '../policies/objects.ts';
 
@@ -79,53 +72,9 @@ function policies(count: number, namespaceOf: (index: number) => string): object
 }
 
 const postgres = pod();
-const client = pod({ name: 'client', labels: { app: 'client-x' }, addresses: ['10.251.2.3'] });
-const flow: Flow = {
-  source: { kind: 'pod', pod: client, address: '10.251.2.3' },
-  destination: { kind: 'pod', pod: postgres, address: '10.65.1.4' },
-  protocol: 'TCP',
-  port: 5432,
-};
-const namespaces = [namespace('shop', { team: 'shop' })];
-
-for (const [kind, make] of [
-  ['NetworkPolicies', policies],
-  ["Calico's policies", calicoPolicies],
-] as const) {
-  for (const count of [10, 100, 1000]) {
-    const set = createPolicySet(compiled(make(count, () => 'shop')), collectCalicoObjects().read());
-    const { verdict, trace } = createEvaluator({ policies: set, namespaces });
-    const title = `${count} ${kind}`;
-    rows.push([`${title}: a verdict`, micros(() => verdict(flow, 'ingress'), 2_000_000 / count)]);
-    rows.push([
-      `${title}: a verdict on a Pod that is new`,
-      micros(
-        () => verdict({ ...flow, destination: { ...flow.destination, kind: 'pod', pod: pod() } }, 'ingress'),
-        200_000 / count,
-      ),
-    ]);
-    rows.push([`${title}: a trace`, micros(() => trace(flow, 'ingress'), 200_000 / count)]);
-  }
-  measureMemory(kind, make);
-}
 for (const count of [100, 1000, 5000]) rows.push(...(await ofAnEvent('policies', policies, count)));
 for (const count of [100, 1000]) rows.push(...(await ofAnEvent("Calico's policies", calicoPolicies, count)));
 console.log(alignColumns(rows).join('\n'));
-
-function measureMemory(kind: string, make: typeof policies): void {
-  const objects = make(20_000, (index) => `namespace-${index % 500}`);
-  const json = JSON.stringify(objects).length;
-  const before = heap();
-  const started = process.cpuUsage();
-  const kept = createPolicySet(compiled(objects));
-  const { user, system } = process.cpuUsage(started);
-  rows.push([
-    `20,000 ${kind}: compiled`,
-    `${((heap() - before) / 2 ** 20).toFixed(1)} MiB of heap (${(json / 2 ** 20).toFixed(1)} MiB of JSON)`,
-  ]);
-  rows.push([`20,000 ${kind}: to compile`, `${((user + system) / 1000).toFixed(0)} ms`]);
-  if (kept.size !== 20_000) throw new Error('policies are missing');
-}
 
 /** Measures the Events of a Pod whose Namespace has that many policies. */
 async function ofAnEvent(kind: string, make: typeof policies, count: number): Promise<string[][]> {

@@ -3,7 +3,7 @@
  *
  *     1. in real time: 1 M drops in 60 s, each of another flow, on 390 Pods, through the series, the log of changes on a disk and
  *        the publisher, to an API server that takes 10 ms: first Events of Pods, Events written, event loop, memory
- *     2. in virtual time: one Pod scans 110 others while another tenant has a problem; a peer fills the places of an object
+ *     2. in virtual time: one Pod scans 110 others while another tenant has a problem
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,6 @@ const dropsInBlock = 300;
 
 await storm();
 scan();
-fullPlaces();
 
 async function storm(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
@@ -164,19 +163,6 @@ function scan(): void {
       ],
     ]);
   }
-}
-
-function fullPlaces(): void {
-  const writes = play((count) => {
-    for (let packet = 0; packet < 6000; packet++) {
-      count(received('db-0', 'shop', externalEnd(), 1 + (packet % 300)), packet * 10);
-      if (packet >= 3000) count(received('db-0', 'shop', externalEnd({ address: '192.0.2.1' }), 5432), packet * 10);
-    }
-  });
-  const problem = writes.find(({ event: { message } }) => message.includes('192.0.2.1'));
-  print('300 ports of an object from one peer, then a problem with another', [
-    ['published after', `${((problem?.time ?? NaN) - nine) / second - 30} s`],
-  ]);
 }
 
 /** Writes as a node makes them, in the time of the packets, and for an hour after them. */
