@@ -1,3 +1,4 @@
+import type { Refusal } from '../events/events.ts';
 import { at } from '../platform/json.ts';
 import type { Connection } from './connection.ts';
 
@@ -16,20 +17,36 @@ export function grantRightTo(resource: string): string {
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
 }
 
-/** Whether RBAC lets us, in all namespaces; undefined where the API server does not say. Everybody may ask that. */
-export async function may(
+/** `answered`: undefined where the answer does not tell. */
+export type Allowed = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
+
+/** Asks whether RBAC lets us, in all namespaces, as everybody may ask. `resource`: `pods`, or with a subresource `nodes/status`. */
+export async function reviewRight(
   { request }: Pick<Connection, 'request'>,
   verb: string,
   resource: string,
   group = '',
-): Promise<boolean | undefined> {
+): Promise<Allowed> {
+  const [kind, subresource] = resource.split('/');
   const answer = await request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
     body: {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { group, resource, verb } },
+      spec: { resourceAttributes: { group, resource: kind, subresource, verb } },
     },
   });
-  const allowed = answer.kind === 'answered' ? at(answer.body, 'status', 'allowed') : undefined;
-  return typeof allowed === 'boolean' ? allowed : undefined;
+  if (answer.kind === 'refused') return answer;
+  const allowed = at(answer.body, 'status', 'allowed');
+  return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
+}
+
+/** As `reviewRight`; undefined where the API server does not say. */
+export async function may(
+  connection: Pick<Connection, 'request'>,
+  verb: string,
+  resource: string,
+  group = '',
+): Promise<boolean | undefined> {
+  const review = await reviewRight(connection, verb, resource, group);
+  return review.kind === 'answered' ? review.allowed : undefined;
 }

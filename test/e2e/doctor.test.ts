@@ -4,7 +4,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Check } from '../../src/commands/doctor/check.ts';
+import type { Check } from '../../src/commands/doctor/report.ts';
 import { conditionRight, rights } from '../../src/commands/doctor/rights.ts';
 import {
   accountWith,

@@ -13,7 +13,7 @@ const bound = 250;
 
 /** Modules that make regular expressions of texts while they are loaded. */
 const building = [
-  'commands/doctor/rules/words.ts',
+  'commands/doctor/rules.ts',
   'incidents/catalogue/bgp.ts',
   'config/values.ts',
   'parsing/formats.ts',

@@ -1,3 +1,4 @@
+/** `doctor`: looks whether all is there that the agent needs, and says what to do where it is not. */
 import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
@@ -6,22 +7,17 @@ import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
-import { schedule } from '../../platform/timer.ts';
 import { paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
-import type { Status } from './check.ts';
+import { runChecks } from './checks.ts';
+import { inOneLine } from './checks/cluster.ts';
 import { enableLogging } from './enable-logging/enable-logging.ts';
-import { inOneLine } from './checks/settings.ts';
-import { jsonReport, type Paint, type Report, statusOf, textReport } from './report.ts';
-import { runChecks } from './run-checks.ts';
-import type { System } from './system.ts';
-import { doctorTasks } from './tasks.ts';
+import { gatherFacts } from './facts.ts';
+import { thisMachine } from './machine.ts';
+import { jsonReport, type Paint, type Report, type Status, statusOf, textReport } from './report.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
-import { thisSystem } from './this-system.ts';
 
-/** For each check. */
-const timeout: Millis = 5000;
-/** Less than `timeout`, so that the check can name the server that did not answer. */
+/** Less than a check may take, so that it can name the server that did not answer. */
 const requestTimeout: Millis = 4500;
 
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan' } as const satisfies Record<
@@ -30,24 +26,22 @@ const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan
 >;
 
 /** Looks, or sends the test Event, and prints. Resolves to the exit status; never rejects for what it finds. */
-export async function doctor(
-  options: DoctorOptions,
-  out: (text: string) => void,
-  system: System = thisSystem(),
-): Promise<0 | 1> {
+export async function doctor(options: DoctorOptions, out: (text: string) => void): Promise<0 | 1> {
   const { config, problems, warnings, ownPod, output } = options;
+  const { node } = config;
   const api = await reach(config);
   if (options.sendTestEvent) {
-    const sent = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
+    const sent = await sendTestEvent({ api, node, pod: options.pod, ownPod, now: Date.now });
     const result = withProblems(sent, problems);
     out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
-  if (options.enableLogging) return await enableLogging({ api, node: config.node, output, now: system.now }, out);
+  if (options.enableLogging) return await enableLogging({ api, node, output, now: Date.now }, out);
   const prefixes = createPrefixTable(config.prefixes);
-  const tasks = doctorTasks({ config, problems, warnings, api, ownPod, prefixes, system });
-  const checks = await runChecks({ tasks, timeout, schedule });
-  const report: Report = { version, node: config.node, time: system.now(), checks };
+  const facts = gatherFacts({ config, prefixes, api, ownPod, machine: thisMachine });
+  const given = { config, problems, warnings, isPod: ownPod !== undefined, prefixes };
+  const checks = await runChecks(facts, () => ({ ...given, now: Date.now() }));
+  const report: Report = { version, node, time: Date.now(), checks };
   out(output === 'json' ? jsonReport(report) : textReport(report, paint));
   return statusOf(checks) === 'problem' ? 1 : 0;
 }

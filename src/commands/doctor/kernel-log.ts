@@ -1,54 +1,129 @@
+/** The sources of the kernel's lines: where each setting leads, and the latest lines there. Nothing here rejects. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isKernelMessage, type PrefixTable } from '../../parsing/netfilter/prefixes.ts';
 import { observe } from '../../pipeline/decision.ts';
 import type { KernelSource } from '../../sources/auto.ts';
-import type { ToInstant } from '../../log-formats/rfc3339.ts';
-import { createClock } from '../../sources/envelopes/clock.ts';
+import { createClock, zoneTime } from '../../sources/envelopes/clock.ts';
 import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
 import { kmsgDevice, readRecord, recordSize } from '../../sources/kmsg/device.ts';
 import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import type { RunProgram } from './program.ts';
+import type { Machine } from './machine.ts';
 
 /** The latest lines of the kernel, as one source has them. */
 export interface KernelLog {
   lines: number;
-  /** Of the first and the last line. */
+  /** When the first and the last line came. */
   from: Millis | undefined;
   last: Millis | undefined;
-  packets: readonly { prefix: string; verdict: PacketObservation['verdict']; rule: string; time: Millis }[];
+  packets: readonly { prefix: string; verdict: PacketObservation['verdict']; time: Millis }[];
 }
 
-export interface ReadKernelLogOptions {
-  source: KernelSource | { kind: 'journal'; directory: undefined };
-  prefixes: PrefixTable;
-  zone: ToInstant;
-  run: RunProgram;
-  now: () => Millis;
+/** What one of the settings of SOURCES leads to. */
+export interface KernelSourceLook {
+  /** `journal:/var/log/journal` */
+  name: string;
+  /** Where it leads, for a person. */
+  text: string;
+  isCertain: boolean;
+  /** Undefined where there is nothing to read. */
+  log: KernelLog | { reason: string } | undefined;
+  /** Which of UNITS have records in that journal, for a person. */
+  units: string | undefined;
 }
 
-/** Bytes at the end of a file: some five thousand lines. */
+export type KernelSetting =
+  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' }>
+  | { kind: 'auto' | 'kernel' };
+
+/** As SOURCES has it. */
+export function sourceName(setting: SourceSetting): string {
+  if (setting.kind === 'file') return `file:${setting.path}`;
+  if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
+  return setting.kind === 'journal' && setting.directory !== undefined ? `journal:${setting.directory}` : setting.kind;
+}
+
+export async function lookAtKernelSource(
+  setting: KernelSetting,
+  config: Pick<Config, 'timeZone' | 'units'>,
+  prefixes: PrefixTable,
+  machine: Machine,
+): Promise<KernelSourceLook> {
+  const { source, ...where } = locate(setting, machine);
+  const read = source && readKernelLog(source, config, prefixes, machine);
+  const units = source?.kind === 'journal' ? findUnits(source.directory, config.units, machine) : undefined;
+  return { name: sourceName(setting), ...where, log: await read, units: await units };
+}
+
+interface Located extends Pick<KernelSourceLook, 'text' | 'isCertain'> {
+  source: KernelSource | undefined;
+}
+
+function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine): Located {
+  switch (setting.kind) {
+    case 'auto': {
+      const choice = chooseSource();
+      return { ...choice, text: choice.text.replaceAll('\n', ' ') };
+    }
+    case 'journal': {
+      const found = findJournal(setting.directory);
+      return 'reason' in found
+        ? { source: undefined, text: `no journal can be read: ${found.reason}`, isCertain: true }
+        : { source: { kind: 'journal', ...found }, text: found.directory, isCertain: true };
+    }
+    case 'file':
+      return { source: { kind: 'file', path: setting.path }, text: setting.path, isCertain: true };
+    case 'kernel':
+      return { source: { kind: 'ring', path: '/dev/kmsg' }, text: '/dev/kmsg', isCertain: true };
+    default:
+      return setting satisfies never;
+  }
+}
+
+/** Undefined where none is named, or it cannot be seen. */
+async function findUnits(directory: string, names: readonly string[], { run }: Machine): Promise<string | undefined> {
+  if (names.length === 0) return undefined;
+  const args = ['--quiet', '--no-pager', `--directory=${directory}`, '--field=_SYSTEMD_UNIT'];
+  const ran = await run('journalctl', args);
+  if (ran.kind !== 'done') return undefined;
+  const there = new Set(ran.output.split('\n'));
+  const found = names.filter((name) => there.has(name));
+  return found.length === 0 ? 'no records of UNITS' : `records of ${found.join(', ')}`;
+}
+
+/** The last mebibyte of a file: some five thousand lines. */
 const reach = 1024 * 1024;
-/** Of the journal. */
-const maxRecords = 5000;
+const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', '--lines=5000'];
 
-/** Never rejects; the reason why nothing can be read is for a person. */
-export async function readKernelLog(options: ReadKernelLogOptions): Promise<KernelLog | { reason: string }> {
-  const { source, run, now } = options;
+/** The reason why nothing can be read is for a person. */
+async function readKernelLog(
+  source: KernelSource,
+  { timeZone }: Pick<Config, 'timeZone'>,
+  prefixes: PrefixTable,
+  { run, now }: Machine,
+): Promise<KernelLog | { reason: string }> {
+  const latest = now();
+  // Stamps of the ring buffer count from the boot, sleep left out.
+  const boot = source.kind === 'ring' ? latest - monotonicNow() : undefined;
+  const stamps = { latest, zone: zoneTime(timeZone), boot };
   try {
     switch (source.kind) {
       case 'file':
-        return understand(tailOf(source.path), options, undefined);
+        return understand(tailOf(source.path), prefixes, stamps);
       case 'ring':
-        // Stamps count from the boot, sleep left out.
-        return understand(recordsOf(source.path), options, now() - monotonicNow());
+        return understand(recordsOf(source.path), prefixes, stamps);
       case 'journal': {
-        const place = source.directory === undefined ? [] : [`--directory=${source.directory}`];
-        const ran = await run('journalctl', [...journalOptions, ...place, '_TRANSPORT=kernel']);
+        const ran = await run('journalctl', [
+          ...journalOptions,
+          `--directory=${source.directory}`,
+          '_TRANSPORT=kernel',
+        ]);
         if (ran.kind === 'missing') return { reason: 'there is no journalctl in this image' };
-        return ran.kind === 'failed' ? { reason: ran.reason } : understand(ran.output.split('\n'), options, undefined);
+        if (ran.kind === 'failed') return { reason: ran.reason };
+        return understand(ran.output.split('\n'), prefixes, stamps);
       }
       default:
         return source satisfies never;
@@ -58,15 +133,13 @@ export async function readKernelLog(options: ReadKernelLogOptions): Promise<Kern
   }
 }
 
-const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', `--lines=${maxRecords}`];
-
 function understand(
   lines: readonly string[],
-  { prefixes, zone, now }: ReadKernelLogOptions,
-  boot: Millis | undefined,
+  prefixes: PrefixTable,
+  stamps: Parameters<typeof createClock>[0] & { latest: Millis },
 ): KernelLog {
-  const clock = createClock({ latest: now(), zone, boot });
-  const log = { lines: 0, from: undefined as Millis | undefined, last: undefined as Millis | undefined };
+  const clock = createClock(stamps);
+  const log: Omit<KernelLog, 'packets'> = { lines: 0, from: undefined, last: undefined };
   const packets: KernelLog['packets'][number][] = [];
   for (const line of lines) {
     const { text, time = log.last, origin, program } = readEnvelope(line, clock);
@@ -78,8 +151,8 @@ function understand(
     log.from ??= time;
     log.last = time;
     if (isPacket && mayBeOfRule(observation, text)) {
-      const { prefix, verdict, prefixRule: rule } = observation;
-      packets.push({ prefix, verdict, rule, time: time ?? now() });
+      const { prefix, verdict } = observation;
+      packets.push({ prefix, verdict, time: time ?? stamps.latest });
     }
   }
   return { ...log, packets };
@@ -134,4 +207,10 @@ function recordsOf(path: string): string[] {
   } finally {
     kmsgDevice.close(fd);
   }
+}
+
+/** Of several sources that have the same lines, the one with the most; undefined where none can be read. */
+export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
+  const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
+  return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];
 }

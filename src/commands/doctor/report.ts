@@ -1,6 +1,54 @@
+/** What doctor has found, and how it is printed. */
 import type { Millis } from '../../model/log-line.ts';
+import { humanDuration } from '../../platform/duration.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
-import type { Check, Status } from './check.ts';
+
+export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
+
+/** What one look at the node or the cluster has found. Keys and their order are those of `--output json`. */
+export interface Check {
+  /** Stable, and unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
+  name: string;
+  status: Status;
+  /** One line, for a person. */
+  finding: string;
+  /** One line that says what to do; undefined when all is well. */
+  advice: string | undefined;
+}
+
+type Answer = (finding: string, advice: string) => Check;
+
+/** The answers that a check of that name may give. */
+export interface Answers extends Record<Exclude<Status, 'ok'>, Answer> {
+  ok: (finding: string) => Check;
+}
+
+/** `unknown`: it could not be found out. That is never counted as a problem, because what is not seen from here may well be right. */
+export function answersOf(name: string): Answers {
+  const answer =
+    (status: Status): Answer =>
+    (finding, advice) => ({ name, status, finding, advice });
+  return {
+    ok: (finding) => ({ name, status: 'ok', finding, advice: undefined }),
+    warning: answer('warning'),
+    problem: answer('problem'),
+    unknown: answer('unknown'),
+  };
+}
+
+/** What to do about all that could not be asked. */
+export const seeApiServer = 'see the line api-server; then run doctor again';
+
+/** `3s ago`; `3s in the future`, as a wrong clock or time zone may have it. */
+export function ago(time: Millis, now: Millis): string {
+  const past = now - time;
+  return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;
+}
+
+/** `1 line`, `2 lines`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
 
 export interface Report {
   version: string;
@@ -11,9 +59,9 @@ export interface Report {
 
 const order = ['problem', 'warning', 'unknown', 'ok'] as const satisfies readonly Status[];
 
-/** Of all checks together: the worst of them; what could not be found out makes nothing worse than ok. */
+/** The worst of all; what could not be found out makes nothing worse than ok. */
 export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem' {
-  const worst = order.find((status) => checks.some((check) => check.status === status));
+  const worst = order.find((status) => countOf(checks, status) > 0);
   return worst === 'problem' || worst === 'warning' ? worst : 'ok';
 }
 
@@ -35,17 +83,11 @@ export function textReport({ checks }: Report, paint: Paint): string {
     `${paint(status, status.padEnd(widths.status))}  ${printable(name).padEnd(widths.name)}  ${printable(finding)}`,
     ...(advice === undefined ? [] : [`${' '.repeat(widths.status)}  → ${printable(advice)}`]),
   ]);
-  return `${lines.join('\n')}\n\n${summaryLine(checks)}\n`;
-}
-
-function summaryLine(checks: readonly Check[]): string {
   const counts = order.map((status) => ({ status, count: countOf(checks, status) })).filter(({ count }) => count > 0);
-  return counts
-    .map(
-      ({ status, count }) =>
-        `${count} ${count === 1 || status === 'ok' || status === 'unknown' ? status : `${status}s`}`,
-    )
-    .join(', ');
+  const summary = counts.map(({ status, count }) =>
+    status === 'ok' || status === 'unknown' ? `${count} ${status}` : plural(count, status),
+  );
+  return `${lines.join('\n')}\n\n${summary.join(', ')}\n`;
 }
 
 function countOf(checks: readonly Check[], status: Status): number {

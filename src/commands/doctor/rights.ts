@@ -1,3 +1,17 @@
+/** What the agent must be allowed to do, and what the API server says of that. Nothing here rejects. */
+import type { Config } from '../../config/config.ts';
+import {
+  calicoKinds,
+  clusterPolicyKinds,
+  namespacedPolicyKinds,
+  networkSetKinds,
+  type PolicyKind,
+  servedKinds,
+} from '../../kubernetes/policy-kinds.ts';
+import { may, reviewRight } from '../../kubernetes/rights.ts';
+import { isCalico } from '../../policies/policies.ts';
+import { type Asked, refusalText } from './api.ts';
+
 /** A kind of API object and what the agent does with it. */
 export interface Right {
   group: string;
@@ -10,26 +24,22 @@ export interface Right {
   required: boolean;
 }
 
+const watched = ['list', 'watch'];
+
 /** All that the agent may do: deploy/base/rbac.yaml grants exactly this, which a test compares. */
 export const rights: readonly Right[] = [
-  right('', 'pods', ['list', 'watch'], 'no drop can be given to a Pod', true),
-  right('', 'nodes', ['list', 'watch'], 'addresses of Nodes stay addresses, and the Node gets no Events', true),
-  right('', 'services', ['list', 'watch'], 'addresses and chains of Services stay what they are', true),
+  right('', 'pods', watched, 'no drop can be given to a Pod', true),
+  right('', 'nodes', watched, 'addresses of Nodes stay addresses, and the Node gets no Events', true),
+  right('', 'services', watched, 'addresses and chains of Services stay what they are', true),
   right('', 'events', ['create', 'patch', 'get'], 'no Events can be written', true),
-  right(
-    'discovery.k8s.io',
-    'endpointslices',
-    ['list', 'watch'],
-    'incidents do not name the Pods behind a Service',
-    false,
-  ),
+  right('discovery.k8s.io', 'endpointslices', watched, 'incidents do not name the Pods behind a Service', false),
   ...['crd.projectcalico.org', 'projectcalico.org'].map((group) =>
     right(group, 'felixconfigurations', ['get'], "incidents do not know of Calico's configuration", false),
   ),
 ];
 
 /** What `auditOptOut` asks for beside them; deploy/components/audit-opt-out grants it. */
-export const optOutRight = right('', 'namespaces', ['list', 'watch'], 'the audit names no Pod', true);
+export const optOutRight = right('', 'namespaces', watched, 'the audit names no Pod', true);
 
 /** What `nodeCondition` asks for beside them; deploy/components/node-condition grants it. */
 export const conditionRight = right('', 'nodes/status', ['patch'], 'the Node does not get its condition', false);
@@ -38,7 +48,75 @@ function right(group: string, resource: string, verbs: readonly string[], withou
   return { group, resource, verbs, without, required };
 }
 
-/** `felixconfigurations.projectcalico.org`, as kubectl writes it. */
-export function resourceName({ group, resource }: Right): string {
-  return group === '' ? resource : `${resource}.${group}`;
+export interface Review {
+  right: Right;
+  verb: string;
+  /** A text says why it is not known. */
+  allowed: boolean | string;
+}
+
+/** Asks for each right that these settings need. */
+export async function reviewRights(
+  api: Asked,
+  { audit, auditOptOut, nodeCondition }: Pick<Config, 'audit' | 'auditOptOut' | 'nodeCondition'>,
+): Promise<Review[]> {
+  const needed = [
+    ...rights,
+    ...(audit.length > 0 && auditOptOut ? [optOutRight] : []),
+    ...(nodeCondition ? [conditionRight] : []),
+  ];
+  const asked = needed.flatMap((each) => each.verbs.map((verb) => ({ right: each, verb })));
+  return await Promise.all(
+    asked.map(async ({ right: each, verb }) => {
+      const answer = await reviewRight(api, verb, each.resource, each.group);
+      const allowed =
+        answer.kind === 'refused'
+          ? refusalText(answer)
+          : (answer.allowed ?? 'what answers does not tell, as an API server would');
+      return { right: each, verb, allowed };
+    }),
+  );
+}
+
+/** Whether NetworkPolicies may be listed, which kinds of policies the cluster has, and what of them may not be listed. */
+export interface PolicyRights {
+  granted: boolean | undefined;
+  /** `NetworkPolicy.networking.k8s.io`; undefined where the API server does not say. */
+  kinds: readonly string[] | undefined;
+  /** `namespaces`, `globalnetworkpolicies.crd.projectcalico.org`. */
+  missing: readonly string[];
+}
+
+const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
+
+/** Policies of Calico name Services, and select by labels of ServiceAccounts. */
+const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
+
+export async function reviewPolicies(api: Asked): Promise<PolicyRights> {
+  const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
+  if (granted !== true) return { granted, kinds: undefined, missing: [] };
+  const served = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
+  if (served === undefined) return { granted, kinds: undefined, missing: [] };
+  const asked = ['namespaces', ...served.map(listed), ...(served.some(isCalico) ? namedByCalico : [])];
+  const allowed = await Promise.all(
+    asked.map((name) => {
+      const [resource = '', ...group] = name.split('.');
+      return may(api, 'list', resource, group.join('.'));
+    }),
+  );
+  return {
+    granted,
+    kinds: served
+      .filter((kind) => policyKinds.includes(kind))
+      .map(({ apiVersion, kind }) => `${kind}.${groupOf(apiVersion)}`),
+    missing: asked.filter((_, index) => allowed[index] === false),
+  };
+}
+
+function listed({ apiVersion, plural }: PolicyKind): string {
+  return `${plural}.${groupOf(apiVersion)}`;
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.split('/', 1)[0] ?? '';
 }

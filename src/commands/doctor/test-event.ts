@@ -9,8 +9,8 @@ import type { Series } from '../../model/series.ts';
 import { createEventWriter, denierOf, eventOf, namespaceOf, type Refusal } from '../../events/events.ts';
 import { externalEndpoint, nodeRef } from '../../resolving/endpoints.ts';
 import { createSeriesTable } from '../../series/series.ts';
-import { type Api, refusalText } from './api.ts';
-import { findNode, findPod } from './cluster-look.ts';
+import { type Api, findNode, findPod, refusalText } from './api.ts';
+
 import type { PodName } from './own-pod.ts';
 
 export interface TestEventOptions {

@@ -1,6 +1,5 @@
 import type { Api } from '../../../src/commands/doctor/api.ts';
-import type { Ran } from '../../../src/commands/doctor/program.ts';
-import type { System } from '../../../src/commands/doctor/system.ts';
+import type { Machine, Ran } from '../../../src/commands/doctor/machine.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { nine } from '../../builders.ts';
 
@@ -38,7 +37,7 @@ export function fakeApi(
 }
 
 /** Programs by their command line; others are not there. */
-export function programs(outputs: Readonly<Record<string, string | Ran>>): System['run'] {
+export function programs(outputs: Readonly<Record<string, string | Ran>>): Machine['run'] {
   return (program, args) => {
     const found = outputs[[program, ...args].join(' ')] ?? outputs[program];
     if (found === undefined) return Promise.resolve({ kind: 'missing' });
@@ -47,19 +46,14 @@ export function programs(outputs: Readonly<Record<string, string | Ran>>): Syste
 }
 
 /** A node at nine where nothing is. */
-export function fakeSystem(given: Partial<System> = {}): System {
+export function fakeMachine(given: Partial<Machine> = {}): Machine {
   return {
     now: () => nine,
     run: programs({}),
-    get: () => Promise.resolve({ error: 'connect ECONNREFUSED 127.0.0.1:9090' }),
     readFile: () => undefined,
-    choose: () => ({ source: undefined, isCertain: false, text: "the kernel's log is nowhere to be read" }),
+    chooseSource: () => ({ source: undefined, isCertain: false, text: "the kernel's log is nowhere to be read" }),
     findJournal: () => ({ reason: 'there is no journalctl in this image' }),
-    lookAtContainers: () => ({ kind: 'missing' }),
     findPrograms: () => [],
-    lookAtProgramLog: (path) => ({ kind: 'missing', reason: `${path} is not there` }),
-    lookAtFolder: () => ({ kind: 'writable', free: 1e9 }),
-    readKeptState: () => ({ kind: 'none' }),
     lookAtNetwork: () => Promise.resolve('initial'),
     ...given,
   };

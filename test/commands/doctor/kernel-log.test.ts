@@ -2,22 +2,41 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type KernelLog, readKernelLog, type ReadKernelLogOptions } from '../../../src/commands/doctor/kernel-log.ts';
+import { type KernelLog, type KernelSetting, lookAtKernelSource } from '../../../src/commands/doctor/kernel-log.ts';
+import type { Machine } from '../../../src/commands/doctor/machine.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
-import { programs } from './fake.ts';
+import { fakeMachine, programs } from './fake.ts';
 
 const within = temporaryFolder();
 const drop =
   'my-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 PROTO=TCP SPT=4 DPT=5 WINDOW=1 RES=0x00 SYN URGP=0';
 
-async function read(
-  source: ReadKernelLogOptions['source'],
-  run: ReadKernelLogOptions['run'] = programs({}),
-): Promise<KernelLog | { reason: string }> {
-  return await readKernelLog({ source, run, prefixes: createPrefixTable(), zone: Date.UTC, now: () => nine });
+async function read(setting: KernelSetting, given: Partial<Machine> = {}): Promise<KernelLog | { reason: string }> {
+  const config = { timeZone: 'UTC', units: [] };
+  const { log } = await lookAtKernelSource(setting, config, createPrefixTable(), fakeMachine(given));
+  return log ?? { reason: 'nothing to read' };
 }
+
+test.each<[KernelSetting, Partial<Machine>, object]>([
+  [{ kind: 'auto' }, {}, { name: 'auto', isCertain: false, log: undefined }],
+  [
+    { kind: 'auto' },
+    { chooseSource: () => ({ source: { kind: 'file', path: '/a' }, isCertain: true, text: 'reading\n/a' }) },
+    { name: 'auto', isCertain: true, text: 'reading /a' },
+  ],
+  [{ kind: 'journal', directory: undefined }, {}, { name: 'journal', log: undefined }],
+  [
+    { kind: 'journal', directory: '/j' },
+    { findJournal: () => ({ directory: '/j' }) },
+    { name: 'journal:/j', text: '/j' },
+  ],
+])('a setting leads to a source: %j', async (setting, given, expected) => {
+  const config = { timeZone: 'UTC', units: [] };
+  const look = await lookAtKernelSource(setting, config, createPrefixTable(), fakeMachine(given));
+  expect(look).toMatchObject(expected);
+});
 
 describe('a file', () => {
   test('the lines of the kernel', async () => {
@@ -34,7 +53,7 @@ describe('a file', () => {
       lines: 2,
       from: nine - 600_000,
       last: nine - 540_000,
-      packets: [{ prefix: 'my-drop:', verdict: 'dropped', rule: 'word for drop', time: nine - 540_000 }],
+      packets: [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 540_000 }],
     });
   });
 
@@ -99,6 +118,9 @@ describe('what no LOG rule can have printed is no packet', () => {
   });
 });
 
+const readJournal = (run: Machine['run']): ReturnType<typeof read> =>
+  read({ kind: 'journal', directory: '/j' }, { findJournal: () => ({ directory: '/var/log/journal' }), run });
+
 describe('the journal', () => {
   const record = JSON.stringify({
     MESSAGE: drop,
@@ -111,8 +133,11 @@ describe('the journal', () => {
     'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
 
   test('the records of the kernel', async () => {
-    const log = await read({ kind: 'journal', directory: '/var/log/journal' }, programs({ [command]: `${record}\n` }));
-    expect(log).toMatchObject({ lines: 1, last: nine - 5000, packets: [{ prefix: 'my-drop:' }] });
+    expect(await readJournal(programs({ [command]: `${record}\n` }))).toMatchObject({
+      lines: 1,
+      last: nine - 5000,
+      packets: [{ prefix: 'my-drop:' }],
+    });
   });
 
   test.each([
@@ -122,18 +147,12 @@ describe('the journal', () => {
       'No journal files were opened',
     ],
   ])('cannot be read', async (run, reason) => {
-    await expect(read({ kind: 'journal', directory: undefined }, run)).resolves.toEqual({ reason });
+    await expect(readJournal(run)).resolves.toEqual({ reason });
   });
 });
 
 test('the ring buffer of this machine, or why it may not be read', async () => {
-  const log = await readKernelLog({
-    source: { kind: 'ring', path: '/dev/kmsg' },
-    run: programs({}),
-    prefixes: createPrefixTable(),
-    zone: Date.UTC,
-    now: Date.now,
-  });
+  const log = await read({ kind: 'kernel' }, { now: Date.now });
   if ('reason' in log) expect(log.reason).not.toBe('');
   else {
     expect(log.lines).toBeGreaterThan(0);

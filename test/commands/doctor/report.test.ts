@@ -1,15 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { readConfig } from '../../config/reading.ts';
-import { answersOf, type Check } from '../../../src/commands/doctor/check.ts';
-import { jsonReport, type Report, statusOf, textReport } from '../../../src/commands/doctor/report.ts';
-import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
-import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';
+import { runChecks } from '../../../src/commands/doctor/checks.ts';
+import { gatherFacts } from '../../../src/commands/doctor/facts.ts';
+import {
+  answersOf,
+  type Check,
+  jsonReport,
+  type Report,
+  statusOf,
+  textReport,
+} from '../../../src/commands/doctor/report.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
-import { answered, fakeApi, fakeSystem, programs } from './fake.ts';
+import { answered, fakeApi, fakeMachine, programs } from './fake.ts';
 
 const within = temporaryFolder();
 
@@ -98,7 +104,7 @@ test('a whole node on which all is well', async () => {
     if (path.endsWith('/selfsubjectaccessreviews')) return answered({ status: { allowed: true } });
     return path === '/api/v1/pods' ? answered({ items: [] }) : undefined;
   });
-  const system = fakeSystem({
+  const machine = fakeMachine({
     run: programs({
       'iptables-legacy-save': '',
       'ip6tables-legacy-save': '',
@@ -107,13 +113,19 @@ test('a whole node on which all is well', async () => {
       nft: 'log prefix "calico-drop: "',
     }),
     readFile: (path) => (path.endsWith('nf_log_all_netns') ? '0' : 'nf_log_syslog'),
-    lookAtContainers: () => ({ kind: 'logs', logs: [] }),
   });
-  const config = readConfig({}, { NODE_NAME: 'node-a', SOURCES: `file:${log},containers` });
+  const usual = readConfig({}, { NODE_NAME: 'node-a', SOURCES: `file:${log},containers` });
+  const metricsAddress = '127.0.0.1:1';
+  const config = { ...usual, podLogs: within('pods'), stateDir: within('state'), metricsAddress };
+  for (const folder of [config.podLogs, config.stateDir]) mkdirSync(folder);
   const prefixes = createPrefixTable();
-  const tasks = doctorTasks({ config, problems: [], warnings: [], api, ownPod: undefined, prefixes, system });
-  const checks = await runChecks({ tasks, timeout: 5000, schedule: () => () => {} });
-  const text = textReport(report(...checks), (_, part) => part).replaceAll(log, '/var/log/kern.log');
+  const facts = gatherFacts({ config, prefixes, api, ownPod: undefined, machine });
+  const given = { config, problems: [], warnings: [], isPod: false, prefixes, now: nine };
+  const text = textReport(report(...(await runChecks(facts, () => given))), (_, part) => part)
+    .replaceAll(metricsAddress, usual.metricsAddress.replace(/^(?=:)/, '127.0.0.1'))
+    .replaceAll(config.podLogs, usual.podLogs)
+    .replaceAll(config.stateDir, usual.stateDir)
+    .replaceAll(log, '/var/log/kern.log');
   await expect(text).toMatchFileSnapshot('report.expected.txt');
   // It only ever reads: the reviews of rights are kept nowhere.
   expect(api.asked.filter(({ verb, path }) => verb !== 'GET' && !path.endsWith('reviews'))).toEqual([]);

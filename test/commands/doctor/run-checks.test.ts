@@ -1,56 +1,38 @@
 import { expect, test } from 'vitest';
-import { answersOf } from '../../../src/commands/doctor/check.ts';
-import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
+import { type Row, runChecks } from '../../../src/commands/doctor/checks.ts';
+import type { Gathered } from '../../../src/commands/doctor/facts.ts';
+import { answersOf, type Check } from '../../../src/commands/doctor/report.ts';
+import { nine } from '../../builders.ts';
 
-test('all run at once, and results come in order', async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const checks = await runChecks({
-    tasks: [
-      { name: 'first', run: () => promise.then(() => answersOf('first').ok('')) },
-      {
-        name: 'second',
-        run: () => Promise.resolve([answersOf('second').ok(''), answersOf('third').ok('')]).finally(resolve),
+const run = (facts: Partial<Gathered>, rows: readonly Row[]): Promise<Check[]> =>
+  runChecks(facts as Gathered, () => ({ now: nine }) as never, rows);
+
+test('a check sees the facts that it needs, and the time; findings come in the order of the rows', async () => {
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const facts = { nodes: promise, pods: Promise.resolve([]).finally(() => resolve(['node-a'])) };
+  const checks = await run(facts, [
+    { name: 'first', needs: ['nodes'], check: ({ nodes, now }) => answersOf(`first ${nodes[0]} ${now}`).ok('') },
+    { name: 'b', needs: ['pods'], check: () => [answersOf('second').ok(''), answersOf('third').ok('')] },
+  ]);
+  expect(checks.map(({ name }) => name)).toEqual([`first node-a ${nine}`, 'second', 'third']);
+});
+
+test('a check that throws is unknown, and so is one whose facts cannot be had; the others have their result', async () => {
+  const pods = Promise.reject(new Error('no pods'));
+  const rows: Row[] = [
+    { name: 'a', needs: ['pods'], check: () => expect.unreachable() },
+    {
+      name: 'b',
+      needs: [],
+      check: () => {
+        throw new Error('no luck');
       },
-    ],
-    timeout: 5000,
-    schedule: () => () => {},
-  });
-  expect(checks.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
-});
-
-test.each([
-  ['rejects', () => Promise.reject(new Error('no luck'))],
-  [
-    'throws',
-    () => {
-      throw new Error('no luck');
     },
-  ],
-])('a check that %s is unknown', async (_, run) => {
-  const checks = await runChecks({ tasks: [{ name: 'a', run }], timeout: 5000, schedule: () => () => {} });
-  expect(checks).toMatchObject([{ name: 'a', status: 'unknown', finding: 'the check itself failed: no luck' }]);
-});
-
-test('a check that takes too long is unknown, and the others are not kept', async () => {
-  const timers = new Set<() => void>();
-  const checks = runChecks({
-    tasks: [
-      { name: 'slow', run: () => new Promise(() => {}) },
-      { name: 'quick', run: () => Promise.resolve(answersOf('quick').ok('')) },
-    ],
-    timeout: 5000,
-    schedule(task, delay) {
-      expect(delay).toBe(5000);
-      timers.add(task);
-      return () => void timers.delete(task);
-    },
-  });
-  // The quick one has called its timer off by then.
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(timers.size).toBe(1);
-  for (const timer of timers) timer();
-  await expect(checks).resolves.toMatchObject([
-    { name: 'slow', status: 'unknown', finding: 'no result within 5 s' },
-    { name: 'quick', status: 'ok' },
+    { name: 'c', needs: ['nodes'], check: () => answersOf('c').ok('') },
+  ];
+  await expect(run({ pods, nodes: Promise.resolve([]) }, rows)).resolves.toMatchObject([
+    { name: 'a', status: 'unknown', finding: expect.stringMatching(/: no pods$/) as string },
+    { name: 'b', status: 'unknown', finding: expect.stringMatching(/: no luck$/) as string },
+    { name: 'c', status: 'ok' },
   ]);
 });

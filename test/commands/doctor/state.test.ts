@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Check } from '../../../src/commands/doctor/check.ts';
-import { checkState } from '../../../src/commands/doctor/checks/state.ts';
-import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/kept-state.ts';
+import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/files.ts';
 import { encodeBatch, segmentFile } from '../../../src/state/segments.ts';
-import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { createOpenSegments } from '../../state/open-segments.ts';
-import { fakeSystem } from './fake.ts';
 
 const within = temporaryFolder();
 const openSegment = createOpenSegments();
-
-const stateOf = (given: Parameters<typeof fakeSystem>[0]): Check =>
-  checkState({ ...fakeSystem(given), folder: '/state', node: 'node-a' });
 
 /** Writes a log with these values by key. */
 async function log(folder: string, values: Readonly<Record<string, unknown>>): Promise<void> {
@@ -23,31 +16,6 @@ async function log(folder: string, values: Readonly<Record<string, unknown>>): P
 }
 
 describe('state', () => {
-  const kept = {
-    kind: 'kept',
-    saved: nine - 90_000,
-    node: 'node-a',
-    lastDrop: nine - 3000,
-    lastEvent: undefined,
-  } as const;
-
-  test.each([
-    [{}, 'ok', /^\/state /],
-    [{ readKeptState: () => kept }, 'ok', / 90s ago; .* 3s ago, .* none$/],
-    [{ readKeptState: () => ({ ...kept, node: 'b' }) }, 'warning', / b, .* node-a$/],
-    [{ readKeptState: () => ({ kind: 'unusable', reason: 'x' }) as const }, 'warning', /: x$/],
-    [{ readKeptState: () => ({ kind: 'unreadable', reason: 'x' }) as const }, 'problem', /: x$/],
-    [{ lookAtFolder: () => ({ kind: 'missing', free: 1e9 }) as const }, 'ok', /^\/state /],
-    [{ lookAtFolder: () => ({ kind: 'writable', free: 2e6 }) as const }, 'problem', / 2 MB .*\/state$/],
-    [
-      { lookAtFolder: () => ({ kind: 'refused', reason: '/state: it is mounted read-only' }) as const },
-      'problem',
-      /^\/state: it is mounted read-only$/,
-    ],
-  ] as const)('%j is %s', (given, status, finding) => {
-    expect(stateOf(given)).toMatchObject({ name: 'state', status, finding: expect.stringMatching(finding) as string });
-  });
-
   test('a real one', async () => {
     const finding = { details: { kind: 'flow' } };
     const incident = { details: { kind: 'incident' } };

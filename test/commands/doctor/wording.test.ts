@@ -1,31 +1,27 @@
-import { test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
-import { answersOf, type Check } from '../../../src/commands/doctor/check.ts';
-import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
+import { runChecks } from '../../../src/commands/doctor/checks.ts';
+import type { Gathered } from '../../../src/commands/doctor/facts.ts';
+import { answersOf, type Check } from '../../../src/commands/doctor/report.ts';
 import { sendTestEvent, type TestEventOptions } from '../../../src/commands/doctor/test-event.ts';
 import { nine } from '../../builders.ts';
 import { expectLines } from '../../expected-file.ts';
 import { answered, fakeApi, refused } from './fake.ts';
-import { sayingsOfCluster } from './wording-cluster.ts';
-import { sayingsOfNode } from './wording-node.ts';
+import { allSentences } from './sentences.ts';
 
 const now = (): number => nine;
 
-const runTasks = (tasks: Parameters<typeof runChecks>[0]['tasks'], timeout: number): Promise<Check[]> =>
-  runChecks({
-    tasks,
-    timeout,
-    schedule(task) {
-      setImmediate(task);
-      return () => {};
-    },
-  });
+const given = (): never => expect.unreachable();
 
 async function failures(): Promise<Check[]> {
-  return [
-    ...(await runTasks([{ name: 'a check that fails', run: () => Promise.reject(new Error('no luck')) }], 5000)),
-    ...(await runTasks([{ name: 'a slow check', run: () => new Promise(() => {}) }], 5000)),
-  ];
+  const row = { needs: ['pods', 'nodes'], check: () => [] } as const;
+  const run = (name: string, pods: Promise<never>): Promise<Check[]> =>
+    runChecks({ pods, nodes: Promise.resolve([]) } as unknown as Gathered, given, [{ ...row, name }]);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const late = run('a slow check', new Promise(() => {}));
+  vi.advanceTimersByTime(5000);
+  vi.useRealTimers();
+  return [...(await run('a check that fails', Promise.reject(new Error('no luck')))), ...(await late)];
 }
 
 async function testEvents(): Promise<Check[]> {
@@ -56,7 +52,7 @@ async function testEvents(): Promise<Check[]> {
 }
 
 test('every sentence of doctor is in sentences.expected.txt', async () => {
-  const checks = [...sayingsOfNode(), ...(await sayingsOfCluster()), ...(await testEvents()), ...(await failures())];
+  const checks = [...(await allSentences()), ...(await testEvents()), ...(await failures())];
   const lines = checks.map(
     ({ name, status, finding, advice }) =>
       `${name}, ${status}: ${finding}${advice === undefined ? '' : `\n  → ${advice}`}`,

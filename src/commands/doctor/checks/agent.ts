@@ -1,94 +1,90 @@
+/** The check of the agent that runs beside this, by what it says of itself. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { grantRights } from '../../../kubernetes/rights.ts';
 import type { Millis } from '../../../model/log-line.ts';
-import { parseListenAddress } from '../../../platform/listen-address.ts';
-import { ago } from '../ago.ts';
-import { answersOf, type Check } from '../check.ts';
-import { type HttpGet, reachableAt } from '../http-get.ts';
-import { present, readMetrics, type Sample, total, valuesOf } from '../metrics-text.ts';
+import { prefix } from '../../../telemetry/metric-table.ts';
+import type { Known } from '../facts.ts';
+import { ago, answersOf, type Check, plural } from '../report.ts';
 
-/** What the agent that runs beside this says of itself. */
-export async function checkAgent(
-  metricsAddress: string,
-  get: HttpGet,
-  isPod: boolean,
-  now: () => Millis,
-): Promise<Check> {
-  const { ok, problem, unknown, warning } = answersOf('agent');
-  const where = parseListenAddress(metricsAddress);
-  if (where === undefined || where.port === 0)
-    return unknown(
-      `where an agent listens is not known (METRICS_ADDRESS is ${metricsAddress})`,
-      'set METRICS_ADDRESS as it is for the agent',
-    );
-  const address = reachableAt(where);
-  const [ready, metrics] = await Promise.all([get(address, '/readyz'), get(address, '/metrics')]);
-  if ('error' in ready || 'error' in metrics) {
-    const reason = 'error' in ready ? ready.error : 'error' in metrics ? metrics.error : '';
-    if (isPod)
-      return warning(
-        `none answers at ${address}: ${reason}`,
-        "if this is an agent's Pod: its log tells why, or METRICS_ADDRESS is another one here; else run doctor in such a Pod",
-      );
-    return unknown(
-      `none answers at ${address}: ${reason}`,
-      'to ask a running agent, run doctor in its Pod: kubectl exec -n kube-netfilter-tailer POD -- kube-netfilter-tailer doctor',
-    );
-  }
-  const samples = readMetrics(metrics.body);
-  const summary = `${counts(samples)}${lastTimes(samples, now())}`;
-  if (present(samples, 'build_info').length === 0)
-    return unknown(`another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
-  return judge(samples, ready);
-
-  function judge(all: readonly Sample[], { status, body }: { status: number; body: string }): Check {
-    const missing = present(all, 'missing_permission').map(({ labels }) => `${labels['verb']} ${labels['resource']}`);
-    const failed = present(all, 'source_state')
-      .filter(({ labels }) => labels['state'] === 'failed')
-      .map(({ labels }) => labels['source']);
-    if (missing.length > 0) return problem(`${summary}; the API server refuses ${missing.join(', ')}`, grantRights);
-    if (failed.length > 0)
-      return problem(`${summary}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
-    if (status !== 200)
-      return warning(
-        `${summary}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
-        "it takes some seconds after the start; if it stays, see the line api-server and the agent's log",
-      );
-    const failures = failuresOf(all);
-    if (inForce(all) === false)
-      return warning(
-        `${summary}; the config file has changed, and what it says does not hold`,
-        "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
-      );
-    if (failures.length > 0)
-      return warning(
-        `${summary}; ${failures.join('; ')}`,
-        `see the agent's log, and ${documentAt('docs/metrics.md')} for what is counted`,
-      );
-    return ok(summary);
-  }
+/** One value of a scrape. */
+interface Sample {
+  name: string;
+  labels: Readonly<Record<string, string>>;
+  value: number;
 }
 
+export function checkAgent({ config, agent, isPod, now }: Known<'agent'>): Check {
+  const { ok, problem, unknown, warning } = answersOf('agent');
+  if (agent.kind === 'nowhere')
+    return unknown(
+      `where an agent listens is not known (METRICS_ADDRESS is ${config.metricsAddress})`,
+      'set METRICS_ADDRESS as it is for the agent',
+    );
+  const { address } = agent;
+  if (agent.kind === 'silent')
+    return isPod
+      ? warning(
+          `none answers at ${address}: ${agent.reason}`,
+          "if this is an agent's Pod: its log tells why, or METRICS_ADDRESS is another one here; else run doctor in such a Pod",
+        )
+      : unknown(
+          `none answers at ${address}: ${agent.reason}`,
+          'to ask a running agent, run doctor in its Pod: kubectl exec -n kube-netfilter-tailer POD -- kube-netfilter-tailer doctor',
+        );
+  const all = readMetrics(agent.metrics);
+  if (present(all, 'build_info').length === 0)
+    return unknown(`another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
+  const summary = `${counts(all)}${lastTimes(all, now)}`;
+  const missing = present(all, 'missing_permission').map(({ labels }) => `${labels['verb']} ${labels['resource']}`);
+  if (missing.length > 0) return problem(`${summary}; the API server refuses ${missing.join(', ')}`, grantRights);
+  const states = present(all, 'source_state').filter(({ labels }) => labels['state'] === 'failed');
+  const failed = states.map(({ labels }) => labels['source']);
+  if (failed.length > 0)
+    return problem(`${summary}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
+  if (agent.status !== 200)
+    return warning(
+      `${summary}; not ready: ${agent.readiness.trim().replaceAll('\n', '; ')}`,
+      "it takes some seconds after the start; if it stays, see the line api-server and the agent's log",
+    );
+  const [inForce] = valuesOf(all, 'config_in_force');
+  if (inForce !== undefined && inForce.value !== 1)
+    return warning(
+      `${summary}; the config file has changed, and what it says does not hold`,
+      "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
+    );
+  const failures = failureRows.flatMap(([name, what]) => {
+    const count = total(all, name);
+    return count === 0 ? [] : [`${count} ${what}`];
+  });
+  if (failures.length > 0)
+    return warning(
+      `${summary}; ${failures.join('; ')}`,
+      `see the agent's log, and ${documentAt('docs/metrics.md')} for what is counted`,
+    );
+  return ok(summary);
+}
+
+const failureRows = [
+  ['state_errors_total', 'failures to keep its state'],
+  ['events_abandoned_total', 'Events given up'],
+  ['series_uncounted_packets_total', 'drops that no Event tells of'],
+  ['lost_records_total', 'log records lost before they were read'],
+  ['lost_bytes_total', 'bytes of log lost before they were read'],
+] as const;
+
 function counts(all: readonly Sample[]): string {
-  const lost = present(all, 'packets_total').filter(
-    ({ labels }) => labels['verdict'] === 'dropped' || labels['verdict'] === 'rejected',
-  );
-  const writes = present(all, 'event_writes_total').filter(
-    ({ labels }) => labels['result'] === 'ok' && labels['verb'] !== 'read',
-  );
+  const drops = total(all, 'packets_total', ({ verdict }) => verdict === 'dropped' || verdict === 'rejected');
+  const writes = total(all, 'event_writes_total', ({ result, verb }) => result === 'ok' && verb !== 'read');
   const since = all.find(({ name }) => name === 'process_start_time_seconds')?.value;
   const from =
     since === undefined ? '' : ` since ${new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const counted = [
-    [total(present(all, 'lines_total')), 'line read', 'lines read'],
-    [total(lost), 'drop', 'drops'],
-    [total(writes), 'write of an Event', 'writes of Events'],
-  ] as const;
-  return `runs${from}: ${counted.map(([count, one, many]) => `${count} ${count === 1 ? one : many}`).join(', ')}`;
+  const lines = total(all, 'lines_total');
+  const written = `${writes} ${writes === 1 ? 'write of an Event' : 'writes of Events'}`;
+  return `runs${from}: ${plural(lines, 'line')} read, ${plural(drops, 'drop')}, ${written}`;
 }
 
-/** Of what the agent has counted since its start. */
-function lastTimes(all: readonly Sample[], time: Millis): string {
+/** The times are of what the agent has counted since its start. */
+function lastTimes(all: readonly Sample[], now: Millis): string {
   const rows = [
     ['last_drop_timestamp_seconds', 'last drop'],
     ['last_event_timestamp_seconds', 'last Event'],
@@ -96,26 +92,37 @@ function lastTimes(all: readonly Sample[], time: Millis): string {
   return rows
     .flatMap(([name, what]) => {
       const [sample] = valuesOf(all, name);
-      return sample === undefined ? [] : [`, ${what} ${sample.value === 0 ? 'none' : ago(sample.value * 1000, time)}`];
+      return sample === undefined ? [] : [`, ${what} ${sample.value === 0 ? 'none' : ago(sample.value * 1000, now)}`];
     })
     .join('');
 }
 
-function inForce(all: readonly Sample[]): boolean | undefined {
-  const [sample] = valuesOf(all, 'config_in_force');
-  return sample && sample.value === 1;
+/** `name{label="value",…} value`; what is no such line is passed over (Prometheus text format 0.0.4). */
+export function readMetrics(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)(?: -?\d+)?$/.exec(line) ?? [];
+    if (name === undefined) return [];
+    const pairs = [...labels.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', raw = '']) => [
+      key,
+      raw.replace(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
+    ]);
+    return [{ name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
+  });
 }
 
-function failuresOf(all: readonly Sample[]): string[] {
-  const rows: [string, string][] = [
-    ['state_errors_total', 'failures to keep its state'],
-    ['events_abandoned_total', 'Events given up'],
-    ['series_uncounted_packets_total', 'drops that no Event tells of'],
-    ['lost_records_total', 'log records lost before they were read'],
-    ['lost_bytes_total', 'bytes of log lost before they were read'],
-  ];
-  return rows.flatMap(([name, what]) => {
-    const count = total(present(all, name));
-    return count === 0 ? [] : [`${count} ${what}`];
-  });
+function valuesOf(all: readonly Sample[], name: string): Sample[] {
+  return all.filter((sample) => sample.name === prefix + name);
+}
+
+/** Values that are not 0. */
+function present(all: readonly Sample[], name: string): Sample[] {
+  return valuesOf(all, name).filter(({ value }) => value !== 0);
+}
+
+function total(
+  all: readonly Sample[],
+  name: string,
+  isMeant: (labels: Sample['labels']) => boolean = () => true,
+): number {
+  return valuesOf(all, name).reduce((sum, { labels, value }) => (isMeant(labels) ? sum + value : sum), 0);
 }

@@ -1,79 +1,72 @@
+/** The checks of how Calico is configured for this node, as far as it bears on what the agent sees. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints } from '../../../incidents/catalogue/diagnosis.ts';
 import { objectToPatch } from '../../../incidents/catalogue/felix-deletes-chains.ts';
 import { rightsFile } from '../../../kubernetes/rights.ts';
-import type { NodeFacts } from '../../../model/incident.ts';
+import type { FelixSettings, NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../../platform/printable.ts';
-import { seeApiServer } from '../api.ts';
-import { answersOf, type Check } from '../check.ts';
-import type { FelixLook } from '../felix.ts';
+import { podOf } from '../../../resolving/objects.ts';
+import type { Known } from '../facts.ts';
+import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-export interface CalicoOptions extends FelixLook {
-  /** Whether a Pod of kube-proxy runs on this node; undefined where the API server does not answer. */
-  kubeProxyHere: boolean | undefined;
-  prefixes: PrefixTable;
-}
-
-/** Felix's own, where none is set (felix/config/config_params.go). */
-const defaultPrefix = 'calico-packet';
-
-/** How Calico is configured for this node, as far as it bears on what the agent sees. */
-export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: CalicoOptions): Check[] {
-  const calico = answersOf('calico');
-  if (felix.kind === 'absent') return [calico.ok('no FelixConfiguration: no Calico, or none with settings')];
-  if (felix.kind === 'unreadable') {
+export function checkCalico({ felix: { felix, logPrefix }, pods, prefixes }: Known<'felix' | 'pods'>): Check[] {
+  const { ok, unknown } = answersOf('calico');
+  if (felix.kind === 'absent') return [ok('no FelixConfiguration: no Calico, or none with settings')];
+  if (felix.kind === 'unreadable')
     return felix.reason === 'forbidden'
-      ? [calico.unknown('FelixConfiguration may not be read', `grant get on felixconfigurations: ${rightsFile}`)]
-      : [calico.unknown('FelixConfiguration could not be read', seeApiServer)];
-  }
-  const { settings } = felix;
+      ? [unknown('FelixConfiguration may not be read', `grant get on felixconfigurations: ${rightsFile}`)]
+      : [unknown('FelixConfiguration could not be read', seeApiServer)];
   const facts: NodeFacts = {
     felix,
-    kubeProxyHere,
+    kubeProxyHere: pods === undefined ? undefined : podOf('kube-proxy', pods) !== undefined,
     conntrack: undefined,
     topSources: [],
     backends: {},
     firewallDropsSince: undefined,
   };
-  return [checkConflict(), checkSeverity(), checkPrefix()];
+  return [checkConflict(felix.settings, facts), checkSeverity(felix.settings, facts), checkPrefix(logPrefix, prefixes)];
+}
 
-  function checkConflict(): Check {
-    const { ok, problem, unknown } = answersOf('calico-bpf');
-    if (settings.bpfEnabled !== true) return ok('eBPF is off');
-    const symptoms = { failing: 'unknown', subjects: [], first: 0, last: 0 } as const;
-    if (diagnose('KN102', facts, symptoms) === 'KN101')
-      return problem(
-        `bpfEnabled in FelixConfiguration ${settings.bpfFrom} lets Calico delete the chains of kube-proxy, which runs on this node`,
-        `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: ${documentAt('docs/causes/KN101-felix-deletes-kube-proxy-chains.md')}`,
-      );
-    if (kubeProxyHere === undefined)
-      return unknown('eBPF is on; whether kube-proxy runs here is not known', seeApiServer);
-    return ok(
-      kubeProxyHere ? "eBPF is on; kube-proxy's chains are left alone" : 'eBPF is on, and kube-proxy has no Pod here',
+function checkConflict(settings: FelixSettings, facts: NodeFacts): Check {
+  const { ok, problem, unknown } = answersOf('calico-bpf');
+  if (settings.bpfEnabled !== true) return ok('eBPF is off');
+  const symptoms = { failing: 'unknown', subjects: [], first: 0, last: 0 } as const;
+  if (diagnose('KN102', facts, symptoms) === 'KN101')
+    return problem(
+      `bpfEnabled in FelixConfiguration ${settings.bpfFrom} lets Calico delete the chains of kube-proxy, which runs on this node`,
+      `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: ${documentAt('docs/causes/KN101-felix-deletes-kube-proxy-chains.md')}`,
     );
-  }
+  if (facts.kubeProxyHere === undefined)
+    return unknown('eBPF is on; whether kube-proxy runs here is not known', seeApiServer);
+  return ok(
+    facts.kubeProxyHere
+      ? "eBPF is on; kube-proxy's chains are left alone"
+      : 'eBPF is on, and kube-proxy has no Pod here',
+  );
+}
 
-  function checkSeverity(): Check {
-    const { ok, warning } = answersOf('calico-log-level');
-    const [hint] = hints({ code: 'KN201', diagnosis: 'KN201', facts });
-    const severity = settings.logSeverityScreen ?? 'Info';
-    if (hint === undefined) return ok(`felix logs its warnings (logSeverityScreen ${severity})`);
-    return warning(
-      hint,
-      'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logSeverityScreen":"Warning"}}\'',
-    );
-  }
+function checkSeverity({ logSeverityScreen = 'Info' }: FelixSettings, facts: NodeFacts): Check {
+  const { ok, warning } = answersOf('calico-log-level');
+  const [hint] = hints({ code: 'KN201', diagnosis: 'KN201', facts });
+  if (hint === undefined) return ok(`felix logs its warnings (logSeverityScreen ${logSeverityScreen})`);
+  return warning(
+    hint,
+    'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logSeverityScreen":"Warning"}}\'',
+  );
+}
 
-  function checkPrefix(): Check {
-    const { ok, warning } = answersOf('calico-log-prefix');
-    const prefix = logPrefix ?? defaultPrefix;
-    const { verdict } = prefixes.look(prefix);
-    const shown = `logPrefix is ${printable(prefix)}${logPrefix === undefined ? ', the default' : ''}`;
-    if (verdict !== 'logged') return ok(`${shown}: means ${verdict}`);
-    return warning(
-      `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
-      'if they all stand before a Deny: kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"calico-drop %k %p"}}\'',
-    );
-  }
+/** Felix's own, where none is set (felix/config/config_params.go). */
+const defaultPrefix = 'calico-packet';
+
+function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Check {
+  const { ok, warning } = answersOf('calico-log-prefix');
+  const prefix = logPrefix ?? defaultPrefix;
+  const { verdict } = prefixes.look(prefix);
+  const shown = `logPrefix is ${printable(prefix)}${logPrefix === undefined ? ', the default' : ''}`;
+  if (verdict !== 'logged') return ok(`${shown}: means ${verdict}`);
+  return warning(
+    `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
+    'if they all stand before a Deny: kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"calico-drop %k %p"}}\'',
+  );
 }

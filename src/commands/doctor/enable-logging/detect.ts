@@ -1,6 +1,6 @@
 import { at, list, text } from '../../../platform/json.ts';
 import { type Api, itemsOf } from '../api.ts';
-import { lookAtFelix } from '../felix.ts';
+import { lookAtFelix } from '../cluster-facts.ts';
 
 /** What enforces network policies, or could. */
 export type PlugIn =

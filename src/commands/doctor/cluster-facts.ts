@@ -1,0 +1,100 @@
+/** What else is asked of the API server: whether it answers, how Calico is configured, how Pods of other nodes are found. Nothing here rejects. */
+import type { Config } from '../../config/config.ts';
+import { createDirectoryFinder } from '../../directory/client.ts';
+import type { Answer } from '../../kubernetes/connection.ts';
+import { createFelixReader } from '../../kubernetes/incident-facts.ts';
+import { countAll } from '../../kubernetes/paged-list.ts';
+import { createPodFinders, type PodRanges } from '../../kubernetes/pod-finders.ts';
+import type { NodeFacts } from '../../model/incident.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
+import { at } from '../../platform/json.ts';
+import { statesOf } from '../../resolving/lookups/pod-finder.ts';
+import type { Node, Pod } from '../../resolving/objects.ts';
+import { indexPodRanges } from '../../resolving/scope.ts';
+import type { Api, Asked, Looked } from './api.ts';
+
+export interface VersionAnswer extends Pick<Api, 'server' | 'unusable' | 'clockSkew'> {
+  answer: Answer;
+  took: Millis;
+}
+
+export async function askVersion(api: Api, now: () => Millis): Promise<VersionAnswer> {
+  const started = now();
+  const answer = await api.request('GET', '/version');
+  const { server, unusable, clockSkew } = api;
+  return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
+}
+
+export interface FelixLook {
+  felix: NonNullable<NodeFacts['felix']>;
+  /** As it is set for this node; undefined where it is not. */
+  logPrefix: string | undefined;
+}
+
+/** Reads FelixConfiguration as the agent does, and with the same answers its `logPrefix`. */
+export async function lookAtFelix({ request }: Asked, node: string, now: () => Millis): Promise<FelixLook> {
+  const prefixes = new Map<'default' | 'node', string>();
+  const reader = createFelixReader({
+    node,
+    now,
+    connection: {
+      async request(verb, path, options) {
+        const answer = await request(verb, path, options);
+        const prefix = answer.kind === 'answered' ? at(answer.body, 'spec', 'logPrefix') : undefined;
+        if (typeof prefix === 'string') prefixes.set(path.endsWith('/default') ? 'default' : 'node', prefix);
+        return answer;
+      },
+    },
+  });
+  const felix = await reader.read();
+  return { felix, logPrefix: prefixes.get('node') ?? prefixes.get('default') };
+}
+
+export interface Neighbours {
+  api: Asked & Pick<Api, 'unusable'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
+  ownNode: Promise<Looked<Node> | undefined>;
+  pods: Promise<readonly Pod[] | undefined>;
+}
+
+export type Ways = Awaited<ReturnType<typeof statesOf>>;
+
+/** Which ways to look up Pods of other nodes lead anywhere; undefined where none is set or needed, or no API server is known. */
+export async function lookAtWays(neighbours: Neighbours): Promise<Ways | undefined> {
+  const { api, config } = neighbours;
+  if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
+  const clock = createSteadyClock();
+  const finders = createPodFinders({
+    ways: config.podLookups,
+    connection: api,
+    ranges: await lookAtRanges(neighbours),
+    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
+    clock,
+  });
+  return await statesOf(finders);
+}
+
+/** As the agent would see them, from this Node and its Pods. */
+async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise<PodRanges> {
+  const { node, maxNodes } = config;
+  if (node === '') return { homeOf: () => undefined, followed: () => false, describe: () => 'this Node is not known' };
+  const [answer, here, count] = await Promise.all([
+    ownNode,
+    pods,
+    countAll(api, '/api/v1/nodes').catch(() => undefined),
+  ]);
+  const own = answer?.kind === 'answered' ? answer.found : undefined;
+  const homeOf = indexPodRanges(own === undefined ? [] : [own]);
+  const addresses = (here ?? []).flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
+  const isOther = addresses.length > 0 && !addresses.some((address) => homeOf(address) === node);
+  const why = whyNot();
+  return { homeOf, followed: () => why === undefined, describe: () => why ?? `podCIDR of ${count} Nodes` };
+
+  function whyNot(): string | undefined {
+    if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';
+    if (count === undefined || count > maxNodes)
+      return `${count ?? 'an unknown number of'} Nodes, which are not watched (maxNodes ${maxNodes})`;
+    return isOther ? 'the network plugin gives addresses of other ranges than podCIDR' : undefined;
+  }
+}

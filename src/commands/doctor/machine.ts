@@ -1,0 +1,104 @@
+/** The machine, or container, that this runs on, as far as settings do not say where to look. Nothing here changes it, throws or rejects. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { searchPath } from '../../config/config.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { type ListenAddress, parseListenAddress, printListenAddress } from '../../platform/listen-address.ts';
+import { chooseKernelSource } from '../../sources/auto.ts';
+import { findJournal } from '../../sources/journald/find-journal.ts';
+import { findProgramLogs } from '../../sources/program-log/find-logs.ts';
+import { lookAtNetwork } from './own-pod.ts';
+
+export const thisMachine = {
+  now: Date.now,
+  run: runProgram,
+  readFile,
+  chooseSource: () => chooseKernelSource({ journal: () => journal() }),
+  findJournal: journal,
+  /** Logs that programs write themselves, as `auto` finds them. */
+  findPrograms: () => findProgramLogs(),
+  lookAtNetwork,
+};
+
+/** A parameter, so that tests need no machine of their own. */
+export type Machine = Readonly<typeof thisMachine>;
+
+/** How a program ended. */
+export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
+
+/** Less than a check may take, so that the check can name what was slow. */
+const timeout: Millis = 4000;
+/** A ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
+const maxOutput = 64 * 1024 * 1024;
+
+/** Runs a program of the search path. */
+function runProgram(program: string, args: readonly string[]): Promise<Ran> {
+  const { promise, resolve } = Promise.withResolvers<Ran>();
+  const options = { timeout, killSignal: 'SIGKILL', maxBuffer: maxOutput, encoding: 'latin1' } as const;
+  execFile(program, args, options, (error, output, errors) => {
+    if (error === null) return resolve({ kind: 'done', output });
+    if (error.code === 'ENOENT') return resolve({ kind: 'missing' });
+    if (error.killed === true) return resolve({ kind: 'failed', reason: 'it did not end in time' });
+    const [first = ''] = errors.trim().split('\n');
+    resolve({ kind: 'failed', reason: first === '' ? error.message : first });
+  });
+  return promise;
+}
+
+/** Content of a file without the white space around it; undefined when it cannot be read, '' where the kernel has no such list of tables. */
+function readFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1').trim();
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return isMissing && path.endsWith('_tables_names') ? '' : undefined;
+  }
+}
+
+/** Where the node's journal is, or why it cannot be read. */
+function journal(directory?: string): ReturnType<typeof findJournal> {
+  return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
+}
+
+/** What an agent that listens there says of itself. */
+export type AgentAnswer =
+  | { kind: 'nowhere' }
+  | { kind: 'silent'; address: string; reason: string }
+  | { kind: 'answers'; address: string; status: number; readiness: string; metrics: string };
+
+export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
+  const where = parseListenAddress(metricsAddress);
+  if (where === undefined || where.port === 0) return { kind: 'nowhere' };
+  const address = reachableAt(where);
+  const [ready, metrics] = await Promise.all([httpGet(address, '/readyz'), httpGet(address, '/metrics')]);
+  if ('error' in ready) return { kind: 'silent', address, reason: ready.error };
+  if ('error' in metrics) return { kind: 'silent', address, reason: metrics.error };
+  return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
+}
+
+/** Where a server that listens at this address is reached from the same machine. */
+export function reachableAt({ host, port }: ListenAddress): string {
+  const isAny = host === undefined || host === '0.0.0.0' || host === '::';
+  return printListenAddress({ address: isAny ? '127.0.0.1' : host, port });
+}
+
+const maxBody = 16 * 1024 * 1024;
+
+function httpGet(address: string, path: string): Promise<{ status: number; body: string } | { error: string }> {
+  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof httpGet>>>();
+  const options = { agent: false, signal: AbortSignal.timeout(timeout) };
+  const request = get(`http://${address}${path}`, options, (response) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    response.on('data', (part: Buffer) => {
+      parts.push(part);
+      size += part.length;
+      if (size > maxBody) request.destroy(new Error('the answer is too long'));
+    });
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() }));
+    response.on('error', (error) => resolve({ error: error.message }));
+  });
+  request.on('error', (error) => resolve({ error: error.name === 'AbortError' ? 'no answer in time' : error.message }));
+  return promise;
+}

@@ -1,0 +1,224 @@
+/** The rules of this network namespace that log, and how many iptables has, as the programs that are here print them. */
+import type { Machine, Ran } from './machine.ts';
+
+/** A rule that logs. */
+export interface LogRule {
+  /** `LOG` goes to the kernel's log, `NFLOG` to whoever listens to a group. */
+  target: 'LOG' | 'NFLOG';
+  /** As it is printed, white space at its end included; '' if there is none. */
+  prefix: string;
+  /** Of NFLOG. */
+  group: number | undefined;
+  /** Packets that it has matched; undefined where it has no counter. */
+  packets: number | undefined;
+}
+
+/** The rules of one backend of iptables. */
+export interface Backend {
+  /** Jumps included. */
+  rules: number;
+  /** Whether kube-proxy or Calico have chains with rules there. */
+  hasClusterChains: boolean;
+}
+
+export interface Rules {
+  /** Each target and prefix once, its packets added up. */
+  logs: readonly LogRule[];
+  /** Undefined where its rules cannot be seen. */
+  legacy: Backend | undefined;
+  nft: Backend | undefined;
+  /** Which of them may have more rules that log. */
+  unseen: readonly ('iptables-legacy' | 'nft')[];
+  /** Programs that are there and failed. */
+  failures: readonly Failure[];
+}
+
+/** `{ program: 'iptables-nft-save', reason: 'Permission denied' }` */
+export interface Failure {
+  program: string;
+  reason: string;
+}
+
+/** Tables of the legacy backend in this network namespace; there only when its module is loaded. */
+const legacyTables = ['/proc/net/ip_tables_names', '/proc/net/ip6_tables_names'];
+
+const names = {
+  legacy: ['iptables-legacy-save', 'ip6tables-legacy-save'],
+  nft: ['iptables-nft-save', 'ip6tables-nft-save'],
+  plain: ['iptables-save', 'ip6tables-save'],
+} as const;
+
+export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFile'>): Promise<Rules> {
+  const failures: Failure[] = [];
+  const note = (program: string, ran: Ran): void => {
+    if (ran.kind === 'failed')
+      failures.push({ program, reason: ran.reason.replace(/^ip6?tables\S* v[\d.]+ \(\w+\): /, '') });
+  };
+  const saved = async (programs: readonly string[]): Promise<Saved[]> => {
+    const outcomes = await Promise.all(programs.map((program) => run(program, ['--counters'])));
+    for (const [index, outcome] of outcomes.entries()) note(programs[index] ?? '', outcome);
+    return outcomes.flatMap((outcome) => (outcome.kind === 'done' ? [readIptablesSave(outcome.output)] : []));
+  };
+  const [legacy, nft, plain, ruleset] = await Promise.all([
+    saved(names.legacy),
+    saved(names.nft),
+    saved(names.plain),
+    run('nft', ['list', 'ruleset']),
+  ]);
+  note('nft', ruleset);
+  // Where both backends have programs of their own names, the plain name is a link to one of them.
+  if (plain.length > 0) {
+    const version = await run('iptables-save', ['--version']);
+    // Before 1.8 there was only one.
+    const own = version.kind === 'done' && version.output.includes('nf_tables') ? nft : legacy;
+    if (version.kind === 'done' && own.length === 0) own.push(...plain);
+  }
+  const hasNoLegacy = legacyTables.every((path) => readFile(path) === '');
+  const seesLegacy = hasNoLegacy || legacy.length === 2;
+  const seesNft = ruleset.kind === 'done' && (!hidesRules(ruleset.output) || nft.length > 0);
+  const ofNft = ruleset.kind === 'done' ? readNftRuleset(ruleset.output) : [];
+  return {
+    logs: distinct(
+      [...legacy, ...nft].flatMap(({ logs }) => logs),
+      nft.flatMap(({ logs }) => logs),
+      ofNft,
+    ),
+    legacy: legacy.length > 0 || hasNoLegacy ? together(legacy) : undefined,
+    nft: nft.length > 0 ? together(nft) : undefined,
+    unseen: [...(seesLegacy ? [] : (['iptables-legacy'] as const)), ...(seesNft ? [] : (['nft'] as const))],
+    failures,
+  };
+}
+
+/** What nft shows of iptables' own rules is left out: it would count twice. */
+function distinct(
+  ofIptables: readonly LogRule[],
+  ofIptablesNft: readonly LogRule[],
+  ofNft: readonly LogRule[],
+): LogRule[] {
+  const keyOf = ({ target, prefix, group }: LogRule): string => `${target} ${group ?? ''} ${prefix}`;
+  const shown = new Set(ofIptablesNft.map(keyOf));
+  const rules = [...ofIptables, ...ofNft.filter((rule) => !shown.has(keyOf(rule)))];
+  return [...Map.groupBy(rules, keyOf).values()].map((alike) => {
+    const { target, prefix, group } = alike[0] as LogRule;
+    const counted = alike.flatMap(({ packets }) => packets ?? []);
+    const packets = counted.length === 0 ? undefined : counted.reduce((sum, each) => sum + each, 0);
+    return { target, prefix, group, packets };
+  });
+}
+
+function together(saved: readonly Saved[]): Backend {
+  return {
+    rules: saved.reduce((sum, { rules }) => sum + rules, 0),
+    hasClusterChains: saved.some(({ hasClusterChains }) => hasClusterChains),
+  };
+}
+
+/** Refusals of the kernel, of iptables and of nft to those who are not root or lack CAP_NET_ADMIN. */
+const refusal = /not permitted|permission denied|must be root/i;
+
+/** Why the programs did not show all rules, each reason once. */
+export function whyUnseen(failures: readonly Failure[]): string {
+  if (failures.length === 0) return 'their programs are not here';
+  if (failures.every(({ reason }) => refusal.test(reason))) return 'only root on the node may see them';
+  return [...Map.groupBy(failures, ({ reason }) => reason)]
+    .map(([reason, [first, ...more]]) => {
+      const others = more.length === 0 ? '' : ` and ${more.length} more`;
+      return `${first?.program}${others}: ${reason}`;
+    })
+    .join('; ');
+}
+
+interface Saved extends Backend {
+  logs: readonly LogRule[];
+}
+
+/** A word of a rule; `isQuoted`: it stood in double quotes, which are not part of `text`. */
+interface Word {
+  text: string;
+  isQuoted: boolean;
+}
+
+/** Reads what `iptables-save --counters` prints, of either backend and address family. */
+export function readIptablesSave(text: string): Saved {
+  const logs: LogRule[] = [];
+  let rules = 0;
+  let hasClusterChains = false;
+  for (const line of text.split('\n')) {
+    const [, packets, rule] = /^(?:\[(\d+):\d+\] )?-A (.+)$/.exec(line) ?? [];
+    if (rule === undefined) continue;
+    rules++;
+    hasClusterChains ||= /^(?:KUBE|cali)-/.test(rule);
+    // Cheap, and right for all but a few of some ten thousand rules; a comment may say it, too.
+    if (!/ -j N?F?LOG(?: |$)/.test(line)) continue;
+    const words = iptablesWords(rule);
+    const after = (option: string): string | undefined =>
+      words[words.findIndex((word) => !word.isQuoted && word.text === option) + 1 || words.length]?.text;
+    const target = after('-j');
+    if (target !== 'LOG' && target !== 'NFLOG') continue;
+    const group = target === 'NFLOG' ? Number(after('--nflog-group') ?? 0) : undefined;
+    const prefix = after(target === 'LOG' ? '--log-prefix' : '--nflog-prefix') ?? '';
+    logs.push({ target, prefix, group, packets: packets === undefined ? undefined : Number(packets) });
+  }
+  return { rules, hasClusterChains, logs };
+}
+
+/** What is quoted is one word, its escapes undone (libxtables, xtables_save_string). */
+function iptablesWords(rule: string): Word[] {
+  return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
+    quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
+  );
+}
+
+/**
+ * Reads the rules of `nft list ruleset` with a `log` statement (nft(8), LOG STATEMENT). A group means NFLOG. It is text, because `nft -j`
+ * shows LOG rules of iptables without their prefix, is many times as long, and not every nft is built with it.
+ */
+export function readNftRuleset(text: string): LogRule[] {
+  return text.split('\n').flatMap((line) => {
+    if (!/\blog\b/.test(line)) return [];
+    const counter = /\bcounter packets (\d+) bytes \d+ /.exec(line);
+    const isBefore = counter !== null && /\blog\b/.test(line.slice(counter.index + counter[0].length));
+    const packets = isBefore ? Number(counter[1]) : undefined;
+    const words = nftWords(line);
+    // A chain cannot be named so.
+    return words.flatMap((word, at) =>
+      word.text === 'log' && !word.isQuoted ? [logStatement(words.slice(at + 1), packets)] : [],
+    );
+  });
+}
+
+/** An nft without libxtables shows what is of iptables only by name: `xt target "LOG"`. */
+function hidesRules(text: string): boolean {
+  return /\bxt target "N?F?LOG"/.test(text);
+}
+
+const options = new Set(['prefix', 'group', 'level', 'flags', 'snaplen', 'queue-threshold']);
+
+/** Options come in any order, each with one value; `flags` may have two words (`tcp sequence,options`). */
+function logStatement(words: readonly Word[], packets: number | undefined): LogRule {
+  let prefix = '';
+  let group: number | undefined;
+  for (let at = 0; at < words.length; at += 2) {
+    const [option, value] = [words[at], words[at + 1]];
+    if (option === undefined || option.isQuoted || !options.has(option.text)) break;
+    if (option.text === 'prefix') prefix = value?.text ?? '';
+    if (option.text === 'group') group = Number(value?.text);
+    if (option.text === 'flags' && (value?.text === 'tcp' || value?.text === 'ip')) at++;
+  }
+  return { target: group === undefined ? 'LOG' : 'NFLOG', prefix, group, packets };
+}
+
+/** What nft prints after a prefix: another option of `log`, or another statement (nft(8), LOG STATEMENT and STATEMENTS). */
+const next =
+  'level|flags|group|snaplen|queue-threshold|accept|drop|reject|counter|limit|quota|last|jump|goto|return|continue|queue|log|' +
+  'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';
+
+/** nft escapes nothing: a prefix that iptables has set may hold quotes, and ends where what follows it can stand. */
+const nftWord = new RegExp(`(?<=\\bprefix )"(.{0,127}?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
+
+function nftWords(rule: string): Word[] {
+  return [...rule.matchAll(nftWord)].map(([, prefix, quoted = prefix, plain = '']) =>
+    quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted, isQuoted: true },
+  );
+}

@@ -1,0 +1,105 @@
+import { checks } from '../../../src/commands/doctor/checks.ts';
+import type { Facts, Given, Switches } from '../../../src/commands/doctor/facts.ts';
+import type { KernelLog, KernelSourceLook } from '../../../src/commands/doctor/kernel-log.ts';
+import type { Check } from '../../../src/commands/doctor/report.ts';
+import type { LogRule, Rules } from '../../../src/commands/doctor/rules.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import { nine } from '../../builders.ts';
+import { readConfig } from '../../config/reading.ts';
+import { answered } from './fake.ts';
+
+export const configOf = (given: Partial<Config> = {}): Config => ({
+  ...readConfig({}, { NODE_NAME: 'node-a', SOURCES: 'auto,file:/a' }),
+  stateDir: '/state',
+  podLogs: '/pods',
+  ...given,
+});
+
+/** The rules of iptables: none, all of them seen. */
+export const rulesOf = (given: Partial<Rules> = {}): Rules => ({
+  logs: [],
+  legacy: { rules: 0, hasClusterChains: false },
+  nft: { rules: 0, hasClusterChains: false },
+  unseen: [],
+  failures: [],
+  ...given,
+});
+
+export const logRule = (prefix: string, given: Partial<LogRule> = {}): LogRule => ({
+  target: 'LOG',
+  prefix,
+  group: undefined,
+  packets: 0,
+  ...given,
+});
+
+/** A file of three lines that the kernel has written. */
+export const logOf = (given: Partial<KernelLog> = {}): KernelLog => ({
+  lines: 3,
+  from: nine - 9000,
+  last: nine - 1000,
+  packets: [],
+  ...given,
+});
+
+export const packet = (prefix: string, age: number): KernelLog['packets'][number] => ({
+  prefix,
+  verdict: 'dropped',
+  time: nine - age,
+});
+
+export const sourceWith = (
+  log: KernelSourceLook['log'],
+  given: Partial<KernelSourceLook> = {},
+): readonly KernelSourceLook[] => [{ name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given }];
+
+export const switchesOf = (logger: string | undefined, allNamespaces?: string): Switches => ({
+  loggers: { 2: logger, 10: logger },
+  allNamespaces,
+});
+
+/** A node of which nothing is known, with a cluster that answers nothing. */
+const unknown: Facts & Given = {
+  config: configOf(),
+  problems: [],
+  warnings: [],
+  isPod: false,
+  prefixes: createPrefixTable([{ prefix: 'mine', verdict: 'dropped' }]),
+  now: nine,
+  version: {
+    server: 'https://api.example:6443',
+    unusable: undefined,
+    clockSkew: 300,
+    answer: answered({ gitVersion: 'v1.36.3' }),
+    took: 0,
+  },
+  ownNode: undefined,
+  nodes: [],
+  pods: [],
+  reviews: [],
+  policyRights: undefined,
+  ways: undefined,
+  felix: { felix: { kind: 'absent' }, logPrefix: undefined },
+  agent: { kind: 'nowhere' },
+  folder: { kind: 'writable', free: 1e9 },
+  state: { kind: 'none' },
+  kernelSources: [],
+  containers: undefined,
+  programLogs: [],
+  view: 'initial',
+  rules: rulesOf(),
+  switches: switchesOf(undefined),
+  hasProcRoot: false,
+};
+
+/** What the row of that name finds with these facts. */
+export function found(name: string, given: Partial<Facts & Given> = {}): Check[] {
+  const row = checks.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`there is no check ${name}`);
+  return [row.check({ ...unknown, ...given })].flat();
+}
+
+export const versionOf = (given: Partial<Facts['version']>): Pick<Facts, 'version'> => ({
+  version: { ...unknown.version, ...given },
+});
