@@ -37,7 +37,7 @@ describe.concurrent('commands and options', () => {
     expect(out).toContain(part);
   });
 
-  test('the version', async () => {
+  test('the version is printed', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string;
     };

@@ -61,7 +61,7 @@ describe('print', () => {
     ]);
   });
 
-  test('as JSON, warnings are there, too', () => {
+  test('warnings are there as JSON, too', () => {
     const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
     expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
   });

@@ -41,14 +41,14 @@ describe.concurrent('--explain', () => {
     expect(out).toMatch(/^Event +none: /m);
   });
 
-  test('a line of a file with CRLF', async () => {
+  test('a line of a file with CRLF is explained', async () => {
     const whole = stamped.trimEnd();
     expect(await replay(['--pods', cluster, '--explain', `${whole}\r\n`])).toStrictEqual(
       await replay(['--pods', cluster, '--explain', whole]),
     );
   });
 
-  test('a line of no known format', async () => {
+  test('a line of no known format is explained', async () => {
     const { status, out } = await replay(['--explain', 'Nov 21 10:15:04 node-b sshd[7]: hello']);
     expect(status).toBe(0);
     expect(out).toMatch(/^format +none/m);

@@ -29,7 +29,7 @@ describe('completion in bash', () => {
     expect(out.split('\n').filter((word) => word !== '')).toEqual(expected);
   });
 
-  test('of the value of an option without a list is that of files', () => {
+  test('the value of an option without a list is completed with files', () => {
     writeFileSync(path('completion.bash'), script);
     writeFileSync(path('cluster.json'), '');
     const ask =

@@ -18,7 +18,7 @@ describe.concurrent('logs that cannot be read', () => {
     expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
   });
 
-  test('nothing but bad ones: no Event, and no age of nothing', async () => {
+  test('bad lines alone give no Event, and no age of nothing', async () => {
     const { status, out, err } = await replay(['--pods', cluster, path('none.log')]);
     expect([status, notedIn(err)]).toStrictEqual([1, [path('none.log')]]);
     expect(out).toContain('0 in 0 files');
@@ -67,7 +67,7 @@ describe.concurrent('logs that cannot be read', () => {
     expect(err).toContain('--pods');
   });
 
-  test('100 MB of nothing on disk, without a newline', async () => {
+  test('100 MB of nothing on disk, without a newline, are refused', async () => {
     const file = write('sparse.log', stamped);
     truncateSync(file, 100_000_000);
     const outcome = await replay(['--pods', cluster, '-o', 'json', file]);
@@ -77,7 +77,7 @@ describe.concurrent('logs that cannot be read', () => {
     expect(outcome.err).toContain('2 in 1 file, 100 MB');
   });
 
-  test('100 MB of text on standard input, without a newline', async () => {
+  test('100 MB of text on standard input, without a newline, are refused', async () => {
     const block = Buffer.alloc(1_000_000, 'IN= ');
     function* blocks(): Generator<Buffer> {
       for (let i = 0; i < 100; i++) yield block;
@@ -91,14 +91,14 @@ describe.concurrent('logs that cannot be read', () => {
 });
 
 describe.concurrent('half a line at the end', () => {
-  test('within the addresses: no packet', async () => {
+  test('a line that ends within the addresses is no packet', async () => {
     const half = stamped.slice(0, stamped.indexOf('DST=10.244.1.30') + 'DST=10.244.1.3'.length);
     const outcome = await replay([...json, '-'], { stdin: stamped + half });
     expect(outcome.status).toBe(0);
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
 
-  test('within the port: no Event about a port that was never tried', async () => {
+  test('a line that ends within the port makes no Event about a port that was never tried', async () => {
     const half = stamped.slice(0, stamped.indexOf('DPT=5432') + 'DPT=543'.length);
     const outcome = await replay([...json, '-'], { stdin: stamped + half });
     expect(outcome.status).toBe(0);

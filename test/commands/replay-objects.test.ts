@@ -71,7 +71,7 @@ describe.concurrent('saved objects that cannot be read', () => {
     ).toStrictEqual(await replay([...json, policyDeny]));
   });
 
-  test('missing, and a folder', async () => {
+  test('a missing file and a folder end replay', async () => {
     const outcome = await replay(['-q', '--pods', path('no.json'), '--pods', path(), policyDeny]);
     expectEnd(outcome, path('no.json'), path());
   });
@@ -92,25 +92,25 @@ describe.concurrent('saved objects that cannot be read', () => {
     expect(eventsIn(outcome)).toStrictEqual(['PacketDrop shop/db x1 2026-11-21T10:15:04Z']);
   });
 
-  test('of another cluster', async () => {
+  test('objects of another cluster are noticed', async () => {
     const file = write('other.json', list(pod('a', '10.99.0.1'), pod('b', '10.99.0.2')));
     const { status, err } = await replay(['-q', '--pods', file, policyDeny]);
     expect(status).toBe(1);
     expect(notedIn(err)).toStrictEqual([file]);
   });
 
-  test('of another cluster, with a single Pod', async () => {
+  test('objects of another cluster with a single Pod are noticed', async () => {
     const file = write('other-1.json', list(pod('a', '10.99.0.1')));
     const { err } = await replay(['-q', '--pods', file, policyDeny]);
     expect(notedIn(err)).toStrictEqual([file]);
     expect(err).not.toContain('1 Pods');
   });
 
-  test('one bad, one good', async () => {
+  test('one bad file among good ones ends replay', async () => {
     expectEnd(await replay([...json, '--pods', path('no.json'), policyDeny]), path('no.json'));
   });
 
-  test('on standard input, and more of them than a pipe holds', async () => {
+  test('objects on standard input may be more than a pipe holds', async () => {
     // In blocks, so that the program is faster than what it reads, as it is with kubectl.
     const stdin = [readFileSync(cluster), ...Array.from({ length: 200 }, () => Buffer.alloc(100_000, ' '))];
     expect(await replay(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(

@@ -169,7 +169,7 @@ describe('a wrong command line is refused', () => {
     expect(problemsOf(...args)).toHaveLength(1);
   });
 
-  test('all problems at once, none of them twice', () => {
+  test('all problems are reported at once, none of them twice', () => {
     const problems = problemsOf(
       '-o',
       'xml',

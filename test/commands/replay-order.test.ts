@@ -35,7 +35,7 @@ describe.concurrent('several logs', () => {
     );
   });
 
-  test('over New Year', async () => {
+  test('the order of logs holds over New Year', async () => {
     const newer = write('january.log', line('Jan  1 00:00:10'));
     const older = write('december.log', line('Dec 31 23:59:50'));
     const { out } = await program([
@@ -77,7 +77,7 @@ const logOf = (name: string): string => write(name, policyDenyText);
 const rows = (out: string): number => out.split('\n').length - 1;
 
 describe.concurrent('a log that is given twice is read once, with a note', () => {
-  test('by one path, by another, by a link and by a hard link', async () => {
+  test('a log may be given by one path, by another, by a link and by a hard link', async () => {
     const log = logOf('twice.log');
     symlinkSync(log, path('link.log'));
     linkSync(log, path('hard.log'));
@@ -92,7 +92,7 @@ describe.concurrent('a log that is given twice is read once, with a note', () =>
     expect((await replay([...args, '-q', ...names])).err).toBe('');
   });
 
-  test('as what standard input was redirected from', async () => {
+  test('a log may be given again as what standard input was redirected from', async () => {
     const log = logOf('redirected.log');
     const main = join(import.meta.dirname, '../../src/main.ts');
     const args = [process.execPath, main, 'replay', '--pods', cluster, '-o', 'audit', log, '-'];

@@ -22,17 +22,17 @@ function log(): string {
 }
 
 describe('replay shows', () => {
-  test('of a Namespace its objects only', async () => {
+  test('replay shows only objects of a Namespace', async () => {
     expect(namesIn(await replay(['--pods', cluster, '-n', 'shop', policyDeny]))).toEqual(['shop/postgres-0']);
   });
 
-  test('of a Pod only its Events, and of a Node none', async () => {
+  test('replay shows only the Events of a Pod, and none of a Node', async () => {
     const pod = ['--pod', 'worker-84f9d6c5bb-2fkjz'];
     const outcome = await replay(['--pods', cluster, ...pod, policyDeny, sample('kube-proxy-lw8zd-fight.log')]);
     expect(namesIn(outcome)).toEqual(['batch/worker-84f9d6c5bb-2fkjz']);
   });
 
-  test('nothing of a Namespace without Events, and says how many others there are', async () => {
+  test('replay shows nothing of a Namespace without Events, and says how many others there are', async () => {
     const { out, err, status } = await replay(['--pods', cluster, '-n', 'nobody', policyDeny]);
     expect([status, /^Events +(\d+)/m.exec(out)?.[1], err.split('\n').length]).toEqual([0, '7', 2]);
     expect(err).toContain('Namespace nobody');
@@ -71,7 +71,7 @@ describe('audit rows for others', () => {
     expect([rows.length, namespacesIn(rows)]).toEqual([36, expected]);
   });
 
-  test('of a Namespace with the label name nothing but the port', async () => {
+  test('rows show nothing but the port of a Namespace with the label', async () => {
     const labels = { 'kube-netfilter-tailer/audit': 'redacted' };
     const namespaces = ['shop', 'batch'].map((name) => ({
       kind: 'Namespace',
@@ -104,14 +104,14 @@ describe('replay counts since', () => {
     expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
   });
 
-  test('and says what it left out, and not that nothing is logged', async () => {
+  test('replay says what it left out, and not that nothing is logged', async () => {
     const { out } = await replay(['--pods', cluster, '--since', '2026-11-21T11:30:00Z', log()]);
     expect([/^earlier +(\d+)/m.exec(out)?.[1], /^drops +(.*)$/m.exec(out)?.[1]]).toEqual(['5', '0']);
   });
 });
 
 describe('replay prints', () => {
-  test('wide: a row for each Event', async () => {
+  test('wide prints a row for each Event', async () => {
     const { out } = await replay(['--pods', cluster, '-q', '-o', 'wide', policyDeny]);
     const [head = '', ...rows] = out.trimEnd().split('\n');
     expect(head.split(/ {2,}/)).toEqual(
@@ -143,7 +143,7 @@ describe('replay prints', () => {
     });
   });
 
-  test('mermaid: a node for each workload, and an arrow with the packets of each service', async () => {
+  test('mermaid draws a node for each workload, and an arrow with the packets of each service', async () => {
     const { out } = await replay(['--pods', cluster, '-q', '-o', 'mermaid', policyDeny, sample('egress-denied.log')]);
     expect(out).toMatchInlineSnapshot(`
       "flowchart LR
@@ -170,7 +170,7 @@ describe('replay prints', () => {
     `);
   });
 
-  test('mermaid: many peers as the largest sixty arrows and the packets of the others', async () => {
+  test('mermaid draws many peers as the largest sixty arrows and the packets of the others', async () => {
     const drops = Array.from({ length: 100 }, (_, index) =>
       line('Nov 21 10:15:04').replace('SRC=10.244.0.41', `SRC=198.51.100.${index}`),
     );
@@ -180,7 +180,7 @@ describe('replay prints', () => {
     expect(out).toContain('"40 packets of other pairs"');
   });
 
-  test('html: one page with the Events and the packets', async () => {
+  test('html is one page with the Events and the packets', async () => {
     const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'html', policyDeny]);
     expect(status).toBe(0);
     expect(out).toMatch(/^<!doctype html>/);
@@ -214,7 +214,7 @@ describe('replay prints', () => {
     ['always', true],
     ['never', false],
     ['auto', false],
-  ])('colours of the table to a file, with --color %s', async (when, expected) => {
+  ])('a table that goes to a file has colours with --color %s', async (when, expected) => {
     const { out } = await replay(['--pods', cluster, '-q', '--color', when, policyDeny]);
     expect(out.includes('\u001b[')).toBe(expected);
   });

@@ -21,7 +21,7 @@ describe.concurrent('pipes', () => {
     expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
   });
 
-  test('a named pipe', async () => {
+  test('a named pipe is read', async () => {
     await promisify(execFile)('mkfifo', [path('fifo')]);
     const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', policyDeny, path('fifo')]);
     try {

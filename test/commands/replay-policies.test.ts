@@ -101,7 +101,7 @@ describe.concurrent('files of --policies', () => {
     expect(out).toContain('shop/own');
   });
 
-  test('of two policies of one name the one of --policies counts', async () => {
+  test('the policy of --policies counts where two have one name', async () => {
     const content = policyNamed('postgres', {
       podSelector: { matchLabels: { app: 'postgres' } },
       ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],

@@ -41,7 +41,7 @@ describe.concurrent('options', () => {
     expect(eventsIn(outcome)).toStrictEqual(twoEvents(`2026-11-21T${expected}Z`));
   });
 
-  test('--time-zone: summer and winter', async () => {
+  test('--time-zone knows summer and winter', async () => {
     const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', '--time-zone', 'Europe/Berlin', '-'], {
       stdin: line('Jul  1 12:00:00') + line('Nov  1 12:00:00'),
     });
@@ -67,7 +67,7 @@ describe.concurrent('options', () => {
     );
   });
 
-  test('--boot-time', async () => {
+  test('--boot-time places uptimes', async () => {
     const outcome = await replay([...json, '--boot-time', '2026-11-21T09:00:00Z', '-'], {
       stdin: `[ 4504.000000] ${drop}\n`,
     });
@@ -84,7 +84,7 @@ describe.concurrent('options', () => {
     expect((await replay(['--pods', cluster, file])).out).toMatch(/^time +1 /m);
   });
 
-  test('--node', async () => {
+  test('--node overrides the node of every line', async () => {
     expect(await nodeOfRow()).toBe('node-b');
     expect(await nodeOfRow('--node', 'worker-7')).toBe('worker-7');
   });
@@ -167,7 +167,7 @@ describe.concurrent('options', () => {
     }
   });
 
-  test('--output audit: a row for each dropped packet, named by file and line', async () => {
+  test('--output audit prints a row for each dropped packet, named by file and line', async () => {
     const log = write(
       'audit.log',
       `# nothing\n${stamped}${line('Nov 21 10:15:05', drop.replace('calico-drop', 'calico-packet'))}${stamped}`,

@@ -119,7 +119,7 @@ describe('flows of the audit that a suggestion would newly admit', () => {
     expect((await counted([row(1, changes)]))[1]).toMatch(/^# not known of 1 more/);
   });
 
-  test('of names with line breaks stay in the comment', async () => {
+  test('names with line breaks stay in the comment of a suggestion', async () => {
     const lines = await counted([row(1, { ...from('twin'), 'destination.k8s.owner.name': 'x\nkind: Secret' })]);
     expect(lines.filter((line) => !line.startsWith('# '))).toStrictEqual([]);
   });
@@ -139,7 +139,7 @@ describe('files of --audit', () => {
     expect(status).toBe(0);
   });
 
-  test('that are missing, or have no row at all, end it with 2', async () => {
+  test('files that are missing, or have no row at all, end it with 2', async () => {
     writeFileSync(path('none.ndjson'), 'x\n');
     for (const file of ['missing.ndjson', 'none.ndjson'])
       expect(await suggested([file])).toMatchObject({ status: 2, out: '' });
@@ -166,7 +166,7 @@ describe('files of --audit', () => {
     );
   });
 
-  test('with a line of many megabytes, or a name of thousands of characters, are read on after it', async () => {
+  test('a file with a line of many megabytes, or a name of thousands of characters, is read on after it', async () => {
     const long = row(1, { ...from('twin'), 'source.k8s.owner.name': 'x'.repeat(5000) });
     writeFileSync(path('long.ndjson'), `{"a":"${'x'.repeat(3_000_000)}"}\n${linesOf([long, row(2)])}`);
     const { rows, broken } = await readAuditRows([path('long.ndjson')], () => {});

@@ -193,7 +193,7 @@ test.each<[string[], string]>([
   expect(() => parsed(...args)).toThrow(`kube-netfilter-tailer: ${problem}\nTry: `);
 });
 
-test('notes on the inputs of replay', async () => {
+test('notes on the inputs of replay are worded so', async () => {
   mkdirSync(path('logs'));
   const packed = gzipSync(policyDenyText.repeat(3));
   const [cut, binary, node, log, copy, uptimes] = [

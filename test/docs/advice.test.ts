@@ -40,7 +40,7 @@ test('advice in a file of expected messages has its lines', () => {
   );
 });
 
-test('advice of alerts', () => {
+test('advice of alerts is found', () => {
   const yaml = `spec:
   groups:
     - rules:

@@ -30,15 +30,15 @@ test('each has a rule by which it is run; one that has none needs a row in test/
 });
 
 describe('no row is left over', () => {
-  test.each(rules)('rule: $name', (rule) => {
+  test.each(rules)('the rule is used: $name', (rule) => {
     expect(commands.some((command) => ruleOf(command) === rule)).toBe(true);
   });
 
-  test.each(outcomes)('outcome: $command', (outcome) => {
+  test.each(outcomes)('the outcome is used: $command', (outcome) => {
     expect(filled.some((text) => outcomes.find(({ command }) => text.includes(command)) === outcome)).toBe(true);
   });
 
-  test.each(Object.keys(elided))('filled gap: %s', (text) => {
+  test.each(Object.keys(elided))('the gap is used: %s', (text) => {
     expect(commands.some((command) => command.text === text)).toBe(true);
   });
 });

@@ -15,14 +15,14 @@ describe('commands of a document', () => {
     ]);
   });
 
-  test('in a block of console those behind the prompt', () => {
+  test('commands in a block of console stand behind the prompt', () => {
     expect(of(`${fence}console\n$ kubectl get pods\nNAME   READY\n$ ls\n${fence}`)).toEqual([
       [2, 'kubectl get pods'],
       [4, 'ls'],
     ]);
   });
 
-  test.each(['text', 'log', 'json', 'yaml', ''])('none in a block of %j', (language) => {
+  test.each(['text', 'log', 'json', 'yaml', ''])('a block of %j has no commands', (language) => {
     expect(of(`${fence}${language}\nls\n$ ls\n${fence}`)).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('commands of a document', () => {
     ]);
   });
 
-  test('code in a sentence, over two lines, in a cell, with backticks in it', () => {
+  test('code is found in a sentence, over two lines, in a cell, with backticks in it', () => {
     expect(
       of(
         'a `ip route` b\n`kubectl -n\nx get pods`\n\n| `nft list ruleset \\| grep a` |\n|---|\n\n`` kubectl get `x` ``',

@@ -46,7 +46,7 @@ describe.concurrent('npm start, run from another folder', () => {
     },
   );
 
-  test('from a folder of the checkout', async () => {
+  test('npm start runs from a folder of the checkout', async () => {
     const replay = 'replay --quiet --pods cluster.json policy-deny.log'.split(' ');
     expect(await run('npm', ['start', '--silent', '--', ...replay], join(root, 'samples'))).toMatchObject({
       code: 0,

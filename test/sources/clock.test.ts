@@ -83,7 +83,7 @@ test('keeps the zone it was given, and takes UTC without one', () => {
 });
 
 describe('stamps that count from the boot', () => {
-  test('known boot time', () => {
+  test('a known boot time places stamps', () => {
     const clock = createClock({ latest: 99_000, boot: 1000, lastUptime: 50 });
     expect(clock.sinceBoot(0)).toStrictEqual({ time: 1000, exact: true });
     expect(clock.sinceBoot(2.5)).toStrictEqual({ time: 3500, exact: true });

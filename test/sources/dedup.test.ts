@@ -185,7 +185,7 @@ describe('what it costs', () => {
 });
 
 describe('a restart', () => {
-  test('with other sources: what remains of the old ones goes on, a new one waits for nothing', () => {
+  test('a restart with other sources goes on with what remains of the old ones, and a new one waits for nothing', () => {
     const [, , journal = ''] = names;
     const filter = once();
     show(filter, kmsg, 'IN=');
@@ -216,7 +216,7 @@ describe('a restart', () => {
       'periods that are none',
       { sources: two, awaited: [], left: 0, forgotten: { periods: [1, ['x', [1]]], repeats: 1 } },
     ],
-  ])('with %s saved begins with nothing', (_, saved) => {
+  ])('a restart with %s saved begins with nothing', (_, saved) => {
     const filter = once({ saved });
     expect(filter.state()).toMatchObject({ sources: two, awaited: [], left: 0 });
     expect(filter.counts.forgotten).toBe(0);
@@ -269,7 +269,7 @@ const turns = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 50 });
 const restarts = fc.array(fc.nat({ max: 60 }), { maxLength: 3 });
 
 describe('the number of lines', () => {
-  test('within a window: the most that any source has, whatever each has lost, in any order', () => {
+  test('the number of lines within a window is the most that any source has, whatever each has lost, in any order', () => {
     const line = fc.record({ source: fc.nat({ max: 2 }), text, off: fc.integer({ min: 0, max: 60_000 }) });
     fc.assert(
       fc.property(
@@ -294,7 +294,7 @@ describe('the number of lines', () => {
     );
   });
 
-  test('over hours: those that were logged, each source with stamps and a pace of its own', () => {
+  test('the number of lines over hours is that of those logged, each source with stamps and a pace of its own', () => {
     const stamp = fc.constantFrom<(time: Millis) => Millis>(
       (time) => time,
       (time) => Math.floor(time / 1000) * 1000,
@@ -325,7 +325,7 @@ describe('the number of lines', () => {
     );
   });
 
-  test('with room for a few only, and one source ahead of the other by any number: those that were logged', () => {
+  test('the number of lines with room for a few only, and one source ahead of the other by any number, is that of those logged', () => {
     const logged = fc.array(fc.nat({ max: 20_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(logged, fc.integer({ min: 1, max: 5 }), turns, restarts, (gaps, max, order, at) => {

@@ -73,7 +73,7 @@ describe('no envelope: the line comes back whole', () => {
     '',
   ])('%s', (line) => check(line, { text: line }));
 
-  test('but for leading blanks', () => check(` \t${packet}`, {}));
+  test('the line comes back whole but for leading blanks', () => check(` \t${packet}`, {}));
 });
 
 test.each<Row>([
@@ -328,7 +328,7 @@ describe('journald JSON', () => {
     check(line, { text: line });
   });
 
-  test('with blanks between, as some exporters write', () => {
+  test('blanks may stand between, as some exporters write them', () => {
     check(`{ "MESSAGE" : "${packet}", "_TRANSPORT" : "kernel", "SYSLOG_IDENTIFIER" : "kernel" }`, {
       origin: 'kernel',
       program: 'kernel',
@@ -474,7 +474,7 @@ describe('a LOG prefix is never taken for a host', () => {
     'kernel-drop[1]: IN=eth0 OUT=',
   ];
 
-  test.each(messages)('behind an uptime, a kmsg record, a container runtime: %s', (text) => {
+  test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a container runtime: %s', (text) => {
     for (const before of [
       '[  132.500000] ',
       '<4>[  132.500000] ',
@@ -487,13 +487,13 @@ describe('a LOG prefix is never taken for a host', () => {
     }
   });
 
-  test.each(messages)('behind a host: %s', (text) => {
+  test.each(messages)('a LOG prefix is no host behind a host: %s', (text) => {
     for (const before of ['Nov 21 03:42:11 node-a kernel: ', '2026-11-21T03:42:11Z node-a kernel: [  132.500000] ']) {
       expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: 'node-a', origin: 'kernel' });
     }
   });
 
-  test.each(messages.slice(0, 3))('behind a stamp alone: %s', (text) => {
+  test.each(messages.slice(0, 3))('a LOG prefix is no host behind a stamp alone: %s', (text) => {
     for (const before of ['Nov 21 03:42:11 ', '2026-11-21T03:42:11Z ', '1795232531.836530 '])
       expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined });
   });
@@ -502,7 +502,7 @@ describe('a LOG prefix is never taken for a host', () => {
 describe('what is inside cannot say otherwise', () => {
   test('the outer stamp counts', () => check(`2026-11-21T03:42:11Z node-a kernel: [99999.5] ${packet}`, kernel));
 
-  test('nor can a prefix that looks like a line of another host', () => {
+  test('a prefix that looks like a line of another host cannot say otherwise either', () => {
     expect(read('Nov 21 03:42:11 node-a kernel: [ 12.5] Dec 24 11:11:11 evil kernel: IN=eth0')).toMatchObject({
       time,
       host: 'node-a',
@@ -645,7 +645,7 @@ describe('what stands in a message cannot say that the kernel wrote it, if an ou
     expect(read(forged)).toMatchObject({ text: packet, origin: 'userspace' });
   });
 
-  test('nor is the kernel doubted for what a rule has as its prefix', () => {
+  test('the kernel is not doubted for what a rule has as its prefix', () => {
     expect(read(`4,1,1000,-;ulogd[1]: ${packet}`)).toMatchObject({ text: `ulogd[1]: ${packet}`, origin: 'kernel' });
     expect(read(`4,1,1000,-;4,1,1000,-;${packet}`)).toMatchObject({ origin: 'kernel' });
   });

@@ -64,7 +64,7 @@ describe('renamed, with a new file in its place', () => {
     expect(time.pending).toBe(0);
   });
 
-  test('not before the new one has content: who is to write to it may not know of it yet', () => {
+  test('the new file is not begun before it has content: who is to write to it may not know of it yet', () => {
     const file = written('IN=1\n');
     const { texts, time, losses } = follow(file);
     renameSync(file, `${file}.1`);
@@ -140,7 +140,7 @@ describe('renamed, with a new file in its place', () => {
     expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
   });
 
-  test('and back, as the kubelet does when the runtime goes on with the old file', () => {
+  test('it may be renamed back, as the kubelet does when the runtime goes on with the old file', () => {
     const file = written('IN=1\n');
     const { texts, time, losses } = follow(file);
     renameSync(file, `${file}.1`);
@@ -153,7 +153,7 @@ describe('renamed, with a new file in its place', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('and back over one that had content already: both are read', () => {
+  test('both are read where it is renamed back over one that had content already', () => {
     const file = written('IN=1\n');
     const { texts, time, losses } = follow(file);
     renameSync(file, `${file}.1`);
@@ -235,7 +235,7 @@ describe('truncated', () => {
     expect(losses).toHaveLength(1);
   });
 
-  test('before all of it was read: how much was not', () => {
+  test('a file that is truncated before all of it was read says how much was not', () => {
     const file = written(mebibyte);
     const { source, time, losses } = prepare(file);
     source.start();
@@ -310,7 +310,7 @@ describe('cut off, but not emptied', () => {
     },
   );
 
-  test('before all of it was read: how much was not, and what is left is no more read than it was', () => {
+  test('a file that is cut off before all of it was read says how much was not, and what is left is not read again', () => {
     const file = written(mebibyte);
     const { source, time, losses } = prepare(file);
     source.start();
@@ -321,7 +321,7 @@ describe('cut off, but not emptied', () => {
     expect(source.position).toMatchObject({ files: [{ offset: 100_000 }] });
   });
 
-  test('behind what was read: it is read on, in the middle of a line that is no line any more', () => {
+  test('a file that is cut off behind what was read is read on, in the middle of a line that is no line any more', () => {
     const file = written(text(0, 10));
     const first = follow(file);
     first.source.stop();
@@ -337,7 +337,7 @@ describe('cut off, but not emptied', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('and grown past what was read before anybody looked: read on from there, as nothing shows it', () => {
+  test('a file that has grown past what was read before anybody looked is read on from there, as nothing shows it', () => {
     const file = written(text(0, 20));
     const first = follow(file);
     first.source.stop();
@@ -348,7 +348,7 @@ describe('cut off, but not emptied', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('to less than 64 bytes: it may be any file, and is read from its start', () => {
+  test('a file that is cut off to less than 64 bytes may be any file, and is read from its start', () => {
     const file = written(text(0, 20));
     const { texts, time } = follow(file);
     truncateSync(file, 63);
@@ -366,7 +366,7 @@ describe('cut off, but not emptied', () => {
     expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(0, 12)]);
   });
 
-  test('and rotated then, by copying it: none counts twice', () => {
+  test('a file that is cut off and rotated then by copying it counts nothing twice', () => {
     const file = written(text(0, 20));
     const { texts, time } = follow(file);
     truncateSync(file, 1050);
@@ -380,7 +380,7 @@ describe('cut off, but not emptied', () => {
   });
 });
 
-test('through a symbolic link, also when that is turned to another file', () => {
+test('it is followed through a symbolic link, also when that is turned to another file', () => {
   const [one, two, link] = [written('IN=1\n'), written('IN=2\n'), unused()];
   symlinkSync(one, link);
   const { texts, time } = follow(link);

@@ -28,7 +28,7 @@ function onAnotherDevice(source: Source): Position {
 }
 
 describe('lines', () => {
-  test('what is in them, and what is around them', () => {
+  test('lines show what is in them and around them', () => {
     const file = written(
       'Nov 21 03:42:11 node-a kernel: drop: IN=eth0\nNov 21 03:42:12 node-a sshd[1]: nothing\r\n' +
         'no time IN=eth1\nNov 21 03:42:13 node-a sshd[1]: IN=eth2\r\n',
@@ -152,11 +152,11 @@ describe('turns', () => {
 });
 
 describe('where it begins', () => {
-  test('at the start', () => {
+  test('it begins at the start', () => {
     expect(follow(written('IN=1\nIN=2\n'), { from: 'start' }).texts()).toStrictEqual(['IN=1', 'IN=2']);
   });
 
-  test('at the end: what comes is read, what is there is not', () => {
+  test('it begins at the end: what comes is read, what is there is not', () => {
     const file = written('IN=1\nIN=2\n');
     const { texts, source, time } = follow(file, { from: 'end' });
     expect(source.position).toMatchObject({ files: [{ offset: 10, skipping: false }] });
@@ -165,7 +165,7 @@ describe('where it begins', () => {
     expect(texts()).toStrictEqual(['IN=3']);
   });
 
-  test('at the end, but not within a line', () => {
+  test('it begins at the end, but not within a line', () => {
     const file = written('IN=1\nIN=2');
     const { texts, source, time } = follow(file, { from: 'end' });
     appendFileSync(file, ' IN=rest\nIN=3\n');
@@ -174,7 +174,7 @@ describe('where it begins', () => {
     expect(source.counts.tooLong).toBe(0);
   });
 
-  test('where an earlier source stopped, whatever `from` says', () => {
+  test('it begins where an earlier source stopped, whatever `from` says', () => {
     const file = written('IN=1\nIN=2');
     const first = follow(file);
     expect(first.texts()).toStrictEqual(['IN=1']);
@@ -185,7 +185,7 @@ describe('where it begins', () => {
     expect(notices).toStrictEqual([]);
   });
 
-  test('within a line that is too long', () => {
+  test('it may begin within a line that is too long', () => {
     const file = written(`IN=1\nIN=${'x'.repeat(70_000)}`);
     const first = follow(file);
     expect(first.source.position).toMatchObject({ files: [{ skipping: true, offset: 70_008 }] });
@@ -297,7 +297,7 @@ describe('what cannot be followed: failed, published once, tried again every 10 
     expect(texts()).toStrictEqual(['IN=1']);
   });
 
-  test('a socket', async () => {
+  test('a socket cannot be followed', async () => {
     const file = unused();
     const server = createServer();
     onTestFinished(() => void server.close());
@@ -307,7 +307,7 @@ describe('what cannot be followed: failed, published once, tried again every 10 
     expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
   });
 
-  test('no permission', () => {
+  test('a file without permission cannot be followed', () => {
     const file = written('IN=1\n');
     chmodSync(file, 0);
     const { source, notices, time, texts } = asUnprivileged(() => follow(file, { from: 'end' }));
@@ -322,7 +322,7 @@ describe('what cannot be followed: failed, published once, tried again every 10 
     expect(notices[1]).toMatchObject({ level: 'info', key: 'well' });
   });
 
-  test('a symbolic link to itself', () => {
+  test('a symbolic link to itself cannot be followed', () => {
     const file = unused();
     symlinkSync(file, file);
     const { source, notices } = follow(file);

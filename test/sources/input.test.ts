@@ -102,7 +102,7 @@ describe('cut off: what came before is handed over, then an error names the file
     expect(subjectOf((error as Error).message)).toBe(file);
   });
 
-  test('nothing but the first bytes of a gz', async () => {
+  test('a file with nothing but the first bytes of a gz is cut off', async () => {
     expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
   });
 
@@ -166,7 +166,7 @@ describe('refused at once, with advice', () => {
     expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
   });
 
-  test('what is missing, a folder, and a path through a file, with the error of the system as the cause', () => {
+  test('a missing file, a folder, and a path through a file are refused, with the error of the system as the cause', () => {
     mkdirSync(path('folder'));
     const through = `${write('through.log', 'x')}/kern.log`;
     for (const [file, cause] of [
@@ -182,7 +182,7 @@ describe('refused at once, with advice', () => {
     }
   });
 
-  test('no permission', async () => {
+  test('a file without permission is refused', async () => {
     const file = write('secret.log', 'x');
     chmodSync(file, 0);
     // Root may read everything, so the child gives that up after it has loaded what it needs.
@@ -203,7 +203,7 @@ describe('streams', () => {
     expect(input.bytesRead()).toBe(7);
   });
 
-  test('an empty stream', async () => {
+  test('an empty stream is read', async () => {
     expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
   });
 
@@ -222,7 +222,7 @@ describe('streams', () => {
     );
   });
 
-  test('a named pipe', async () => {
+  test('a named pipe is read', async () => {
     await run('mkfifo', [path('fifo')]);
     // Opening a pipe waits for its other end, so both ends are processes that can be ended.
     const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);

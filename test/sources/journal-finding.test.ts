@@ -27,12 +27,12 @@ function file(name: string, written: number): void {
   utimesSync(path(name), written, written);
 }
 
-test('a journal over reboots', () => {
+test('a journal is found over reboots', () => {
   file(`var/${machine}/system.journal`, 1);
   expect(findJournal({ directories, searchPath })).toEqual({ directory: path('var') });
 });
 
-test('a journal until the next reboot', () => {
+test('a journal that lasts until the next reboot is found', () => {
   mkdirSync(path('var', machine), { recursive: true });
   file(`run/${machine}/system.journal`, 1);
   expect(findJournal({ directories, searchPath })).toEqual({ directory: path('run') });
@@ -42,14 +42,14 @@ test.each([
   [1, 2, 'run'],
   [2, 1, 'var'],
   [1, 1, 'var'],
-])('of two the one that was written to last: %i, %i', (inVar, inRun, expected) => {
+])('the one of two is found that was written to last: %i, %i', (inVar, inRun, expected) => {
   file(`var/${machine}/system.journal`, inVar);
   file(`var/${machine}/system@old.journal`, 0);
   file(`run/${machine}/system.journal`, inRun);
   expect(findJournal({ directories, searchPath })).toEqual({ directory: path(expected) });
 });
 
-test('the folder of the machine itself', () => {
+test('the folder of the machine itself is found', () => {
   file(`run/${machine}/system.journal`, 1);
   const directory = path('run', machine);
   expect(findJournal({ directories: [directory], searchPath })).toEqual({ directory });
@@ -63,7 +63,7 @@ test('no journal: every place is named', () => {
   expect(reason.split('; ').map(subjectOf)).toEqual([path('var'), path('run')]);
 });
 
-test('no journalctl', () => {
+test('no journal is found without journalctl', () => {
   file(`var/${machine}/system.journal`, 1);
   const nowhere = findJournal({ directories, searchPath: path('var') });
   expect(nowhere).toEqual({ reason: expect.stringContaining('journalctl') });

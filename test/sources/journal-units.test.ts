@@ -261,7 +261,7 @@ test('a message that goes on in other records, which matter', () => {
   expect(textsOf(here)).toEqual(['drop: IN=eth0 ', `${header}"Failed" err=<\n\ttables-restore\n >`]);
 });
 
-test('what looks like such a message, at the edges of a block', () => {
+test('a line that looks like such a message is read at the edges of a block', () => {
   const here = scene();
   here.journalctl.print('=<\n\nMESSAGE==<\n\n=<');
   here.journalctl.print('\n\n=<\n\n');

@@ -36,7 +36,7 @@ test('the clock is set: records that come and those that were have the new time'
   expect(clocks.timeOf(9 * hour)).toBe(noon);
 });
 
-test('never later than now', () => {
+test('the time is never later than now', () => {
   expect(machine().timeOf(11 * hour)).toBe(noon);
 });
 
@@ -53,13 +53,13 @@ describe('stamps that are off', () => {
     expect(clocks.timeOf(clocks.monotonic - 2000 + off)).toBe(noon + 50 + hour - 2000);
   });
 
-  test('by up to a second: that may be how long it took to be read', () => {
+  test('a stamp that is off by up to a second may come of the time it took to be read', () => {
     const clocks = machine();
     expect(read(clocks, clocks.monotonic - 1000, 0)).toBe(noon - 1000);
     expect(read(clocks, clocks.monotonic - 1001, 0)).toBe(noon);
   });
 
-  test('of a record that may have waited: it corrects nothing', () => {
+  test('a record that may have waited corrects nothing', () => {
     const clocks = machine();
     const stamp = clocks.monotonic - 3000;
     clocks.compare(stamp);
@@ -67,7 +67,7 @@ describe('stamps that are off', () => {
     expect(read(clocks, stamp, 251)).toBe(noon - 3000);
   });
 
-  test('of a line that the kernel ended late: the next one rights it', () => {
+  test('a line that the kernel ended late is righted by the next one', () => {
     const clocks = machine();
     read(clocks, clocks.monotonic - hour, 0);
     clocks.compare(clocks.monotonic);
@@ -75,7 +75,7 @@ describe('stamps that are off', () => {
     expect(clocks.timeOf(clocks.monotonic - 5000)).toBe(noon - 5000);
   });
 
-  test('further and further: righted again and again', () => {
+  test('stamps that are off further and further are righted again and again', () => {
     const clocks = machine();
     for (let off = 0; off > -20_000; off -= 700) {
       const time = read(clocks, clocks.monotonic + off, 0);

@@ -68,7 +68,7 @@ function kept(source: Source): Position {
 }
 
 describe('records', () => {
-  test('what is in them, and what is around them', () => {
+  test('records show what is in them and around them', () => {
     const { time, ring, monotonic } = machine(100);
     ring.log('calico-drop: IN=eth0 ');
     ring.logRaw('6,101,4000500,-;usb 1-1: new device\n SUBSYSTEM=usb\n DEVICE=+usb:1-1\n');
@@ -119,7 +119,7 @@ describe('records', () => {
     expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
   });
 
-  test('after a sleep: the clock that stamps are of stood still, the time of day did not', () => {
+  test('the clock of the stamps stands still during a sleep, the time of day does not', () => {
     const all = machine();
     const { lines } = read(all);
     all.time.advance(1000);
@@ -132,7 +132,7 @@ describe('records', () => {
     expect(lines.map(({ time }) => time - woken)).toStrictEqual([0, 1000]);
   });
 
-  test('an empty message', () => {
+  test('an empty message is a record', () => {
     const all = machine();
     all.ring.log('');
     all.ring.log('IN=');
@@ -255,7 +255,7 @@ describe('turns', () => {
 });
 
 describe('where it begins', () => {
-  test('without a position: with what is not older than `since`', () => {
+  test('it begins without a position with what is not older than `since`', () => {
     const all = machine();
     all.ring.log('IN=old', { stamp: uptime - 601 });
     all.ring.log('IN=young', { stamp: uptime - 600 });
@@ -274,7 +274,7 @@ describe('where it begins', () => {
     expect(texts()).toStrictEqual(['IN=new']);
   });
 
-  test('where an earlier source stopped, however long ago that was', () => {
+  test('it begins where an earlier source stopped, however long ago that was', () => {
     const all = machine();
     all.ring.log('IN=1');
     const first = read(all);
@@ -312,7 +312,7 @@ describe('where it begins', () => {
   describe('after a reboot', () => {
     const saved = { bootId: 'another boot', seq: 12 };
 
-    test('with the first record, however long the agent was away', () => {
+    test('it begins with the first record after a reboot, however long the agent was away', () => {
       const all = machine();
       for (const stamp of [0, 1000, uptime]) all.ring.log('IN=', { stamp });
       const first = read(all, { saved, since: noon });
@@ -346,7 +346,7 @@ describe('where it begins', () => {
     });
   });
 
-  test('with `since` at 0: from the boot on, were it years ago', () => {
+  test('it begins at the boot with `since` at 0, were it years ago', () => {
     const all = machine();
     const years = 3 * 365 * 24 * 60 * minute;
     all.ring.log('Linux version 6.12', { stamp: 0 });
@@ -394,7 +394,7 @@ describe('lost records are counted exactly', () => {
     expect(texts()).toStrictEqual(['IN=0', 'IN=5', 'IN=6', 'IN=7', 'IN=8', 'IN=9', 'IN=10']);
   });
 
-  test('overwritten since an earlier source stopped', () => {
+  test('records that were overwritten since an earlier source stopped are counted', () => {
     const all = machine();
     for (let number = 0; number <= 3; number++) all.ring.log(`IN=${number}`);
     all.ring.overwrite(3);
@@ -415,7 +415,7 @@ describe('lost records are counted exactly', () => {
     expect(losses).toMatchObject([{ count: 3 }]);
   });
 
-  test('too long for the buffer', () => {
+  test('a record that is too long for the buffer is counted', () => {
     const all = machine();
     all.ring.log('IN=0');
     all.ring.log('x'.repeat(9000));
@@ -424,7 +424,7 @@ describe('lost records are counted exactly', () => {
     expect([texts(), losses]).toStrictEqual([['IN=0', 'IN=2'], [loss(1, noon)]]);
   });
 
-  test('what is gone at the very start is none, nor what is older than `since`', () => {
+  test('records that are gone at the very start are none, nor are those older than `since`', () => {
     const all = machine();
     for (let number = 0; number < 9; number++) all.ring.log('IN=', { stamp: 1000 + number });
     all.ring.overwrite(3);
@@ -565,7 +565,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     expect(all.ring.reads).toBeLessThanOrEqual(7 * 256);
   });
 
-  test('nor is what gives anything but records', () => {
+  test('a file that gives anything but records cannot be read', () => {
     const all = machine();
     let reads = 0;
     const read0: Device['read'] = (_, buffer) => {

@@ -91,7 +91,7 @@ describe('last uptime', () => {
     expect(peek(write(`uptime ${name}`, content), { latest }).lastUptime).toBe(expected);
   });
 
-  test('places the first line in time', () => {
+  test('the last uptime places the first line in time', () => {
     const file = write('places', '[    2.000000] a\n[   12.000000] b\n');
     expect(peek(file, { latest }).firstTime).toBe(latest - 10_000);
     expect(peek(file, { latest, boot: 5000 }).firstTime).toBe(7000);
@@ -112,7 +112,7 @@ describe('files that show nothing', () => {
     expect(peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
   });
 
-  test('a missing file, a folder, a path through a file', () => {
+  test('a missing file, a folder and a path through a file show nothing', () => {
     mkdirSync(path('folder'));
     write('file', log);
     for (const file of [path('missing'), path('folder'), path('file', 'below')])

@@ -94,13 +94,13 @@ function agreesOnAll(all: string, sizes: readonly number[]): void {
 }
 
 describe('any text cut into any blocks gives the lines of that text', () => {
-  test('short lines', () => {
+  test('short lines come out whole', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
     fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
     fc.assert(fc.property(text, sizes, agreesOnAll), { numRuns: 2000 });
   });
 
-  test('lines about as long as the longest', () => {
+  test('lines about as long as the longest come out whole', () => {
     const size = fc.oneof(
       fc.integer({ min: 1000, max: 200_000 }),
       fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
@@ -121,12 +121,12 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
   const stops = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
   const eachOrNone = fc.constantFrom(some, every);
 
-  test('short lines', () => {
+  test('short lines come out whole', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
     fc.assert(fc.property(text, sizes, stops, eachOrNone, agreesInParts), { numRuns: 2000 });
   });
 
-  test('lines about as long as the longest', () => {
+  test('lines about as long as the longest come out whole', () => {
     const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(longParts, sizes, stops, eachOrNone, (parts, each, places, wanted) =>
@@ -136,7 +136,7 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
     );
   });
 
-  test('in the rest of a line that is too long: a line, but not one too long', () => {
+  test('the rest of a line that is too long is a line, but not one too long', () => {
     const { found, tooLong, counts } = scan([Buffer.from('rest IN=\nIN=1\n')], true);
     expect(found).toStrictEqual([['IN=1', 2, false]]);
     expect(tooLong).toStrictEqual([]);

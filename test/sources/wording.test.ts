@@ -41,7 +41,7 @@ const folder = temporaryFolder();
 const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
 
 describe('what the kernel’s log is read from', () => {
-  test('of the first choice no more than its name', () => {
+  test('the first choice is shown by no more than its name', () => {
     expect(textOf({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
   });
 
@@ -57,7 +57,7 @@ describe('what the kernel’s log is read from', () => {
     );
   });
 
-  test('that it is doubtful', () => {
+  test('a doubtful choice is shown as such', () => {
     put(kern, kernelLine(8 * day), 8 * day);
     expect(textOf()).toBe(
       "reading the kernel's log from /var/log/kern.log, though the kernel's last line in it is of 2026-11-13 12:00 UTC: " +
@@ -68,7 +68,7 @@ describe('what the kernel’s log is read from', () => {
     );
   });
 
-  test('what to do when there is nothing', () => {
+  test('it says what to do when there is nothing', () => {
     put(messages, other, 8 * day);
     mkdirSync(host(syslog));
     const lines = textOf().split('\n');
@@ -84,7 +84,7 @@ describe('what the kernel’s log is read from', () => {
     ]);
   });
 
-  test('that a file may not be read', () => {
+  test('it says that a file may not be read', () => {
     put(kern, kernelLine());
     chmodSync(host(kern), 0);
     // Else that would be all that may not be read.
@@ -130,7 +130,7 @@ describe('a saved log that is refused', () => {
     );
   });
 
-  test('a stream that breaks', async () => {
+  test('a stream that breaks is refused', async () => {
     const stream = new Readable({ read() {} });
     stream.push('one\n');
     const reading = openInput('-', () => stream).read(() => stream.destroy(new Error('read EIO')));
@@ -207,14 +207,14 @@ describe('a log that is followed', () => {
     expect(lookAt(path)).toEqual({ kind, text: `${path} ${text}` });
   });
 
-  test('unreadable: a link to itself', () => {
+  test('a link to itself is unreadable', () => {
     const path = folder('link');
     symlinkSync(path, path);
     const text = `${path} cannot be read: ELOOP: too many symbolic links encountered, stat '${path}'`;
     expect(lookAt(path)).toEqual({ kind: 'unreadable', text });
   });
 
-  test('unreadable: no permission', () => {
+  test('a file without permission is unreadable', () => {
     expect(readingAdviceOn(systemError('EACCES'))).toBe(
       'permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)',
     );

@@ -39,7 +39,7 @@ test.each<[KernelSetting, Partial<Machine>, object]>([
 });
 
 describe('a file', () => {
-  test('the lines of the kernel', async () => {
+  test('the lines of the kernel are read', async () => {
     const path = within('kern.log');
     writeFileSync(
       path,
@@ -57,14 +57,14 @@ describe('a file', () => {
     });
   });
 
-  test('of a long one, the end', async () => {
+  test('the end of a long file is read', async () => {
     const path = within('long.log');
     const line = `2026-11-21T08:50:00Z node-a kernel: ${drop}\n`;
     writeFileSync(path, line.repeat(20_000));
     await expect(read({ kind: 'file', path })).resolves.toMatchObject({ lines: Math.floor(1024 ** 2 / line.length) });
   });
 
-  test('an empty one', async () => {
+  test('an empty file has no lines', async () => {
     const path = within('empty.log');
     writeFileSync(path, '');
     await expect(read({ kind: 'file', path })).resolves.toEqual({
@@ -75,7 +75,7 @@ describe('a file', () => {
     });
   });
 
-  test('none', async () => {
+  test('a file that is not there has no lines', async () => {
     await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
   });
 });
@@ -110,7 +110,7 @@ describe('what no LOG rule can have printed is no packet', () => {
   });
 
   const samples = readdirSync('samples').filter((name) => /^(?!kube-proxy).*\.log$/.test(name));
-  test.each(samples)('but all that rules have printed in %s', async (name) => {
+  test.each(samples)('a line that rules have printed in %s is a packet', async (name) => {
     const path = join('samples', name);
     const lines = readFileSync(path, 'utf8').match(/ SRC=\S+ DST=/g) ?? [];
     const log = (await read({ kind: 'file', path })) as KernelLog;
@@ -132,7 +132,7 @@ describe('the journal', () => {
   const command =
     'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
 
-  test('the records of the kernel', async () => {
+  test('the records of the kernel are read', async () => {
     expect(await readJournal(programs({ [command]: `${record}\n` }))).toMatchObject({
       lines: 1,
       last: nine - 5000,

@@ -98,7 +98,7 @@ const read = (printed: Parameters<typeof programs>[0], content?: string): Promis
   readRules(fakeMachine({ run: programs(printed), readFile: () => content }));
 
 describe('programs', () => {
-  test('of both backends: each prefix once', async () => {
+  test('each prefix of both backends is listed once', async () => {
     const rules = await read({
       ...iptables,
       'iptables-legacy-save': legacy,

@@ -16,7 +16,7 @@ async function log(folder: string, values: Readonly<Record<string, unknown>>): P
 }
 
 describe('state', () => {
-  test('a real one', async () => {
+  test('a real state is read', async () => {
     const finding = { details: { kind: 'flow' } };
     const incident = { details: { kind: 'incident' } };
     await log('state', {
@@ -59,7 +59,7 @@ describe('state', () => {
     expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('no state') });
   });
 
-  test('none, and a folder that is not there', () => {
+  test('a state or a folder that is not there is reported', () => {
     expect(readKeptState(within('nowhere'))).toEqual({ kind: 'none' });
     expect(lookAtFolder(within('nowhere/at/all'))).toMatchObject({ kind: 'missing' });
     expect(lookAtFolder(within())).toMatchObject({ kind: 'writable' });

@@ -24,7 +24,7 @@ function eventIn({ asked }: ReturnType<typeof fakeApi>): CoreEvent {
 }
 
 describe('a test Event is written', () => {
-  test('on the own Pod', async () => {
+  test('the test Event is written on the own Pod', async () => {
     const api = cluster();
     const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod: metadata, now });
     const event = eventIn(api);
@@ -45,7 +45,7 @@ describe('a test Event is written', () => {
     });
   });
 
-  test('on the Node where there is no Pod of that name', async () => {
+  test('the test Event is written on the Node where there is no Pod of that name', async () => {
     const api = cluster();
     const ownPod = { namespace: 'tools', name: 'node-a' };
     const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod, now });
@@ -56,7 +56,7 @@ describe('a test Event is written', () => {
     expect(result).toMatchObject({ on: 'Node node-a', look: expect.stringContaining('-n default') as string });
   });
 
-  test('each time as another one', async () => {
+  test('each call writes another Event', async () => {
     const names = new Set<string>();
     for (let time = 0; time < 3; time++) {
       const api = cluster();

@@ -29,7 +29,7 @@ const withAnnotations = (event: CoreEvent, annotations: Record<string, string>):
 const withoutAnnotations = (event: CoreEvent): CoreEvent => withAnnotations(event, {});
 const [example] = drops as [CoreEvent];
 
-test('the Events of all samples', async () => {
+test('rows are made of the Events of all samples', async () => {
   const table = createTable(true, plain);
   const lines = (table.title(drops, now) + table.lines(drops, now)).trimEnd().split('\n');
   // Without the message, which the samples have.

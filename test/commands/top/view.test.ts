@@ -48,7 +48,7 @@ describe('a screen', () => {
   test.each([
     [80, 24],
     [200, 50],
-  ])('of %i columns and %i lines, without colours', async (columns, lines) => {
+  ])('a screen of %i columns and %i lines is drawn without colours', async (columns, lines) => {
     const problem = '1 of 2 agents: no answer: connect ETIMEDOUT';
     const shown = viewLines(state({ problem, selected: 2 }), { columns, lines }, now, plain);
     expect(shown).toHaveLength(lines);
@@ -68,7 +68,7 @@ describe('a screen', () => {
     [100, 24],
     [139, 10],
     [500, 100],
-  ])('of %i columns and %i lines has no line that is too long, and no line too many', (columns, lines) => {
+  ])('a screen of %i columns and %i lines has no line that is too long, and no line too many', (columns, lines) => {
     for (const filter of ['', 'x'.repeat(100)]) {
       const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
       expect(shown.length).toBe(lines);
@@ -93,12 +93,12 @@ describe('a screen', () => {
   });
 });
 
-test('plain: all rows and columns, one a line, with the time', async () => {
+test('plain prints all rows and columns, one a line, with the time', async () => {
   const text = plainText(state(), now);
   await expectLines(import.meta.dirname, 'plain.expected.txt', text.trimEnd().split('\n'));
 });
 
-test('plain: nothing dropped', () => {
+test('plain says that nothing was dropped', () => {
   expect(plainText(state({ rows: [] }), now).split('\n')).toHaveLength(3);
 });
 
@@ -116,7 +116,7 @@ describe('keys', () => {
     expect(keys(other, key, key, key)).toMatchObject({ sort, reversed: false });
   });
 
-  test('by packets: the most first', () => {
+  test('sorting by packets puts the most first', () => {
     expect(ports(keys(state(), 'P')).slice(0, 2)).toEqual(['8089/TCP', '8088/TCP']);
     expect(ports(keys(state(), 'P', 'P')).slice(0, 2)).toEqual(['8080/TCP', '8081/TCP']);
   });

@@ -121,7 +121,7 @@ describe('what is read', () => {
     expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
   });
 
-  test('no more than so many at once, the newest of a container first', () => {
+  test('no more than so many are read at once, the newest of a container first', () => {
     const more = `${node}/calico-node/0.log`;
     const { keys, notices, remove, time } = follow({ there: [first, second, more], maxLogs: 2 });
     expect(keys().toSorted()).toStrictEqual([more, second]);
@@ -148,7 +148,7 @@ describe('lines', () => {
     ]);
   });
 
-  test('and losses and counts of all logs, also of those that are gone', () => {
+  test('losses and counts of all logs are handed over, also of those that are gone', () => {
     const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
     at(first).line(record('x'));
     at('calico-node/0.log').line(record('y'));
@@ -160,7 +160,7 @@ describe('lines', () => {
     expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
   });
 
-  test('none after the source was stopped by one', () => {
+  test('no line is handed over after the source was stopped by one', () => {
     const { heard, listener } = listening(() => source.stop());
     const { source, at } = follow({ there: [first], listener });
     at(first).line(record('{"a":1}'));
@@ -201,7 +201,7 @@ describe('what ends', () => {
     expect(lines.map(({ text }) => text)).toStrictEqual(['late']);
   });
 
-  test('not before it is at its end', () => {
+  test('a log does not end before it is at its end', () => {
     const { at, keys, make, time } = follow({ there: [first] });
     at(first).atEnd = false;
     make(second);
@@ -209,7 +209,7 @@ describe('what ends', () => {
     expect(keys()).toStrictEqual([first, second]);
   });
 
-  test('and is remembered as long as its file is there', () => {
+  test('a log that ended is remembered as long as its file is there', () => {
     const { at, keys, make, remove, time, source } = follow({ there: [first] });
     at(first).line(record('x'));
     make(second);
@@ -221,7 +221,7 @@ describe('what ends', () => {
     expect(savedKeys(source)).toStrictEqual([second]);
   });
 
-  test('that of a Pod that was deleted is drained and forgotten', () => {
+  test('the log of a Pod that was deleted is drained and forgotten', () => {
     const { at, keys, remove, time, source, notices } = follow({ there: [first] });
     at(first).line(record('x'));
     remove(proxy);
@@ -282,7 +282,7 @@ describe('after a restart', () => {
     expect(kept(denied.source)).toStrictEqual(saved);
   });
 
-  test('nor is what was there before the root was missing', () => {
+  test('files that were there before the root was missing are not forgotten', () => {
     const saved = { logs: { [first]: { log: { offset: 5 } } } };
     const { at, make, time, source } = follow({ saved, hasRoot: false });
     expect(source.state).toBe('waiting');
@@ -300,7 +300,7 @@ describe('after a restart', () => {
 });
 
 describe('permission denied', () => {
-  test('to the root: failed, published once, and tried again', () => {
+  test('a refusal of the root is a failure, published once, and tried again', () => {
     let isDenied = true;
     const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
     const { source, time, notices, at } = follow({ there: [first], folders: names });
@@ -314,7 +314,7 @@ describe('permission denied', () => {
     expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
   });
 
-  test('to one Pod: published once, and the others go on', () => {
+  test('a refusal of one Pod is published once, and the others go on', () => {
     const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
     const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
     time.advance(30_000);
@@ -322,7 +322,7 @@ describe('permission denied', () => {
     expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
   });
 
-  test('to one log: its notice is passed on, and when it is well again', () => {
+  test('a refusal of one log is passed on as a notice, and so is that it is well again', () => {
     const { at, notices, source } = follow({ there: [first, second] });
     at(first).state = 'failed';
     at(first).options.onNotice({ level: 'error', key: 'unreadable', text: 'denied' });

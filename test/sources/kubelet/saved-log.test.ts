@@ -81,7 +81,7 @@ describe('as a container runtime writes it', () => {
     ]);
   });
 
-  test("Docker's", () => {
+  test("Docker's log is read", () => {
     expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
       `${klog('"é" err=<')}\n\tb`,
       'bird: x',
@@ -159,7 +159,7 @@ describe('as a container runtime writes it', () => {
 });
 
 describe('bounds', () => {
-  test('64 KiB a record', () => {
+  test('a record has 64 KiB at most', () => {
     const { records, counts } = read([
       klog('"a" err=<'),
       ...Array.from({ length: 20 }, () => `\t${'x'.repeat(8000)}`),
@@ -234,7 +234,7 @@ describe('what kind of log it is', () => {
     expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
   });
 
-  test('the samples', () => {
+  test('the samples are recognised', () => {
     const folder = new URL('../../../samples/', import.meta.url);
     const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
     const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));

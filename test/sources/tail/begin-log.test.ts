@@ -52,7 +52,7 @@ const styles: Record<string, (log: string, number: number) => void> = {
 describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) => {
   const rotate = styles[style] as (log: string, number: number) => void;
 
-  test.each([1, 2, 3])('%i times', (times) => {
+  test.each([1, 2, 3])('the files of %i rotations are read', (times) => {
     const log = unused();
     writeFileSync(log, line(0) + line(1));
     const first = read(log);
@@ -68,7 +68,7 @@ describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) =
     expect([losses, notices]).toStrictEqual([[], []]);
   });
 
-  test('what was rotated before, and read, does not come again', () => {
+  test('a file that was rotated before, and read, does not come again', () => {
     const log = unused();
     writeFileSync(log, line(0));
     const first = read(log);
@@ -85,7 +85,7 @@ describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) =
     expect(read(log, second.stop()).lines).toStrictEqual([]);
   });
 
-  test('and the log is gone, the rotated files are not', () => {
+  test('the rotated files are read where the log is gone', () => {
     const log = unused();
     writeFileSync(log, line(0));
     const saved = read(log).stop();
@@ -113,7 +113,7 @@ describe('files of less than 64 bytes', () => {
     expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
   });
 
-  test('that were empty are read from their start', () => {
+  test('files that were empty are read from their start', () => {
     const log = unused();
     writeFileSync(log, '');
     const saved = read(log).stop();
@@ -174,7 +174,7 @@ describe('what cannot be found again', () => {
 describe('a log is overwritten while no agent runs, and the one before is packed, as the kubelet does, with a time of its own', () => {
   const [older, old] = ['.20261121-101500', '.20261121-101501'];
 
-  test('that was read and closed: it does not come again, nor does one before it', () => {
+  test('a log that was read and closed does not come again, nor does one before it', () => {
     const log = unused();
     writeFileSync(log, line(0));
     const first = read(log);
@@ -193,7 +193,7 @@ describe('a log is overwritten while no agent runs, and the one before is packed
     expect(read(log, saved).lines.map(numberOf)).toStrictEqual([3]);
   });
 
-  test('that was there before the first start: it is not read', () => {
+  test('a log that was there before the first start is not read', () => {
     const log = unused();
     writeFileSync(log + old, line(0));
     writeFileSync(log, line(1));
@@ -206,7 +206,7 @@ describe('a log is overwritten while no agent runs, and the one before is packed
     expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
   });
 
-  test('that was empty when it was closed, and its inode is that of the log now: what came between is read', () => {
+  test('a log that was empty when it was closed, and has the inode of the log now, is followed by what came between', () => {
     const log = unused();
     writeFileSync(log, '');
     const first = read(log);
@@ -223,7 +223,7 @@ describe('a log is overwritten while no agent runs, and the one before is packed
   });
 });
 
-test('while a log is copied, before it is cut off: each line once', () => {
+test('each line of a log that is copied, before it is cut off, comes once', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();

@@ -34,7 +34,7 @@ describe('files that are done with', () => {
     expect(done.find({ ...identity('1'), device: '2' }, Buffer.from('abc'))).toBeUndefined();
   });
 
-  test('that were empty are known by their inode as long as they are', () => {
+  test('files that were empty are known by their inode as long as they are', () => {
     const done = createFinishedFiles();
     const empty = file('1', '');
     done.add(empty);

@@ -116,7 +116,7 @@ describe('bytes', () => {
   });
 });
 
-test('a line of 200 MB: passed over in linear time and bounded memory', () => {
+test('a line of 200 MB is passed over in linear time and bounded memory', () => {
   const log = unused();
   const part = Buffer.alloc(20 * mebibyte, 'x');
   writeFileSync(log, line(0));
@@ -155,22 +155,25 @@ describe('a disk that fails', () => {
     return { openContent, disk };
   }
 
-  test.each(['read', 'size'] as const)('EIO at %s: published once, tried again, nothing lost or twice', (what) => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const { openContent, disk } = failing(what);
-    disk.isBroken = false;
-    const { lines, time, notices, losses, log: reader } = read(log, undefined, { openContent });
-    disk.isBroken = true;
-    appendFileSync(log, line(1));
-    time.advance(10_000);
-    expect(reader.state).toBe('failed');
-    expect(notices.map(({ level, key }) => [level, key])).toStrictEqual([['error', 'read']]);
-    disk.isBroken = false;
-    time.advance(2000);
-    expect(lines).toStrictEqual([line(0), line(1)].map(bare));
-    expect([reader.state, losses, notices.at(-1)?.key]).toStrictEqual(['reading', [], 'well']);
-  });
+  test.each(['read', 'size'] as const)(
+    'EIO at %s is published once and tried again, and nothing is lost or comes twice',
+    (what) => {
+      const log = unused();
+      writeFileSync(log, line(0));
+      const { openContent, disk } = failing(what);
+      disk.isBroken = false;
+      const { lines, time, notices, losses, log: reader } = read(log, undefined, { openContent });
+      disk.isBroken = true;
+      appendFileSync(log, line(1));
+      time.advance(10_000);
+      expect(reader.state).toBe('failed');
+      expect(notices.map(({ level, key }) => [level, key])).toStrictEqual([['error', 'read']]);
+      disk.isBroken = false;
+      time.advance(2000);
+      expect(lines).toStrictEqual([line(0), line(1)].map(bare));
+      expect([reader.state, losses, notices.at(-1)?.key]).toStrictEqual(['reading', [], 'well']);
+    },
+  );
 
   test('EIO at once: published, and read as soon as it can be', () => {
     const log = unused();

@@ -60,12 +60,12 @@ describe('what was packed', () => {
     expect(text === lines.slice(from)).toBe(true);
   });
 
-  test('in several members, as `gzip -c >>` writes', async () => {
+  test('a file in several members, as `gzip -c >>` writes it, is read', async () => {
     const log = written(Buffer.concat([gzipSync('IN=1\n'), gzipSync('IN=2\n')]));
     expect(await readAll(log, 2)).toMatchObject({ text: '=1\nIN=2\n', error: undefined, size: 10 });
   });
 
-  test('nothing', async () => {
+  test('a packed file of nothing is read', async () => {
     expect(await readAll(written(gzipSync('')), 0)).toStrictEqual({ text: '', error: undefined, size: 0 });
   });
 });
@@ -121,13 +121,13 @@ describe('the first bytes', () => {
     expect(unpackedHead(written(bytes).fd)?.toString('hex')).toBe(expected && Buffer.from(expected).toString('hex'));
   });
 
-  test('of what cannot be read', () => {
+  test('the first bytes of a file that cannot be read are none', () => {
     const fd = openSync(path('gone.gz'), 'w');
     closeSync(fd);
     expect(unpackedHead(fd)).toBeUndefined();
   });
 
-  test('of what unpacks to 64 MiB: without unpacking all of it', () => {
+  test('the first bytes of a file that unpacks to 64 MiB come without unpacking all of it', () => {
     const bomb = written(gzipSync(Buffer.alloc(64 * mebibyte)));
     const before = process.memoryUsage.rss();
     expect(unpackedHead(bomb.fd)).toHaveLength(1024);

@@ -56,7 +56,7 @@ function descriptors(): number {
 }
 
 describe('reads', () => {
-  test('what is there, from where it is asked to, as bytes, and says that this was its turn', () => {
+  test('it reads what is there, from where it is asked to, as bytes, and says that this was its turn', () => {
     const wasBusy: boolean[] = [];
     const { content, text, turns, errors } = opened(Buffer.from('abc\u00ff\0\nIN=ä\n'), ({ isBusy }) => {
       wasBusy.push(isBusy);
@@ -67,13 +67,13 @@ describe('reads', () => {
     expect([wasBusy, content.isBusy, turns(), errors]).toStrictEqual([[true], false, 1, []]);
   });
 
-  test('nothing at the end, and had no turn then', () => {
+  test('it reads nothing at the end, and had no turn then', () => {
     const { content, blocks, turns } = opened('abc');
     content.read(3);
     expect([content.isBusy, blocks.length, turns()]).toStrictEqual([false, 0, 0]);
   });
 
-  test('on until its time is over, and the rest when it is asked again', () => {
+  test('it reads on until its time is over, and the rest when it is asked again', () => {
     const size = 10 * 1024 * 1024;
     const { content, blocks, turns } = opened(Buffer.alloc(size, 'x'), () => {
       const began = process.threadCpuUsage().user;
@@ -94,7 +94,7 @@ describe('reads', () => {
 });
 
 describe('notices', () => {
-  test('what is appended, also when the file was renamed and then deleted', async () => {
+  test('it notices what is appended, also when the file was renamed and then deleted', async () => {
     const { file, content, text, changes, moves } = opened('IN=1\n');
     const appended = async (to: string, line: string): Promise<void> => {
       const [before, from] = [changes(), content.size()];
@@ -116,7 +116,7 @@ describe('notices', () => {
     expect(text()).toBe('IN=2\nIN=3\nIN=4\n');
   });
 
-  test('that it is deleted', async () => {
+  test('it notices that the file is deleted', async () => {
     const { file, changes, moves, content, text } = opened('IN=1\n');
     unlinkSync(file);
     await until(() => expect(changes() + moves()).toBeGreaterThan(0));
@@ -126,7 +126,7 @@ describe('notices', () => {
 });
 
 describe('a file that is cut off', () => {
-  test('between two blocks: it ends early, and can be read again', () => {
+  test('a file that is cut off between two blocks ends early, and can be read again', () => {
     let isCut = false;
     const size = 3 * 1024 * 1024;
     const { file, content, blocks, errors, text } = opened(Buffer.alloc(size, 'x'), () => {
@@ -145,7 +145,7 @@ describe('a file that is cut off', () => {
 });
 
 describe('closed', () => {
-  test('within a block, nothing more is handed over', async () => {
+  test('nothing more is handed over once it is closed within a block', async () => {
     const { content, blocks, changes, file } = opened(Buffer.alloc(1024 * 1024, 'x'), (it) => it.close());
     const before = descriptors();
     content.read(0);
@@ -222,7 +222,7 @@ describe('without a watch of the kernel', () => {
     expect([errors, changes()]).toStrictEqual([[], 0]);
   });
 
-  test('it breaks later: the same', async () => {
+  test('a watch that breaks later changes nothing', async () => {
     using watch = vi.spyOn(nodeFs, 'watch');
     const { content, text, errors } = opened('IN=1\n');
     const [{ value: watcher } = { value: undefined }] = watch.mock.results;
