@@ -115,7 +115,7 @@ describe('the Node of an agent with the component node-condition', () => {
     );
   });
 
-  test('nor the condition of another Node', async () => {
+  test('the condition of another Node may not be set', async () => {
     expectRefusal(
       await patchStatus(tokens.a, nodeB, { status: { conditions: [stale] } }),
       /the token is bound to node admitted-a: an agent changes no other Node$/,
@@ -144,7 +144,7 @@ describe('what is refused', () => {
     expectRefusal(await create(tokens.a, body), message);
   });
 
-  test('what one token may, with the token of another node', async () => {
+  test('an Event of one node is refused with the token of another node', async () => {
     expect(await create(tokens.a, event({}))).toMatchObject({ status: 201 });
     expectRefusal(await create(tokens.b, event({})), /the token is bound to node admitted-b: .* source\.host/);
   });
@@ -177,7 +177,7 @@ describe('what is refused', () => {
     expectRefusal(await patch(tokens.a, name, { source: { component: 'kubelet' } }), foreignComponent);
   });
 
-  test('through the newer API group, an Event: there, the API server takes none with a source', async () => {
+  test('an Event through the newer API group is refused: there, the API server takes none with a source', async () => {
     const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events`;
     expectRefusal(await request('POST', path, { body: newer({}), token: tokens.a }), foreignComponent);
     const body = newer({ deprecatedSource: { component: account, host: nodeA } });
@@ -187,11 +187,11 @@ describe('what is refused', () => {
   test.each<[string, TestEvent, RegExp]>([
     ['of the kubelet', event({ source: { component: 'kubelet' } }), foreignComponent],
     ['of the agent of another node', event({ source: { host: nodeB } }), foreignHost],
-  ])('through the newer API group, a change of an Event %s', async (_, body, message) => {
+  ])('a change of an Event %s is refused through the newer API group', async (_, body, message) => {
     expectRefusal(await annotateNewer(nameOf(await create(connection.adminToken, body))), message);
   });
 
-  test('by RBAC, to delete; by the API server, an Event in another namespace than its object', async () => {
+  test('deleting is refused by RBAC, and an Event in another namespace than its object by the API server', async () => {
     const name = nameOf(await create(tokens.a, event({})));
     const gone = await request('DELETE', `/api/v1/namespaces/${tenant}/events/${name}`, { token: tokens.a });
     expect(gone).toMatchObject({ status: 403, body: { message: expect.stringContaining('cannot delete resource') } });
@@ -270,7 +270,7 @@ describe('the agent itself', () => {
     expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
   });
 
-  test('with a token that was stolen from another node writes nothing, and says why', async () => {
+  test('an agent with a token that was stolen from another node writes nothing, and says why', async () => {
     const { agent, log } = await startReading('agent-a', nodeB);
     await agent.untilReady();
     const before = await rig.events(tenant, 'web');

@@ -48,7 +48,7 @@ test('a log line that does not come in time', async () => {
   );
 });
 
-test('ready after two refusals', async () => {
+test('it is ready after two refusals', async () => {
   const agent = start(server);
   await agent.untilReady();
   await expect(agent.get('/metrics')).resolves.toEqual({ status: 200, body: '/metrics' });

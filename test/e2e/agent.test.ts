@@ -169,7 +169,7 @@ test('POD_CACHE=cluster knows all Pods without asking', async () => {
 });
 
 describe('counts are exact', () => {
-  test('over random kills', async () => {
+  test('counts are exact over random kills', async () => {
     const { namespace, log } = await scene('killed', { web: ['10.80.3.1'], db: ['10.80.3.2'] });
     const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
     // The first run begins at the end of the file.
@@ -205,7 +205,7 @@ describe('counts are exact', () => {
     await rig.untilEvents(namespace, isExact);
   });
 
-  test('over an orderly restart, with what is due written at the end', async () => {
+  test('counts are exact over an orderly restart, with what is due written at the end', async () => {
     const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
     const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
     const agent = rig.start(env);
@@ -416,7 +416,7 @@ describe('settings and state', () => {
     await untilMetric(agent, /state_errors_total\{operation="save"\} [1-9]/m);
   });
 
-  test('nothing that could be read', async () => {
+  test('an agent that can read nothing says so, and ends', async () => {
     const folder = join(rig.newFolder(), 'folder');
     mkdirSync(folder);
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${folder}` });

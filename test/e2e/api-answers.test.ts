@@ -65,13 +65,13 @@ function nameOf(object: unknown): string {
 }
 
 describe('lists', () => {
-  test('from the cache are whole, whatever the limit; by node too', async () => {
+  test('lists from the cache are whole, whatever the limit; by node too', async () => {
     const query = { resourceVersion: '0', limit: 1, fieldSelector: 'spec.nodeName=answers-node' };
     const answer = await connection.request('GET', '/api/v1/pods', { query });
     expect(answer).toMatchObject({ kind: 'answered', body: { items: { length: 3 } } });
   });
 
-  test('in pages are the same', async () => {
+  test('lists in pages are the same', async () => {
     const whole = await listAll(connection, ours, { pageSize: undefined }, slimPod);
     const paged = await listAll(connection, ours, { pageSize: 2 }, slimPod);
     expect(whole.items).toHaveLength(3);
@@ -79,7 +79,7 @@ describe('lists', () => {
     expect(Number(paged.resourceVersion)).toBeGreaterThan(0);
   });
 
-  test('of objects as large as the API server takes, in characters that JSON escapes, are whole; so are events of a watch', async () => {
+  test('lists of objects as large as the API server takes, in characters that JSON escapes, are whole; so are events of a watch', async () => {
     const large = '/apis/rbac.authorization.k8s.io/v1/namespaces/answers-large/roles';
     const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'answers-large' } };
     expect(await controlPlane.request('POST', '/api/v1/namespaces', { body: space })).toMatchObject({ status: 201 });
@@ -103,14 +103,14 @@ describe('lists', () => {
     expect(await countAll(connection, ours)).toBe(3);
   });
 
-  test('from a page that never was are refused', async () => {
+  test('lists from a page that never was are refused', async () => {
     const answer = await connection.request('GET', '/api/v1/pods', { query: { limit: 1, continue: 'nonsense' } });
     expect(answer).toMatchObject({ kind: 'refused', status: 400, reason: 'BadRequest' });
   });
 });
 
 describe('a look-up', () => {
-  test('by field selector finds Pods on the host’s network by the address of their node', async () => {
+  test('a look-up by field selector finds Pods on the host’s network by the address of their node', async () => {
     const { find } = createFieldSelectorFinder({ connection, clock });
     expect(await find('192.168.90.1')).toMatchObject({
       pods: [{ name: 'host', hostNetwork: true, node: 'answers-node' }],
@@ -119,7 +119,7 @@ describe('a look-up', () => {
     expect(await find('fd00:90::1')).toEqual({ pods: [] });
   });
 
-  test('by the range of a node finds all its Pods, by each of their addresses', async () => {
+  test('a look-up by the range of a node finds all its Pods, by each of their addresses', async () => {
     const ranges = { homeOf: () => 'answers-node', followed: () => true, describe: () => '' };
     const { find } = createPodCidrFinder({ connection, ranges, clock });
     expect(await find('fd00:90::1')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
@@ -128,7 +128,7 @@ describe('a look-up', () => {
 });
 
 describe('a refusal', () => {
-  test('of a wrong token', async () => {
+  test('a wrong token is refused', async () => {
     const stranger = connectAs(await controlPlane.writeKubeconfig('answers-stranger', 'nobody'));
     expect(await stranger.request('GET', '/api/v1/pods')).toMatchObject({ status: 401, reason: 'Unauthorized' });
   });
@@ -182,7 +182,7 @@ describe('an Event', () => {
     expect(changed.kind === 'stored' && changed.event.annotations).toEqual({ [peer]: 'Node/b', other: 'x' });
   });
 
-  test('that is gone cannot be changed', async () => {
+  test('an Event that is gone cannot be changed', async () => {
     const store = createEventStore(connection);
     const event = exampleEvent('gone', 1);
     expect(await store.update(event, '1')).toMatchObject({ status: 404 });
@@ -209,7 +209,7 @@ describe('an Event that is denied, though the right is there', () => {
     await controlPlane.kubectl(['create', 'namespace', place]);
   });
 
-  test('for want of the right is no denial', async () => {
+  test('an Event without the right is not denied but refused', async () => {
     // Its namespace is where accounts are made.
     await createAgentRig(controlPlane);
     const token = await accountWith(controlPlane, 'answers-reader', []);
@@ -226,7 +226,7 @@ describe('an Event that is denied, though the right is there', () => {
     ['Forbidden', 403],
     ['Invalid', 422],
     ['RequestEntityTooLarge', 413],
-  ])('by a policy with the reason %s', async (reason, status) => {
+  ])('an Event that a policy denies is known, with the reason %s', async (reason, status) => {
     const name = `answers-${reason.toLowerCase()}`;
     const message = `not \u202e\u001b[31m ${'here '.repeat(200)}`;
     await post(`${admission}/validatingadmissionpolicies`, {
@@ -252,7 +252,7 @@ describe('an Event that is denied, though the right is there', () => {
     expect(denierOf(refusal)).toBe('policy');
   });
 
-  test('by a webhook', async () => {
+  test('an Event that a webhook denies is known', async () => {
     const certificate = join(controlPlane.folder, CERTIFICATES, 'apiserver');
     const [cert, key] = await Promise.all([readFile(`${certificate}.crt`), readFile(`${certificate}.key`)]);
     const webhook = createServer({ cert, key }, (asked, answer) => void deny(asked, answer));
@@ -286,7 +286,7 @@ describe('an Event that is denied, though the right is there', () => {
     }
   });
 
-  test('by a quota: not an Event, which quotas leave out, but whatever they count', async () => {
+  test('a quota denies no Event, which quotas leave out, but whatever they count', async () => {
     const here = 'answers-quota';
     await controlPlane.kubectl(['create', 'namespace', here]);
     const quotas = `/api/v1/namespaces/${here}/resourcequotas`;

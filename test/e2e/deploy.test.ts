@@ -89,7 +89,7 @@ describe('Pod Security', () => {
     expect(await deploying.admit(withoutHost(pod), 'deploy-baseline')).toMatchObject({ code: 0 });
   });
 
-  test('and only root beside them from restricted', async () => {
+  test('only root keeps it from restricted, beside these folders', async () => {
     const { code, stderr } = await deploying.admit(
       withoutHost(podOf(await deploying.render('overlays/journal'))),
       'deploy-restricted',

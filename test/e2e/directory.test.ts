@@ -104,7 +104,7 @@ describe('who may ask', () => {
   });
 });
 
-test('with the directory away packets are reported with the bare address, and doctor says why', async () => {
+test('packets are reported with the bare address while the directory is away, and doctor says why', async () => {
   const { place, log } = await scene('directory-away', '10.83.1.3', { db: ['10.83.2.11'] });
   const settings = await directorySettings();
   for (const replica of replicas.splice(0)) await replica.kill();

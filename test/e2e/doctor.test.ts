@@ -88,7 +88,7 @@ test('the account of deploy/base has all that is needed', async () => {
   expect(found['calico']).toMatchObject({ status: 'ok' });
 });
 
-test('an account that lacks a right', async () => {
+test('an account that lacks a right reads which one', async () => {
   const rules = rights.map(({ group, resource, verbs }) => ({
     apiGroups: [group],
     resources: [resource],
@@ -134,7 +134,7 @@ test('a Node that there is not, and an API server that does not answer', async (
 });
 
 describe('a test Event', () => {
-  test('on the own Pod, as kubectl shows it', async () => {
+  test('a test Event is written on the own Pod, as kubectl shows it', async () => {
     const { status, out } = await doctor(['--send-test-event'], { POD_NAME: 'agent-x', POD_NAMESPACE: namespace });
     expect({ status, out }).toMatchObject({
       status: 0,
@@ -148,7 +148,7 @@ describe('a test Event', () => {
     expect(shown.stdout).toMatch(/Normal +TestEvent +pod\/agent-x/);
   });
 
-  test('on a Pod of choice, and on the Node', async () => {
+  test('a test Event is written on a Pod of choice, and on the Node', async () => {
     await expect(doctor(['--send-test-event', '--pod', `${namespace}/web-0`])).resolves.toMatchObject({ status: 0 });
     await expect(rig.events(namespace, 'web-0')).resolves.toMatchObject([{ reason: 'TestEvent', type: 'Normal' }]);
     const { out } = await doctor(['--send-test-event', '--output', 'json']);
@@ -157,7 +157,7 @@ describe('a test Event', () => {
     expect(described.stdout).toMatch(/Normal +TestEvent/);
   });
 
-  test('on a Pod that there is not', async () => {
+  test('a test Event on a Pod that is not there is refused', async () => {
     const { status, out } = await doctor(['--send-test-event', '--pod', `${namespace}/nobody`]);
     expect(status).toBe(1);
     expect(out).toMatch(/ doctor-e2e\/nobody/);
@@ -201,7 +201,7 @@ describe("rules of this machine's kernel", () => {
   beforeAll(() => run('ip', ['netns', 'add', netns]));
   afterAll(() => run('ip', ['netns', 'delete', netns]));
 
-  test('none', async () => {
+  test('doctor says that there are no rules', async () => {
     const found = await checks([], { SOURCES: 'kernel' }, inside);
     expect(found['log-rules']).toMatchObject({ status: 'problem' });
     expect(found['iptables-backends']).toMatchObject({ status: 'ok', finding: 'no rules of iptables' });
@@ -217,7 +217,7 @@ describe("rules of this machine's kernel", () => {
     expect(found['nf-log-all-netns']).toMatchObject({ status: 'warning' });
   });
 
-  test('rules in both backends', async () => {
+  test('doctor sees rules in both backends', async () => {
     await iptables('ip6tables-nft', '-A', 'INPUT', '-j', 'LOG', '--log-prefix', 'knt-nft-drop ');
     const found = await checks([], { SOURCES: 'kernel' }, inside);
     expect(found['prefix knt-nft-drop']).toMatchObject({ status: 'ok' });

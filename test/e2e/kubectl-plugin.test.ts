@@ -107,12 +107,12 @@ test.each([
   expect(stdout).toContain(`${shop}/postgres-0`);
 });
 
-test('--kubeconfig', async () => {
+test('--kubeconfig chooses the cluster', async () => {
   const { stdout } = await shell.kubectl(['drops', '--kubeconfig', shell.configWith(shop)], '/nonexistent');
   expect(stdout).toContain(`${shop}/postgres-0`);
 });
 
-test('none: it says so, and how to check', async () => {
+test('it says that there are none, and how to check', async () => {
   const { code, stdout, stderr } = await drops(['-n', quiet]);
   expect([code, stdout]).toEqual([0, '']);
   expect(stderr).toContain(quiet);
@@ -132,7 +132,7 @@ test.each(['json', 'yaml', 'name'])('-o %s: what kubectl itself prints of the sa
   else expect(load(own)).toEqual(load(theirs));
 });
 
-test('-o wide: node, policy and message', async () => {
+test('-o wide shows node, policy and message', async () => {
   const { stdout } = await drops(['-o', 'wide', 'cart-7']);
   const [, row = ''] = stdout.split('\n');
   expect(row.split(/ {2,}/).slice(-3)).toEqual(['node-b', 'NetworkPolicy shop/cart-egress', sent]);
@@ -155,7 +155,7 @@ test('a Deployment that is not there: the answer of the API server', async () =>
   expect(stderr).toMatch(/^kubectl drops: .*"none" not found\n$/);
 });
 
-test('more than one page', async () => {
+test('more than one page is listed', async () => {
   const count = 620;
   const pods = Array.from({ length: count }, (_, index) => `pod-${index}`);
   for (let from = 0; from < count; from += 62)

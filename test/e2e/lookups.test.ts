@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterEach(() => rig.killAll());
 
-test('in a block of Calico: a second Pod of the block costs one request', async () => {
+test('a second Pod of a block of Calico costs one request', async () => {
   const { namespace, log } = await scene('lookups-calico', '10.81.1.1', { db: '10.81.2.9', cache: '10.81.2.10' });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: calicoKubeconfig });
   await agent.untilReady();
@@ -77,7 +77,7 @@ test('in a block of Calico: a second Pod of the block costs one request', async 
   await agent.untilLog(({ ways }) => String(ways).includes('calico-block (1 IPPools of Calico)'));
 });
 
-test('without the rights of the component the selector finds it, and the log says what is missing', async () => {
+test('the selector finds the Pod without the rights of the component, and the log says what is missing', async () => {
   const { namespace, log } = await scene('lookups-denied', '10.81.1.2', { other: '10.81.2.11' });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
   await agent.untilReady();
@@ -87,7 +87,7 @@ test('without the rights of the component the selector finds it, and the log say
   await agent.untilLog(({ unused }) => String(unused).includes('ippools'));
 });
 
-test('in the range of a node: all Pods of the node come with one list', async () => {
+test('all Pods of a node come with one list of its range', async () => {
   const { namespace, log } = await scene('lookups-ranges', '10.82.1.1', { db: '10.82.2.9', cache: '10.82.2.10' });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_LOOKUPS: 'pod-cidr' });
   await agent.untilReady();

@@ -118,7 +118,7 @@ test('a Node says that its rules are stale while they are, over a restart, and a
   expect(await conditionsOf(name)).toContainEqual(expect.objectContaining(ready));
 });
 
-test('without the right it is reported once which is missing and what grants it, and the rest goes on', async () => {
+test('a missing right is reported once, with what grants it, and the rest goes on', async () => {
   const name = 'condition-denied';
   const { log, env } = await scene(name, '192.168.84.2', rig.kubeconfig);
   const agent = rig.start(env);

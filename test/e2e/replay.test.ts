@@ -53,7 +53,7 @@ test.each([
   expect(published.map(({ involvedObject }) => involvedObject.name)).toContain(object);
 });
 
-test('ages of minutes and seconds', async () => {
+test('ages are shown in minutes and seconds', async () => {
   const ended = Date.parse('2026-11-21T10:15:10Z') / 1000;
   await checkCase('policy-deny', nowSeconds() - ended - 150);
 });

@@ -99,7 +99,7 @@ test('a terminal that grows is filled', async () => {
   expect(await terminal.untilExit()).toBe(0);
 });
 
-test('--plain on a terminal: tables one after another, without control of the terminal', async () => {
+test('--plain on a terminal prints tables one after another, without control of the terminal', async () => {
   const terminal = start({ columns: 200, lines: 50 }, {}, ['--plain', '--count', '2']);
   expect(await terminal.untilExit()).toBe(0);
   expect(terminal.written()).not.toContain('\u001B');
@@ -113,7 +113,7 @@ test('a terminal that can do nothing (TERM=dumb) gets plain tables', async () =>
   expect(terminal.written()).not.toContain('\u001B');
 });
 
-test('without a terminal: one table', async () => {
+test('one table is printed without a terminal', async () => {
   const { code, stdout, stderr } = await shell.kubectl(args(), rig.viewer);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout.match(/^FROM /gm)).toHaveLength(1);

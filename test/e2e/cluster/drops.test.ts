@@ -104,7 +104,7 @@ test('kubectl drops lists the drops of the namespace, why explains them, top has
  * How long it takes from a dropped packet to the first Event on the Pod that should have had it. DROPS packets are sent (default: 12), each the
  * first one of a flow, between Pods of the two nodes in both directions. No Pod has more than eight Events, and no pair more than one.
  */
-test('from a dropped packet to its Event', async () => {
+test('a dropped packet becomes an Event', async () => {
   const wanted = Number(process.env['DROPS'] ?? 12);
   const rounds = wanted > 12 ? 8 : 3;
   const pairs = Math.ceil(wanted / rounds);

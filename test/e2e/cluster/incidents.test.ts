@@ -30,7 +30,7 @@ afterAll(async () => {
   await removeFelixConfigurations(cluster.controlPlane);
 });
 
-test('a firewall that flushes all rules: KN102 on the Node, on the Pod of its kube-proxy and on a Service', async () => {
+test('a firewall that flushes all rules is KN102 on the Node, on the Pod of its kube-proxy and on a Service', async () => {
   await failTimes(2, first, () => first.run(['nft', 'flush', 'ruleset']));
   const onNode = (await untilEvents(cluster, 'default', first.name, (events) => has(events, '[KN102]'))).find(
     ({ type }) => type === 'Warning',

@@ -72,7 +72,7 @@ describe('what is done as it is written', () => {
     expect(wrong.join('\n')).toBe('');
   });
 
-  test('and what takes things away, at the end', { timeout: 60_000 }, async () => {
+  test('commands that take things away do so, at the end', { timeout: 60_000 }, async () => {
     const over = new AbortController();
     const controller = finishNamespaces(over.signal);
     const wrong: string[] = [];

@@ -166,7 +166,7 @@ describe.concurrent('an agent', () => {
     }
   });
 
-  test('that is one of two on a node, each with a state of its own: each line is counted once', async () => {
+  test('an agent that is one of two on a node, each with a state of its own, counts each line once', async () => {
     const { env, folder, write, untilExact } = await scene('two-agents', 5, '10.114.3');
     const agents = [env, { ...env, STATE_DIR: join(folder, 'other-state') }].map((each) => rig.start(each));
     await Promise.all(agents.map((agent) => agent.untilReady()));
@@ -182,7 +182,7 @@ describe.concurrent('an agent', () => {
     );
   });
 
-  test('that is one of two on a node with one state: each line is counted once, also by the next one', async () => {
+  test('an agent that is one of two on a node with one state counts each line once, also by the next one', async () => {
     const { env, write, untilExact } = await scene('two-agents-one-state', 5, '10.114.4');
     const agents = [rig.start(env), rig.start(env)];
     await Promise.all(agents.map((agent) => agent.untilReady()));

@@ -46,7 +46,7 @@ test('those of a release speak of its own', async () => {
   await promtoolAgrees(await rulesIn('two'), alertsOfTwo);
 });
 
-test("and not of the other's", async () => {
+test("alerts of one release do not fire for the other's agents", async () => {
   await promtoolAgrees(await rulesIn('one'), []);
 });
 

@@ -94,7 +94,7 @@ describe.each<[string, Values]>([
   });
 });
 
-test('installed, changed and taken away', async () => {
+test('a release is installed, changed and taken away', async () => {
   const place = ['--namespace', 'helm-installed'];
   const { stdout } = await expectSuccess(
     helm.run(['install', release, chart, ...place], { config: { logLevel: 'info' } }),
@@ -160,7 +160,7 @@ test('two releases in one namespace, one of them called by a number, leave each 
   expect(await left('helm-pools')).toBe(names);
 });
 
-test('the commands of docs/deploy.md, one after the other', async () => {
+test('the commands of docs/deploy.md work, one after the other', async () => {
   const [, section = ''] = /^## With Helm$(.*?)^## /ms.exec(readFileSync(join(root, 'docs/deploy.md'), 'utf8')) ?? [];
   const commands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
   expect(commands.length).toBeGreaterThan(3);

@@ -67,7 +67,7 @@ describe('names that YAML takes for something else stay names', () => {
     expect(template.spec).toMatchObject({ serviceAccountName: release, priorityClassName: release });
   });
 
-  test('and long ones are cut where a name may end', async () => {
+  test('long names are cut where a name may end', async () => {
     const long = { ...monitoring, nameOverride: `b${'-'.repeat(20)}c` };
     const place = { release: 'r'.repeat(53), namespace: 'n'.repeat(63) };
     for (const { metadata } of parseManifests(await helm.template(long, place)))

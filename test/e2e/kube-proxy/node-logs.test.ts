@@ -30,7 +30,7 @@ function ofProxy(events: readonly StoredEvent[]): StoredEvent[] {
 }
 
 describe.concurrent('the log of kube-proxy is', () => {
-  test('a file, as on GKE, which logrotate copies and truncates: an Event on its Pod, too', async (context) => {
+  test('a file that logrotate copies and truncates, as on GKE, makes an Event on its Pod, too', async (context) => {
     const path = join(rig.newFolder(), 'kube-proxy.log');
     const writesTo = (): { write: (line: string) => void } => ({ write: (line) => appendFileSync(path, `${line}\n`) });
     const { name, proxyPod, failures } = await stage.play(

@@ -29,7 +29,7 @@ describe('UFW with ufw-after.rules', () => {
     }
   });
 
-  test.each([4, 6] as const)('IPv%i: one line for each packet, dropped', async (family) => {
+  test.each([4, 6] as const)('IPv%i: each packet has one line and is dropped', async (family) => {
     await scene.network.send({ from: client, to: server, family, protocol: 'tcp', port: 443, count: 3 });
     const lines = await log.untilTaken(ownLines('[UFW BLOCK] '), 3);
     expect(lines).toHaveLength(3);
