@@ -73,7 +73,7 @@ describe('the condition of a Node', () => {
     expect(asked).toEqual(['read', 'write']);
   });
 
-  test('that is there and right is read, and not written', async () => {
+  test('the condition that is there and right is read, and not written', async () => {
     const first = scene();
     await first.pass(minute);
     const { asked, pass } = scene({ condition: first.condition() as NodeCondition });
@@ -108,13 +108,13 @@ describe('the condition of a Node', () => {
     });
   });
 
-  test('that an earlier run set is cleared by an agent without state', async () => {
+  test('the condition that an earlier run set is cleared by an agent without state', async () => {
     const { condition, pass } = scene({ condition: kept });
     await pass(minute);
     expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:00:/) });
   });
 
-  test('that an earlier run set goes on where the state says that it lasts', async () => {
+  test('the condition that an earlier run set goes on where the state says that it lasts', async () => {
     const { incidents, condition, pass } = scene({ condition: kept });
     incidents.push(broken);
     await pass(minute);
@@ -131,7 +131,7 @@ describe('the condition of a Node', () => {
     expect(asked.filter((verb) => verb === 'write').length).toBeLessThanOrEqual(10);
   });
 
-  test('of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
+  test('the condition of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
     const { incidents, asked, pass } = scene({ nodes: 5000 });
     await pass(5 * minute);
     incidents.push(broken);
@@ -154,7 +154,7 @@ test.each([9e15, -9e15, NaN, nine + 86_400_000])(
 );
 
 describe('a refusal', () => {
-  test('of a write is reported, tried again ever more seldom, and over when it is taken', async () => {
+  test('a refused write is reported, tried again ever more seldom, and over when it is taken', async () => {
     let refused = true;
     const { asked, reported, pass } = scene({
       refuse: (verb) => (refused && verb === 'write' ? refusal(403, 'Forbidden') : undefined),
@@ -167,13 +167,13 @@ describe('a refusal', () => {
     expect(new Set(reported)).toEqual(new Set(['read ok', 'write 403', 'write ok']));
   });
 
-  test('of a read writes nothing: what is there is not known', async () => {
+  test('a refused read writes nothing: what is there is not known', async () => {
     const { asked, pass } = scene({ refuse: () => refusal(503) });
     await pass(30 * minute);
     expect(new Set(asked)).toEqual(new Set(['read']));
   });
 
-  test('that asks to wait is waited for', async () => {
+  test('a refusal that asks to wait is waited for', async () => {
     const { asked, pass } = scene({ refuse: () => refusal(429, 'TooManyRequests', 5 * minute) });
     await pass(5 * minute);
     expect(asked).toEqual(['read']);

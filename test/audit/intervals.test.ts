@@ -107,7 +107,7 @@ describe('a flow in one interval', () => {
     ]);
   });
 
-  test('of several Pods of one workload names none of them, and counts their addresses', () => {
+  test('a flow of several Pods of one workload names none of them, and counts their addresses', () => {
     const { drop, closeAt } = open();
     for (const number of [1, 2, 3, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
     const [record, ...more] = closeAt(66);
@@ -117,7 +117,7 @@ describe('a flow in one interval', () => {
     expect(record).not.toHaveProperty(['destination.addresses']);
   });
 
-  test('of Pods of one workload with several labels has those of none; with the same, theirs', () => {
+  test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
     const { drop, closeAt } = open();
     for (const number of [1, 2])
       drop(
@@ -181,7 +181,7 @@ describe('a flow in one interval', () => {
     expect(closeAt(66).map((record) => record['destination.port'])).toEqual([80, 443]);
   });
 
-  test('that goes on in the next interval is another record with another id', () => {
+  test('a flow that goes on in the next interval is another record with another id', () => {
     const { drop, closeAt } = open();
     const meaning = {};
     drop(59, web(), 1, meaning);
@@ -228,13 +228,13 @@ describe('lost log', () => {
     ]);
   });
 
-  test.each(['nothing', 'felix'] as const)('that affects %s is no record', (affects) => {
+  test.each(['nothing', 'felix'] as const)('a loss that affects %s is no record', (affects) => {
     const { intervals, closeAt } = open();
     intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
     expect([intervals.revision, closeAt(66)]).toEqual([0, []]);
   });
 
-  test('of other warnings of the kernel leaves the counts of packets exact', () => {
+  test('a loss of other warnings of the kernel leaves the counts of packets exact', () => {
     const { intervals, drop, closeAt } = open();
     drop(1, web());
     intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
@@ -322,7 +322,7 @@ describe('what policies say of a flow', () => {
 describe('past the limits packets are counted and not lost', () => {
   const limits = { total: 100, perSubject: 100, joined: 100 };
 
-  test('of one workload: its other flows are joined, and those of others are not', () => {
+  test('further flows of one workload are joined, and those of others are not', () => {
     const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     drop(2, ends({ source: externalEnd(), destination: workerEnd(1) }));
@@ -335,7 +335,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(records.find((record) => record['destination.k8s.owner.name'] === 'worker')).toBeDefined();
   });
 
-  test('of a Pod that scans another one: those of the Pod that is scanned are not joined', () => {
+  test('flows of a Pod that scans another one are joined, and those of the Pod that is scanned are not', () => {
     const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
     for (let port = 1; port <= 10; port++) drop(1, web(), 1, {}, port);
     drop(2, fromAddress(1));
@@ -348,7 +348,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(records.find((record) => record['source.address'] === '203.0.113.1')).toBeDefined();
   });
 
-  test('of addresses that are no Pods: one record names neither end', () => {
+  test('flows of addresses that are no Pods are one record that names neither end', () => {
     const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
     for (let port = 1; port <= 10; port++)
       drop(1, ends({ source: externalEnd(), destination: nodeEnd() }), 1, {}, port);
@@ -359,7 +359,7 @@ describe('past the limits packets are counted and not lost', () => {
     });
   });
 
-  test('of the node: a joined record says nothing that holds only for some of its packets', () => {
+  test('a joined record of the node says nothing that holds only for some of its packets', () => {
     const { drop, closeAt } = open({ limits: { ...limits, total: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     const records = closeAt(66);
@@ -369,7 +369,7 @@ describe('past the limits packets are counted and not lost', () => {
     );
   });
 
-  test('of the node: a namespace that comes late makes room among the flows of the largest', () => {
+  test('a namespace that comes late makes room among the flows of the largest', () => {
     const { drop, closeAt } = open({ limits: { ...limits, total: 60 } });
     for (let index = 0; index < 100; index++) drop(1, fromAddress(index));
     for (let port = 1; port <= 100; port++) drop(2, ends({ source: workerEnd(1) }), 1, {}, port);
@@ -383,7 +383,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(ofShop.find((record) => record['source.kind'] === 'other')).toMatchObject({ 'network.packets': 70 });
   });
 
-  test('of namespaces: past their limit one record stands for the rest', () => {
+  test('one record stands for the rest past the limit of namespaces', () => {
     const { drop, closeAt } = open({ limits: { ...limits, total: 1, joined: 2 } });
     for (let index = 0; index < 6; index++) {
       const workload = { kind: 'Deployment', namespace: `space-${index}`, name: 'web' };

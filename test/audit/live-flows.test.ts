@@ -52,7 +52,7 @@ test('packets of one flow are one flow, with the first and the last time', () =>
   ]);
 });
 
-test('of several Pods of one workload the flow names the workload alone', () => {
+test('a flow of several Pods of one workload names the workload alone', () => {
   const { drop, answer } = open();
   drop(toWorker());
   drop(ends({ source: workerEnd(2), destination: podEnd() }));
@@ -71,7 +71,7 @@ test('another port is another flow; the newest is first', () => {
   expect(answer().flows.map((flow) => flow['destination.port'])).toEqual([2, 1]);
 });
 
-test('what no packet came for within an hour is gone, and counts from one when it comes again', () => {
+test('a flow without a packet for an hour is gone, and counts from one when it comes again', () => {
   const { drop, at, answer, table } = open();
   const meaning = {};
   drop(toWorker(), 1, meaning, 5);
@@ -86,7 +86,7 @@ test('what no packet came for within an hour is gone, and counts from one when i
   expect(table.sizes).toEqual({ flows: 0, bytes: 0 });
 });
 
-test('what the answer does not need is not kept: log, interfaces, evidence', () => {
+test('log, interfaces and evidence are not kept, because the answer does not need them', () => {
   const { drop, answer } = open();
   drop(toWorker());
   const names = Object.keys(answer().flows[0] ?? {});

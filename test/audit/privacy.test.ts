@@ -36,7 +36,7 @@ test('where nothing is redacted there is nothing to do', () => {
 describe('peers of other namespaces', () => {
   const redacted = { peers: 'redacted' } as const;
 
-  test('of packets that came to a Pod: who sent them is not named, nor the interface', () => {
+  test('the sender of packets that came to a Pod is not named, nor is the interface', () => {
     const found = flow(redacted, { observation: observation({ inInterface: 'cali1', outInterface: 'cali2' }) });
     expect(names(found, 'source')).toEqual(['source.kind']);
     expect(found.fields).toMatchObject({
@@ -135,7 +135,7 @@ describe('addresses are cut', () => {
     expect(JSON.stringify(found)).not.toContain(address);
   });
 
-  test('and those of one network are one flow, those of one workload still one', () => {
+  test('flows of one network are one flow, and those of one workload still one', () => {
     const keys = ['203.0.113.9', '203.0.113.10'].map(
       (address) =>
         flow(
@@ -151,7 +151,7 @@ describe('labels', () => {
   const source = { ...workerEnd(1), labels: 'app=worker,team=a' };
   const destination = podEnd({ labels: 'app=web,team=b' });
 
-  test('of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
+  test('labels of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
     const found = flow({ peers: 'redacted' }, { ends: ends({ source, destination }) });
     expect(found.fields).toMatchObject({ 'destination.k8s.pod.labels': 'app=web,team=b' });
     expect(JSON.stringify(found)).not.toContain('worker');
@@ -160,7 +160,7 @@ describe('labels', () => {
     expect(JSON.stringify(hidden)).not.toContain('team=b');
   });
 
-  test('that an earlier run kept and this one does not ask for are taken out', () => {
+  test('labels that an earlier run kept and this one does not ask for are taken out', () => {
     const { fields } = flow({}, { ends: ends({ source, destination: externalEnd() }) });
     const state: AuditState = {
       rest: { newest: 1, sinks: {}, closings: 0 },
@@ -179,7 +179,7 @@ describe('labels', () => {
     ]);
   });
 
-  test('where an earlier run kept none there is nothing to take out', () => {
+  test('nothing has to be taken out where an earlier run kept no labels', () => {
     expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows: [] })).toBeUndefined();
   });
 });

@@ -208,14 +208,14 @@ describe('a list', () => {
     expect(read({}, { SOURCES: text }).sources).toEqual(sources);
   });
 
-  test('of flags may hold commas', () => {
+  test('a list of flags may hold commas', () => {
     expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
       sources: [{ kind: 'file', path: '/a,b' }],
       prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
     });
   });
 
-  test('of flags replaces that of the environment', () => {
+  test('a list of flags replaces that of the environment', () => {
     expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
   });
 });

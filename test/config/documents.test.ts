@@ -11,11 +11,11 @@ const document = (name: string): string => readFileSync(new URL(`../../docs/${na
 
 /** Out of date? `npm run update -- config` makes them. */
 describe('documents that are made from the settings', () => {
-  test('docs/config.schema.json', () => {
+  test('docs/config.schema.json is up to date', () => {
     expect(JSON.parse(document('config.schema.json'))).toEqual(configJsonSchema());
   });
 
-  test('docs/configuration.md', () => {
+  test('docs/configuration.md is up to date', () => {
     const page = document('configuration.md');
     expect(page).toContain(`\n${referenceTable()}\n`);
     expect(withTable(page)).toBe(page);

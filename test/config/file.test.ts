@@ -60,7 +60,7 @@ describe('a file', () => {
 });
 
 describe('what is wrong in a config file is reported with its place', () => {
-  test('all at once, with those of variables and options', () => {
+  test('all mistakes are reported at once, with those of variables and options', () => {
     const text = 'statDir: /a\nlogLevel: inof\nmaxNodes: many';
     const problems = problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } });
     expect(subjectsOf(problems)).toEqual([
@@ -79,7 +79,7 @@ describe('what is wrong in a config file is reported with its place', () => {
     expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
   });
 
-  test('of a file that cannot be understood, what it may have set is not missed', () => {
+  test('settings of a file that cannot be understood are not missed', () => {
     expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
       expect.stringMatching(/^[12]:\d+/),
       'MAX_NODES "x"',
@@ -91,7 +91,7 @@ describe('what is wrong in a config file is reported with its place', () => {
     expect(subjectsOf(problems)).toEqual(['2:1: nod']);
   });
 
-  test('on one line and in bounds, whatever stands there', () => {
+  test('each problem stands on one line and in bounds, whatever stands there', () => {
     const long = 'x'.repeat(10_000);
     const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
     expect(problems).toHaveLength(26);
@@ -142,7 +142,7 @@ describe('what is no config file', () => {
       expect(subjectsOf(checkConfigFile(path))).toEqual([path]);
   });
 
-  test('but 256 KiB may be used', () => {
+  test('a file of 256 KiB may be used', () => {
     writeFileSync(folder('full'), Buffer.alloc(256 * 1024, '#'));
     expect(checkConfigFile(folder('full'))).toEqual([]);
   });

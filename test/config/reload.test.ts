@@ -152,7 +152,7 @@ describe('a file that is wrong', () => {
     expect(reload.counts).toEqual({ ok: 1, failed: 1 });
   });
 
-  test('that is again as it was before the mistake is reported as read, and nothing is applied', () => {
+  test('a file that is again as it was before the mistake is reported as read, and nothing is applied', () => {
     const { write, look, applied, records } = createReloadScene('logLevel: debug');
     write('{');
     look();
@@ -165,7 +165,7 @@ describe('a file that is wrong', () => {
     ]);
   });
 
-  test('that cannot be read is reported once, and once when it can be read again', () => {
+  test('a file that cannot be read is reported once, and once when it can be read again', () => {
     const { write, look, records, reload } = createReloadScene('logLevel: debug');
     write(new Error('no luck'));
     look(10);
@@ -216,7 +216,7 @@ describe('a mounted ConfigMap', () => {
 });
 
 describe('whether what the file says holds', () => {
-  test('from the start, and without a file', () => {
+  test('the file holds from the start, and without a file', () => {
     expect(createReloadScene('logLevel: info').reload.inForce).toBe(true);
     const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
     expect(follow(loaded).reload.inForce).toBe(true);
@@ -227,7 +227,7 @@ describe('whether what the file says holds', () => {
     ['cannot be read', new Error('is gone')],
     ['needs a restart', 'maxNodes: 7'],
     ['needs a restart in part', 'logLevel: debug\nmaxNodes: 7'],
-  ])('not while it %s, and then again', (_, next) => {
+  ])('the file does not hold while it %s, and holds again later', (_, next) => {
     const { write, look, reload } = createReloadScene('logLevel: info');
     write(next);
     look();

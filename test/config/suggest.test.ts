@@ -30,7 +30,7 @@ test('the nearest one wins, then the first', () => {
   expect(nearest('ab', ['ax', 'bb'])).toBe('ax');
 });
 
-test('in words, or not at all', () => {
+test('no suggestion is made in words, or not at all', () => {
   expect(suggest('nodes', names)).toBe('; did you mean node?');
   expect(suggest('colour', names)).toBe('');
 });

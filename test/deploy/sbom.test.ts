@@ -116,7 +116,7 @@ describe('of the bundle', () => {
   });
 });
 
-test('of the image: the bundle and its parts, Node.js, and the Debian packages with their sources', () => {
+test('the bill names the bundle and its parts, Node.js, and the Debian packages with their sources', () => {
   expect(ofImage.metadata.component).toMatchObject({ type: 'container' });
   expect(ofImage.components).toEqual(expect.arrayContaining([ofBundle.metadata.component, ...ofBundle.components]));
   const others = ofImage.components.slice(ofBundle.components.length + 1).map(({ purl }) => purl);
@@ -129,7 +129,7 @@ test('of the image: the bundle and its parts, Node.js, and the Debian packages w
 });
 
 describe('licences', () => {
-  test('of all that is in the bundle let it be passed on', () => {
+  test('licences of all that is in the bundle let it be passed on', () => {
     const others = ofBundle.components.filter(
       ({ licenses = [] }) => licenses.length === 0 || licenses.some(({ license }) => !allowed.has(license.id)),
     );

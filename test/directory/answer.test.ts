@@ -29,7 +29,7 @@ test('times are of the wall clock in between', () => {
   expect([read?.from, read?.until]).toEqual([nine - 2000, Infinity]);
 });
 
-test('of many Pods those that have the address come first, then the latest; the longest names fit', () => {
+test('those of many Pods that have the address come first, then the latest; the longest names fit', () => {
   const long = { namespace: 'n'.repeat(63), name: 'p'.repeat(253), node: 'n'.repeat(253) };
   const pods = Array.from({ length: 30 }, (_, number) =>
     pod({

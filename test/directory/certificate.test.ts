@@ -6,16 +6,19 @@ import { nine } from '../builders.ts';
 
 const day = 86_400_000;
 
-test.each(['10.65.2.9', 'fd00:65::9'])('of %s is signed by its own key, for that address alone', (address) => {
-  const made = createCertificate(address, nine, nine + 90 * day);
-  const certificate = new X509Certificate(made.certificate);
-  expect(certificate.verify(certificate.publicKey)).toBe(true);
-  expect(certificate.publicKey.equals(createPublicKey(made.key))).toBe(true);
-  expect(certificate.checkIP(address)).toBe(address);
-  expect(certificate.checkIP('10.65.2.10')).toBeUndefined();
-  expect([certificate.validFromDate.getTime(), certificate.validToDate.getTime()]).toEqual([nine, nine + 90 * day]);
-  expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
-});
+test.each(['10.65.2.9', 'fd00:65::9'])(
+  'the certificate of %s is signed by its own key, for that address alone',
+  (address) => {
+    const made = createCertificate(address, nine, nine + 90 * day);
+    const certificate = new X509Certificate(made.certificate);
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+    expect(certificate.publicKey.equals(createPublicKey(made.key))).toBe(true);
+    expect(certificate.checkIP(address)).toBe(address);
+    expect(certificate.checkIP('10.65.2.10')).toBeUndefined();
+    expect([certificate.validFromDate.getTime(), certificate.validToDate.getTime()]).toEqual([nine, nine + 90 * day]);
+    expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+  },
+);
 
 test('each has another key and another number', () => {
   const [one, other] = [1, 2].map(() => createCertificate('10.65.2.9', nine, nine + day));
@@ -36,6 +39,6 @@ test('any address and time up to 2049 gives one that can be read', () => {
   );
 });
 
-test('addresses with a port', () => {
+test('addresses with a port are read', () => {
   expect([hostAndPort('10.65.2.9', 8443), hostAndPort('fd00::9', 1)]).toEqual(['10.65.2.9:8443', '[fd00::9]:1']);
 });

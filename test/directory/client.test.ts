@@ -113,12 +113,12 @@ describe('where it does not answer', () => {
     await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
   });
 
-  test('with a stranger it is a refusal', async () => {
+  test('a stranger at the address is a refusal', async () => {
     await replica('one', () => ({ pods: [db] }), 'stranger');
     await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
   });
 
-  test('in time, it is given up', async () => {
+  test('a replica that does not answer in time is given up', async () => {
     const key = createCertificate(host, Date.now() - day, Date.now() + day);
     const hanging = createServer({ key: key.key, cert: key.certificate }, () => {});
     await new Promise<void>((resolve) => hanging.listen(0, host, resolve));
@@ -133,7 +133,7 @@ describe('where it does not answer', () => {
 });
 
 describe('what is not believed', () => {
-  test('a server with another certificate', async () => {
+  test('a server with another certificate is not believed', async () => {
     const one = await replica('one', () => ({ pods: [db] }));
     const other = createCertificate(host, Date.now() - day, Date.now() + day);
     const { port } = JSON.parse(await readText('one')) as { port: number };
@@ -142,7 +142,7 @@ describe('what is not believed', () => {
     expect(one.asked).toEqual([]);
   });
 
-  test('a certificate of another address', async () => {
+  test('a certificate of another address is not believed', async () => {
     const elsewhere = createCertificate('10.65.2.1', Date.now() - day, Date.now() + day);
     const server = await startDirectoryServer({
       address: { host, port: 0 },
@@ -202,7 +202,7 @@ describe('for doctor', () => {
     });
   });
 
-  test('none is configured: no way leads there', async () => {
+  test('doctor says that no way leads there when none is configured', async () => {
     await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
   });
 });

@@ -222,11 +222,11 @@ describe('the name of the port', () => {
   const answer = packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK });
   const request = 'Pod/shop/db-0 5432/TCP';
 
-  test('of a request is the receiver’s, in the Events of both ends', () => {
+  test('a port of a request has the receiver’s name, in the Events of both ends', () => {
     expect(named({}, { source: web, destination: db })).toEqual([request, request]);
   });
 
-  test('of an answer is the sender’s', () => {
+  test('a port of an answer has the sender’s name', () => {
     expect(named({ packet: answer }, { source: db, destination: web })).toEqual([request, request]);
   });
 
@@ -234,7 +234,7 @@ describe('the name of the port', () => {
     expect(named({ packet: portless('SCTP') }, { source: web, destination: db })).toEqual([undefined, undefined]);
   });
 
-  test('of what an ICMP error is about is that of the end that could not be reached; the error has none', () => {
+  test('a port that an ICMP error is about has the name of the end that could not be reached; the error has none', () => {
     const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 5432 }) };
     const target = { inner: { source: web, destination: db } };
     expect(named(error, { source: router, destination: web, ...target })).toEqual([request]);
@@ -334,7 +334,7 @@ describe('identity', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('of a Pod without a uid is by its name', () => {
+  test('a Pod without a uid is identified by its name', () => {
     expect(nameless('a')).not.toBe(nameless('b'));
   });
 });

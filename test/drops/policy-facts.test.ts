@@ -63,7 +63,7 @@ function findings(given: Partial<FlowDetails> = {}): Finding[] {
   ];
 }
 
-test('of policies that isolate the Pod: their names, and the nearest rule', () => {
+test('policies that isolate the Pod are named, with the nearest rule', () => {
   expect(policyFacts(findings(), known([deny('default-deny'), allowFrontend]))).toStrictEqual({
     verdict: 'denied',
     direction: 'ingress',
@@ -105,7 +105,7 @@ test.each<[string, object[], object]>([
   expect(policyFacts(findings(), known(policies))).toMatchObject(expected);
 });
 
-test('of many policies the first eight are named, and all are counted', () => {
+test('the first eight of many policies are named, and all are counted', () => {
   const many = Array.from({ length: 70 }, (_, index) => deny(`deny-${index}`));
   const facts = policyFacts(findings(), known(many));
   expect([facts?.decidedBy.length, facts?.count]).toStrictEqual([8, 70]);

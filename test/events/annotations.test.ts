@@ -27,7 +27,7 @@ const values = (...seen: string[]) => ({ seen, past: 0 });
 const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined };
 
 describe('annotations of a drop', () => {
-  test('between one Pod and a stranger', () => {
+  test('a drop between one Pod and a stranger has these annotations', () => {
     expect(annotated({ finding: finding({ details: flow({ protocol: 'TCP', port: 5432 }) }) })).toEqual({
       schema: '1',
       node: 'node-a',
@@ -39,7 +39,7 @@ describe('annotations of a drop', () => {
     });
   });
 
-  test('of a workload name it, and say how many Pods of it there were', () => {
+  test('a workload is named, with how many Pods of it there were', () => {
     const details = flow({ peer: workerEnd(1), direction: 'sending', verdict: 'rejected' });
     expect(annotated({ finding: finding({ details }), peers: values('worker-1', 'worker-2') })).toMatchObject({
       direction: 'sending',
@@ -78,7 +78,7 @@ describe('annotations of a drop', () => {
     expect(annotated({ finding: finding({ details }) })).toMatchObject(expected);
   });
 
-  test('that is a martian have its code', () => {
+  test('a martian has its code', () => {
     expect(annotated({ finding: finding({ details: flow({ martian: true }) }) })).toMatchObject({ code: 'KN403' });
   });
 });
@@ -86,7 +86,7 @@ describe('annotations of a drop', () => {
 describe('annotations of an Event for many peers', () => {
   const example = flow({ peer: externalEnd(), protocol: 'TCP', port: 22, policy });
 
-  test('past the places of a Pod: only how many peers and ports', () => {
+  test('an Event past the places of a Pod says only how many peers and ports', () => {
     const given = { peers: values('a', 'b', 'c'), ports: values('22/TCP', '80/TCP') };
     expect(annotated({ finding: finding({ details: { kind: 'overflow', example } }), ...given })).toEqual({
       schema: '1',
@@ -97,7 +97,7 @@ describe('annotations of an Event for many peers', () => {
     });
   });
 
-  test('of many ports of one peer: the peer, which way, and how many', () => {
+  test('an Event of many ports of one peer names the peer, which way, and how many', () => {
     const given = { peers: values('external/203.0.113.9'), ports: values('22/TCP', '80/TCP', '53/UDP') };
     expect(annotated({ finding: finding({ details: { kind: 'ports', example } }), ...given })).toEqual({
       schema: '1',
@@ -113,15 +113,15 @@ describe('annotations of an Event for many peers', () => {
   const ofScan = (of: ScanDetails['of']): Record<string, string> =>
     annotated({ finding: finding({ details: { kind: 'scan', of, example } }), peers: values('shop/a', 'shop/b') });
 
-  test.each(['target', 'scanner'] as const)('of a scan, on the %s: no single peer, port, policy or verdict', (of) => {
+  test.each(['target', 'scanner'] as const)('a scan on the %s has no single peer, port, policy or verdict', (of) => {
     expect(ofScan(of)).toEqual({ schema: '1', node: 'node-a', direction: 'receiving', peers: '2', ports: '0' });
   });
 
-  test('of a scan, on the Node: who scans, and how many Pods were tried', () => {
+  test('a scan on the Node says who scans, and how many Pods were tried', () => {
     expect(ofScan('stranger')).toMatchObject({ peer: 'external/203.0.113.9', peers: '2' });
   });
 
-  test('on the Node: that Events of Pods count its packets, too', () => {
+  test('an Event on the Node says that Events of Pods count its packets, too', () => {
     const details = { kind: 'scan', of: 'stranger', example } as const;
     expect(annotated({ finding: finding({ regarding: nodeRef('node-a'), details }) })).toMatchObject({
       summary: 'true',
@@ -147,6 +147,6 @@ test('annotations have no text of a stranger that is long, unprintable or markup
   expect(value).toMatch(/^‹!channel> https\[:\]\/\/x\\u202e\\x0aé+…$/);
 });
 
-test('only what names a policy is taken away by a later write', () => {
+test('a later write takes away only what names a policy', () => {
   expect(passing).toEqual(['kube-netfilter-tailer/policy', 'kube-netfilter-tailer/policy-evidence']);
 });

@@ -94,7 +94,7 @@ describe('a series without an Event', () => {
     expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
   });
 
-  test('but is there, because the answer to the same write was lost, is changed to the same', async () => {
+  test('an Event that is there, because the answer to the same write was lost, is changed to the same', async () => {
     const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
     expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
     count(2);
@@ -109,7 +109,7 @@ describe('a series without an Event', () => {
     expect(annotation(event())).toBe('ours 0');
   });
 
-  test('and is deleted between the refusal and the look at it, is created whole', async () => {
+  test('an Event that is deleted between the refusal and the look at it is created whole', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, series, key, write, event } = rig({ mishaps });
     store.put(theirs(series));
@@ -120,7 +120,7 @@ describe('a series without an Event', () => {
     expect(annotation(event())).toBe('ours 0');
   });
 
-  test('and can neither be created nor found, is given up for now', async () => {
+  test('an Event that can neither be created nor found is given up for now', async () => {
     // A quota in the namespace answers 409 to a POST, too. The last refusal ends the test if nothing else does.
     const endless = (): Mishap => ({ instead: refusal(store.requests.length > 30 ? 0 : answers[last()]) });
     const answers = { create: 409, read: 404, update: 404 };
@@ -151,7 +151,7 @@ describe('a series that was published before', () => {
     });
   });
 
-  test('and changed by a user since, is looked at first', async () => {
+  test('an Event that a user has changed since is looked at first', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.touch(key);
@@ -161,7 +161,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and changed again and again, is given up for now after three looks', async () => {
+  test('an Event that is changed again and again is given up for now after three looks', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, series, key, write, count, event } = rig({ mishaps });
     await write();
@@ -179,7 +179,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 3 });
   });
 
-  test('and changed twice, is written at the second look', async () => {
+  test('an Event that is changed twice is written at the second look', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, key, write, count, event } = rig({ mishaps });
     await write();
@@ -191,7 +191,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted since, begins again with what the deleted Event did not count', async () => {
+  test('an Event that was deleted since begins again with what the deleted one did not count', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -214,7 +214,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 1 });
   });
 
-  test('and deleted between a conflict and the look at it, begins again', async () => {
+  test('an Event that is deleted between a conflict and the look at it begins again', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, key, write, count, event } = rig({ mishaps });
     await write();
@@ -226,7 +226,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted, then written again with the answer lost, is not written a second time', async () => {
+  test('an Event that was deleted, then written again with the answer lost, is not written a second time', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, key, write, count, event } = rig({ mishaps });
     await write();
@@ -238,7 +238,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted, with nothing published since but that lines were lost, leaves no Event of no packets', async () => {
+  test('an Event that was deleted, with nothing published since but that lines were lost, leaves no Event of no packets', async () => {
     const { store, key, series, write, event } = rig();
     await write();
     store.remove(key);
@@ -247,7 +247,7 @@ describe('a series that was published before', () => {
     expect(event()?.count).not.toBe(0);
   });
 
-  test('and deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
+  test('an Event that was deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
     const { store, key, series, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -262,7 +262,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 3 });
   });
 
-  test('and begun again keeps that time, when a user changes it', async () => {
+  test('an Event that has begun again keeps that time, when a user changes it', async () => {
     const { store, key, write, count, event } = rig();
     await write(30 * second);
     store.remove(key);
@@ -276,7 +276,7 @@ describe('a series that was published before', () => {
     expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
   });
 
-  test('and begun again keeps the time it began again', async () => {
+  test('an Event that has begun again keeps the time it began again', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -293,7 +293,7 @@ describe('a series that was published before', () => {
 describe('a refusal is handed on as it is, with what was asked', () => {
   const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
 
-  test.each(statuses)('%i to a POST', async (status) => {
+  test.each(statuses)('a POST that was refused with %i says what was asked', async (status) => {
     const answer = refusal(status, 'Because', 5000);
     const { store, series, write } = rig({ mishaps: [{ instead: answer }] });
     expect(await write()).toEqual({ kind: 'refused', verb: 'create', refusal: answer });
@@ -301,7 +301,7 @@ describe('a refusal is handed on as it is, with what was asked', () => {
     expect(store.requests).toEqual(['create']);
   });
 
-  test.each(statuses)('%i to a PATCH', async (status) => {
+  test.each(statuses)('a PATCH that was refused with %i says what was asked', async (status) => {
     const answer = refusal(status);
     const { store, write } = rig({ mishaps: [{}, { instead: answer }] });
     await write();
@@ -325,7 +325,7 @@ describe('a refusal is handed on as it is, with what was asked', () => {
     expect(store.requests).toEqual(['create', 'read', 'update']);
   });
 
-  test('of a namespace that is gone or going', async () => {
+  test('a namespace that is gone or going refuses', async () => {
     const { store, write } = rig();
     store.namespaces.set('shop', 'missing');
     expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 404 } });
@@ -333,7 +333,7 @@ describe('a refusal is handed on as it is, with what was asked', () => {
     expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 403, reason: 'NamespaceTerminating' } });
   });
 
-  test('to the second POST of one that was deleted', async () => {
+  test('the second POST of one that was deleted is refused', async () => {
     const { store, key, series, write, count } = rig();
     await write();
     store.remove(key);
@@ -428,7 +428,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     { count: 10, expected: 10 },
     { count: 3, expected: 3 },
     { count: 2, expected: 3 },
-  ])('with $count has $expected, when ours may be among them', async ({ count: before, expected }) => {
+  ])('an Event with $count has $expected, when ours may be among them', async ({ count: before, expected }) => {
     const { event, write, count } = await adopt({ count: before, lastTimestamp: at(0) });
     expect(event()).toMatchObject({ count: expected });
     count(2, minute);
@@ -437,7 +437,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()?.count).toBeLessThanOrEqual(expected + 2);
   });
 
-  test('that was read again only in part has no more than both counted, when the rest follows', async () => {
+  test('an Event that was read again only in part has no more than both counted, when the rest follows', async () => {
     // They counted 10 packets until 30 s past; ours are the first 3 of these, then the other 7.
     const { event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     count(7, 30 * second);
@@ -445,7 +445,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('that was read again only in part, and is changed by a user before the rest follows, has no more either', async () => {
+  test('an Event that was read again only in part, and is changed by a user before the rest follows, has no more either', async () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     store.touch(key);
     count(4, 20 * second);
@@ -456,7 +456,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('that was read again only in part has no more either, when we are killed before the rest follows', async () => {
+  test('an Event that was read again only in part has no more either, when we are killed before the rest follows', async () => {
     const { store, event } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     // Its answer was never heard.
     const restarted = rig({ store, given: { count: 3 } });
@@ -513,7 +513,7 @@ test('an Event has the times of the wall clock, the series keeps its own', async
   expect(series.published).toMatchObject({ at: nine + 3 * second, first: nine + second });
 });
 
-test('what is counted during the requests is published another time', async () => {
+test('packets that are counted during the requests are published another time', async () => {
   const mishaps: Mishap[] = [{ before: () => one.count(5) }];
   const one = rig({ mishaps });
   expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });

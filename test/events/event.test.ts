@@ -9,7 +9,7 @@ const second = 1000;
 const named = (given: Partial<Finding>, window = 1): string =>
   eventOf(series({ finding: finding(given), window }), '', nine).metadata.name;
 
-test('of a Pod, in full', () => {
+test('an Event of a Pod is written in full', () => {
   const first = nine + 1234;
   const drops = series({ finding: finding({ related: podRef('db-0', 'batch') }), count: 5, first, last: nine + 1999 });
   expect(eventOf(drops, 'a message', nine + 2234)).toEqual({
@@ -48,7 +48,7 @@ test('of a Pod, in full', () => {
   });
 });
 
-test('of a Node, in the namespace that has a Node’s Events', () => {
+test('an Event of a Node is in the namespace that has a Node’s Events', () => {
   const { metadata, involvedObject } = eventOf(series({ finding: incident() }), '', nine);
   expect(metadata.namespace).toBe('default');
   expect(involvedObject).toEqual({
@@ -60,7 +60,7 @@ test('of a Node, in the namespace that has a Node’s Events', () => {
   });
 });
 
-test('of a Node known by name only: kubectl finds its Events by the name in place of the uid', () => {
+test('an Event of a Node known by name only is found by kubectl by the name in place of the uid', () => {
   const regarding = { ...nodeRef(), uid: '', resourceVersion: undefined };
   expect(eventOf(series({ finding: incident({ regarding }) }), '', nine).involvedObject).toEqual({
     apiVersion: 'v1',
@@ -145,7 +145,7 @@ describe('name', () => {
     'ünïcode',
     'with space',
     '[2001:db8::1]',
-  ])('of %j is a DNS subdomain', (name) => {
+  ])('the name of %j is a DNS subdomain', (name) => {
     const found = named({ regarding: nodeRef(name) });
     expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
     expect(found.length).toBeLessThanOrEqual(253);
@@ -160,7 +160,7 @@ describe('name', () => {
     ['a..-b-', 'a.b'],
     ['with two  spaces', 'with-two-spaces'],
     ['_', 'object'],
-  ])('of %j begins with %j', (name, head) => {
+  ])('the name of %j begins with %j', (name, head) => {
     expect(named({ regarding: nodeRef(name) }).slice(0, -21)).toBe(head);
   });
 });
@@ -172,7 +172,7 @@ describe('message', () => {
     ['nothing', ''],
     ['1,024 bytes', 'x'.repeat(1024)],
     ['1,024 bytes in 512 characters', 'é'.repeat(512)],
-  ])('of %s is kept', (_, text) => {
+  ])('a message of %s is kept', (_, text) => {
     expect(message(text)).toBe(text);
   });
 

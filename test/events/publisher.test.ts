@@ -178,7 +178,7 @@ describe('what is due', () => {
     expect(one.most).toBe(1);
   });
 
-  test('and counts packets once more, on the Node, is no part of the packets that were published', async () => {
+  test('a summary on the Node is no part of the packets that were published', async () => {
     const one = rig();
     for (let pod = 0; pod < 12; pod++)
       one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });
@@ -210,7 +210,7 @@ describe('what is due', () => {
     expect(one.writes).toEqual(['1 a', '7.1 b', '31 a']);
   });
 
-  test('while another of its namespace is written goes out after it', async () => {
+  test('an Event goes out after another one of its namespace is written', async () => {
     const one = rig({ answers: { a: ['slow'] } });
     one.count(drop('a'));
     await pass(2);
@@ -223,7 +223,7 @@ describe('what is due', () => {
     expect(one.most).toBe(1);
   });
 
-  test('and counted further meanwhile is published later, with the rest', async () => {
+  test('packets that are counted meanwhile are published later, with the rest', async () => {
     const one = rig({ answers: { a: ['hang', 'ok'] } });
     one.count(drop('a'), 3);
     await pass(1.5);
@@ -327,7 +327,7 @@ describe('a batch', () => {
     expect(one.table.sizes.pending).toBe(0);
   });
 
-  test('with an Event that this program cannot make: the others are written', async () => {
+  test('the others of a batch are written where this program cannot make one Event', async () => {
     const one = rig({ answers: { a: ['throw'] } });
     for (const name of ['a', 'b']) one.count(drop(name, `of-${name}`));
     await pass(2);
@@ -396,7 +396,7 @@ describe('a namespace whose admission hangs', () => {
     expect(one.most).toBeLessThanOrEqual(2);
   });
 
-  test('as that of twenty others: twelve requests are in flight, and once they were given up, others are written in time', async () => {
+  test('twenty namespaces that hang have twelve requests in flight, and once they were given up, others are written in time', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const names = Array.from({ length: 20 }, (_, number) => `hung-${String(number).padStart(2, '0')}`);
     const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['hang', 500]])) });
@@ -498,25 +498,28 @@ describe('an API server that is away', () => {
     expect(new Set(namesOf(one))).toEqual(new Set(['a']));
   });
 
-  test.each([30, 600])('and says for how long (%i s) is asked no earlier, whoever wakes us', async (wait) => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const one = rig({ answers: { a: [[429, wait], 'ok'] } });
-    one.count(drop('a'));
-    await pass(2);
-    for (let passed = 2; passed < wait; passed += 1) {
-      one.count(drop(`other-${passed}`));
-      one.publisher.wake();
-      await pass(1);
-    }
-    expect(one.writes).toEqual(['1 a']);
-    await pass(10);
-    const [, again = 0] = timesOf('a', one);
-    expect(again).toBeGreaterThanOrEqual(wait + 1);
-    expect(again).toBeLessThanOrEqual(wait + 3);
-    expect(one.results.slice(0, 2)).toEqual(['create throttled a', 'create ok a']);
-  });
+  test.each([30, 600])(
+    'an API server that says for how long (%i s) is asked no earlier, whoever wakes us',
+    async (wait) => {
+      vi.spyOn(Math, 'random').mockReturnValue(1);
+      const one = rig({ answers: { a: [[429, wait], 'ok'] } });
+      one.count(drop('a'));
+      await pass(2);
+      for (let passed = 2; passed < wait; passed += 1) {
+        one.count(drop(`other-${passed}`));
+        one.publisher.wake();
+        await pass(1);
+      }
+      expect(one.writes).toEqual(['1 a']);
+      await pass(10);
+      const [, again = 0] = timesOf('a', one);
+      expect(again).toBeGreaterThanOrEqual(wait + 1);
+      expect(again).toBeLessThanOrEqual(wait + 3);
+      expect(one.results.slice(0, 2)).toEqual(['create throttled a', 'create ok a']);
+    },
+  );
 
-  test('and throttles without saying for how long is asked later all the same', async () => {
+  test('an API server that throttles without saying for how long is asked later all the same', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const one = rig({ answers: { a: [429] } });
     one.count(drop('a'));
@@ -767,7 +770,7 @@ describe('a namespace that is going', () => {
     expect(namesOf(one)).toEqual(['a', 'c']);
   });
 
-  test('as the API server and the event writer see it', async () => {
+  test('a namespace that is going is known as the API server and the event writer see it', async () => {
     const store = createMemoryStore();
     store.namespaces.set('old', 'terminating');
     const one = rig({
@@ -864,7 +867,7 @@ describe('stopping', () => {
     expect(one.writes).toHaveLength(length);
   });
 
-  test('in a back-off tries once more, and no longer if that fails', async () => {
+  test('stopping in a back-off tries once more, and no longer if that fails', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const one = rig({ answers: { a: [0], b: [0] } });
     for (const name of ['a', 'b']) one.count(drop(name));
@@ -876,7 +879,7 @@ describe('stopping', () => {
     expect(one.writes).toHaveLength(length + 1);
   });
 
-  test('in a back-off writes all that is due, if the server is back', async () => {
+  test('stopping in a back-off writes all that is due, if the server is back', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const one = rig({ answers: { a: [0, 0, 0, 0, 0, 'ok'] } });
     for (const name of ['a', 'b']) one.count(drop(name));
@@ -914,7 +917,7 @@ describe('stopping', () => {
     expect(namesOf(one)).toEqual(['a', 'b']);
   });
 
-  test('with no grace writes nothing more', async () => {
+  test('stopping with no grace writes nothing more', async () => {
     const one = rig();
     one.count(drop('a'));
     vi.setSystemTime(Date.now() + 2 * second);
@@ -923,7 +926,7 @@ describe('stopping', () => {
     expect(one.writes).toEqual([]);
   });
 
-  test('before the loop has begun, or twice, does no harm', async () => {
+  test('stopping before the loop has begun, or twice, does no harm', async () => {
     const one = rig({ run: false });
     one.count(drop('a'));
     vi.setSystemTime(Date.now() + 2 * second);

@@ -52,7 +52,7 @@ function drop(pod: number, port: number): Finding {
 }
 
 test.each([1, 250])(
-  'of 236,300 packets in two minutes on 30 Pods, all are published five minutes after the last, in a cluster of %i nodes',
+  'all of 236,300 packets in two minutes on 30 Pods are published five minutes after the last, in a cluster of %i nodes',
   async (nodes) => {
     const { time, table, counts } = agent(nodes);
     const packets = 236_300;
@@ -77,7 +77,7 @@ test('what is over is published before what goes on, also where the budget of th
   }
 });
 
-test('of a cluster of 5,000 nodes, one writes its share of 250 a second', async () => {
+test('one of 5,000 nodes writes its share of 250 a second', async () => {
   const { time, table, writes } = agent(5000);
   for (let now = 0; now < 20 * minute; now += second) {
     await time.runUntil(nine + now);

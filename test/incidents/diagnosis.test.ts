@@ -129,7 +129,7 @@ const hintsOn = (facts: NodeFacts, code = 'KN102', diagnosis = code): string[] =
 describe('hints', () => {
   const forbidden: NodeFacts = { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } };
 
-  test('none where all is known', () => {
+  test('no hint is given where all is known', () => {
     expect(hintsOn(noFacts)).toEqual([]);
     expect(hintsOn(bpf, 'KN102', 'KN101')).toEqual([]);
     expect(hintsOn({ ...noFacts, felix: { kind: 'absent' } })).toEqual([]);
@@ -146,7 +146,7 @@ describe('hints', () => {
     ['KN104', 'KN104'],
     ['KN301', 'KN301'],
     ['KN102', 'KN110'],
-  ])('not where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
+  ])('no hint is given where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
     expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
   });
 
@@ -173,7 +173,7 @@ describe('hints', () => {
     expect(hintsOn(mixed, 'KN401')).toEqual([]);
   });
 
-  test('two at most, short', () => {
+  test('at most two short hints are given', () => {
     const all = felixWith({ logSeverityScreen: 'Error' }, mixed);
     for (const given of [hintsOn(all, 'KN104'), hintsOn({ ...forbidden, backends: mixed.backends })]) {
       expect(given).toHaveLength(2);

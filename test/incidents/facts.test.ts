@@ -70,7 +70,7 @@ function finder(some: Partial<FactSources> = {}, seen = recent) {
   }
 }
 
-test('of a failure of kube-proxy: the settings of felix, and what was logged of late', async () => {
+test('the facts of a failure of kube-proxy are the settings of felix, and what was logged of late', async () => {
   const { find, asked } = finder();
   expect(await find(incident())).toEqual({
     felix: absent,
@@ -95,7 +95,7 @@ test.each([
   expect(asked).toEqual(expected);
 });
 
-test('of a full table: how full, and by whom', async () => {
+test('the facts of a full table are how full it is, and by whom', async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel' }));
   expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
@@ -106,7 +106,7 @@ test('of a full table: how full, and by whom', async () => {
   ]);
 });
 
-test('of a table that is nearly full: how full, also where it has room again by now, and by whom', async () => {
+test('the facts of a table that is nearly full are how full it was, also where it has room again by now, and by whom', async () => {
   const table = { count: 210_000, max: 262_144 };
   const { find } = finder({
     proc: {
@@ -122,14 +122,14 @@ test('of a table that is nearly full: how full, also where it has room again by 
   expect(facts.namespacePod).toBeUndefined();
 });
 
-test.each([['4026532317'], ['netns 4026532317']])("of a Pod's table the subject names: %s", async (subject) => {
+test.each([['4026532317'], ['netns 4026532317']])("the subject names a Pod's table: %s", async (subject) => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: [subject] }));
   expect(asked).toEqual(['conntrack 4026532317', 'top sources 4026532317', 'Pod of 4026532317']);
   expect(facts.namespacePod).toBe('uid-of-web-0');
 });
 
-test('of several tables: that of the host', async () => {
+test("the host's table is the one that is looked at of several", async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: ['4026532317', 'the host'] }));
   expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
@@ -183,7 +183,7 @@ describe('a full table that no line calls a namespace’s', () => {
   });
 });
 
-test('of the tables of several namespaces: the host’s is none of them', async () => {
+test('the host’s table is none of those of several namespaces', async () => {
   const { find, asked } = finder();
   const subjects = ['network namespace 4026532317', 'network namespace 4026532318'];
   expect(await find(incident({ code: 'KN401', failing: 'kernel', subjects }))).toMatchObject({

@@ -125,7 +125,7 @@ describe('a chain that only another program can have deleted', () => {
     ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
     ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
     ['one that nothing names', [failure()], 6, []],
-  ])('%s: whatever succeeds in between', (_, [before = first, after = before], seconds, changes) => {
+  ])('it opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
     const { heard, tracker } = start();
     tracker.take(before, 0, undefined);
     tracker.take(sync('sync-failed'), 1, undefined);
@@ -138,7 +138,7 @@ describe('a chain that only another program can have deleted', () => {
     expect(heard).toEqual(changes);
   });
 
-  test('also where a release says of no sync that it failed', () => {
+  test('it opens also where a release says of no sync that it failed', () => {
     const { heard, tracker } = start();
     tracker.take(first, 0, undefined);
     tracker.take(sync('sync-complete'), 3000, undefined);
@@ -158,7 +158,7 @@ describe('a chain that only another program can have deleted', () => {
     expect(tracker.incidents[0]).toMatchObject({ opened: 6000, failures: 2 });
   });
 
-  test('also with the state of before a restart', () => {
+  test('it opens also with the state of before a restart', () => {
     const { tracker } = start();
     tracker.take(first, 0, undefined);
     const { heard, tracker: next } = start(JSON.parse(JSON.stringify(tracker.state())) as TrackerState);

@@ -33,7 +33,7 @@ describe('which Pods an incident affects', () => {
 });
 
 describe('when each Pod is notified', () => {
-  test('restarting and unready Pods a second apart, the others a quarter of a minute', () => {
+  test('restarting and unready Pods are notified a second apart, the others a quarter of a minute', () => {
     const pods = affectedPodsOf([
       affectedPod('a', { problem: 'restarting' }),
       affectedPod('b', { problem: 'unready' }),
@@ -54,7 +54,7 @@ describe('when each Pod is notified', () => {
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({ pod: { name: 'z' }, at: nine + second });
   });
 
-  test('not more than the limit, all of them within minutes', () => {
+  test('no more Pods than the limit are notified, all of them within minutes', () => {
     const pods = affectedPodsOf(Array.from({ length: 110 }, (_, i) => affectedPod(`pod-${i}`)));
     const notices = notifyAll(pods, nine + hour / 2);
     expect(notices).toHaveLength(podNoticeLimit);

@@ -38,22 +38,22 @@ describe('drops of the firewall', () => {
     { at: 0, began: -60, isNear: true },
     { at: 0, began: 61, isNear: false },
     { at: 0, began: -61, isNear: false },
-  ])('that began $began s from it: $isNear', ({ at, began, isNear }) => {
+  ])('drops that began $began s from it are near: $isNear', ({ at, began, isNear }) => {
     const recent = dropsAt(began, began + 1, began + 200);
     expect(recent.firewallDropsSince(nine + at * second)).toBe(isNear ? nine + began * second : undefined);
   });
 
-  test('none at all', () => {
+  test('no drops have no beginning', () => {
     expect(createRecent().firewallDropsSince(nine)).toBeUndefined();
   });
 
-  test('that go on have one beginning', () => {
+  test('drops that go on have one beginning', () => {
     const recent = dropsAt(...Array.from({ length: 10 }, (_, index) => index * 300));
     expect(recent.firewallDropsSince(nine)).toBe(nine);
     expect(recent.firewallDropsSince(nine + 300 * second)).toBeUndefined();
   });
 
-  test('that were there before are not the beginning', () => {
+  test('drops that were there before are not the beginning', () => {
     expect(dropsAt(-1200, -800, -400, 0, 1).firewallDropsSince(nine)).toBeUndefined();
     expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
   });
@@ -64,7 +64,7 @@ describe('drops of the firewall', () => {
     expect(dropsAt(...longAgo, 0).firewallDropsSince(nine)).toBe(nine);
   });
 
-  test('that are logged late are put where they belong', () => {
+  test('drops that are logged late are put where they belong', () => {
     expect(dropsAt(3, 2, 0, 1).firewallDropsSince(nine)).toBe(nine);
     expect(dropsAt(0, 1, -400, -401, -402).firewallDropsSince(nine)).toBeUndefined();
   });

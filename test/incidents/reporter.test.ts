@@ -154,7 +154,7 @@ describe('the details of an incident', () => {
     expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
   });
 
-  test('on the Service are one Event for all nodes, the others are of this node', () => {
+  test('details on the Service are one Event for all nodes, the others are of this node', () => {
     reporter().report(incident());
     for (const { finding } of counted) {
       expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
@@ -162,17 +162,17 @@ describe('the details of an incident', () => {
     }
   });
 
-  test('of a warning are not on Services', () => {
+  test('details of a warning are not on Services', () => {
     reporter().report(incident({ code: 'KN204', failing: 'felix' }));
     expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
   });
 
-  test('of the kernel are on the Node alone', () => {
+  test('details of the kernel are on the Node alone', () => {
     reporter().report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] }));
     expect(new Set(objects())).toEqual(new Set(['ConntrackTableFull Node node-a']));
   });
 
-  test('of its end are on the same objects, with how often it failed and how it ended', () => {
+  test('details of the end are on the same objects, with how often it failed and how it ended', () => {
     const one = incident();
     const { report } = reporter();
     report(one);
@@ -260,7 +260,7 @@ describe('affected Pods', () => {
     expect(objects()).toEqual(['NodeNetworkRecovered Pod a']);
   });
 
-  test('of a network namespace with a table of its own: that Pod alone', async () => {
+  test('only the Pod of a network namespace with a table of its own is affected', async () => {
     pods = [affectedPod('a'), affectedPod('b')];
     const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
     const one = reporter({ facts: { proc } });
@@ -271,7 +271,7 @@ describe('affected Pods', () => {
     expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
   });
 
-  test('of a warning are not notified', () => {
+  test('Pods are not notified of a warning', () => {
     pods = [affectedPod('a')];
     const one = reporter();
     one.report(incident({ code: 'KN204', failing: 'felix' }));

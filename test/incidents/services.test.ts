@@ -39,7 +39,7 @@ test('a Service that is gone is named as such', () => {
   expect(servicesOf(['gone:http'], chains()).services).toMatchObject([{ deleted: true }]);
 });
 
-test('past the limit they are counted', () => {
+test('Services past the limit are counted', () => {
   const subjects = Array.from({ length: serviceLimit + 3 }, (_, i) => `service-${i}:http`);
   const { services, more } = servicesOf(subjects, chains());
   expect([services.length, more]).toEqual([serviceLimit, 3]);

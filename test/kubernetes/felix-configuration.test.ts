@@ -198,7 +198,7 @@ test('a connection that breaks its promise is a failure like others, and asked a
   expect(await felix.read()).toEqual({ kind: 'unreadable', reason: 'failed' });
 });
 
-test('over a real connection', async () => {
+test('it is read over a real connection', async () => {
   const server = await startScriptedServer(({ path, response }) => {
     if (path === `${v1}default`) return json(response, 200, { spec: { bpfEnabled: true } });
     refuse(response, 404, 'NotFound');

@@ -167,7 +167,7 @@ test('a list whose pages have expired begins again', async () => {
 });
 
 describe('a watch that ends', () => {
-  test('in good order goes on where it was, without a new list', async () => {
+  test('a watch that ends in good order goes on where it was, without a new list', async () => {
     script = [
       listOf('10'),
       (asked) => {
@@ -182,7 +182,7 @@ describe('a watch that ends', () => {
     expect(problems).toEqual([]);
   });
 
-  test('in the middle of a line loses nothing', async () => {
+  test('a watch that ends in the middle of a line loses nothing', async () => {
     script = [
       listOf('10'),
       ({ response }) => {
@@ -221,7 +221,7 @@ describe('a watch that ends', () => {
     ]);
   });
 
-  test('by silence is made again where it was', async () => {
+  test('a watch that ends by silence is made again where it was', async () => {
     // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
     script = [
       listOf('10'),
@@ -239,7 +239,7 @@ describe('a watch that ends', () => {
     for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
   });
 
-  test('over and over is not asked for without a pause', async () => {
+  test('a watch that ends over and over is not asked for without a pause', async () => {
     // A tenth of a second each.
     vi.mocked(Math.random).mockReturnValue(0.1);
     const began = performance.now();

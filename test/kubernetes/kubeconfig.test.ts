@@ -16,7 +16,7 @@ test.each([
   expect(() => readKubeconfig(within(name))).toThrow(`${within(name)}: `);
 });
 
-test('a folder in its place', () => {
+test('a folder in its place is an error', () => {
   mkdirSync(within('folder'));
   expect(() => readKubeconfig(within('folder'))).toThrow(`${within('folder')}: `);
 });

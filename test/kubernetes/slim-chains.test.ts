@@ -160,7 +160,7 @@ describe('slimEndpointSlice', () => {
     expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
   });
 
-  test('endpoints: a Pod each, or an address without one', () => {
+  test('endpoints are a Pod each, or an address without one', () => {
     const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
     expect(
       endpointsOf(

@@ -175,7 +175,7 @@ describe('FelixConfiguration', () => {
     expect(felixOf(snapshot, 'node-b')).toMatchObject({ settings: { bpfEnabled: false, bpfFrom: 'node.node-b' } });
   });
 
-  test('that was not saved is not known', () => {
+  test('a FelixConfiguration that was not saved is not known', () => {
     expect(felixOf(read(JSON.stringify(pod('a'))), 'node-a')).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import { readQuery } from './promql.ts';
 const { panels, templating } = dashboard;
 const chosen = '${datasource}';
 
-test('panels lie beside each other, none on another', () => {
+test('panels lie beside each other, none lies on another', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),

@@ -43,7 +43,7 @@ describe('kubernetes-event-exporter', () => {
     expect(receiversOf(route, other)).toEqual([]);
   });
 
-  test('teams by labels of the object', () => {
+  test('teams are distinguished by labels of the object', () => {
     const text = shipped.replace(
       /^( +)reason: '\^PacketDrop\$'$/m,
       (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,

@@ -39,7 +39,7 @@ async function run(log: string, ...pods: string[]): Promise<Outcome> {
 }
 
 describe('replay of', () => {
-  test('ten thousand different errors a minute', async () => {
+  test('ten thousand different errors a minute are replayed', async () => {
     let text = '';
     for (let i = 0; i < 20_000; i++) {
       const name = i
@@ -70,7 +70,7 @@ describe('replay of', () => {
     });
   });
 
-  test('an error over fourteen thousand lines', async () => {
+  test('an error over fourteen thousand lines is replayed', async () => {
     let text = '';
     for (const at of [nine, nine + 30_000]) {
       text += cri(at, klog('"Failed to execute iptables-restore" err=<'));
@@ -100,7 +100,7 @@ describe('replay of', () => {
     expect(eventsOfNode(outcome)).toMatchObject({ ServiceChainMissing: { count: 2 } });
   });
 
-  test('stamps of other years, of no day and of no year at all', async () => {
+  test('stamps of other years, of no day and of no year at all are replayed', async () => {
     const stamps = [
       '2026-11-21T09:00:00Z',
       '2036-11-21T09:00:30Z',
@@ -136,7 +136,7 @@ describe('replay of', () => {
     expect(outcome.out).not.toContain('"kind":"Service"');
   });
 
-  test('lines that only resemble errors', async () => {
+  test('lines that only resemble errors are replayed', async () => {
     const texts = nastyLines.flatMap(([, all]) => all);
     const text = [...texts, ...texts].map((each, i) => cri(nine + i * 10_000, each)).join('');
     expect(await run(write('kube-proxy-lw8zd-nasty.log', text))).toMatchObject({ status: 0, out: '' });
@@ -202,7 +202,7 @@ describe('a saved FelixConfiguration', () => {
     expect(Object.keys(eventsOfNode(outcome))).toEqual(['ServiceChainMissing']);
   });
 
-  test('of an unknown version is read as far as it can be', async () => {
+  test('a FelixConfiguration of an unknown version is read as far as it can be', async () => {
     const spec = {
       bpfEnabled: true,
       bpfKubeProxyIptablesCleanupEnabled: null,

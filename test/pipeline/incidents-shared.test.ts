@@ -105,7 +105,7 @@ describe('five thousand nodes that fail at once', () => {
     expect(events.map(({ involvedObject }) => involvedObject.uid)).toEqual(['uid-of-postgres', 'uid-of-postgres']);
   });
 
-  test('whose count is that of one of them', () => {
+  test('nodes that fail at once have the count of one of them', () => {
     expect(events.find(({ type }) => type === 'Warning')?.count).toBe(3);
     expect(events.find(({ type }) => type === 'Normal')?.count).toBe(1);
   });

@@ -94,7 +94,7 @@ describe('kube-proxy that is started again and again', () => {
   const fatal =
     'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
 
-  test('for a reason that it logs is one incident of that', () => {
+  test('a kube-proxy that is started again for a reason that it logs is one incident of that', () => {
     const one = scene();
     for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
     const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
@@ -102,7 +102,7 @@ describe('kube-proxy that is started again and again', () => {
     expect(open[0]?.code).not.toBe('KN117');
   });
 
-  test('without a reason is one incident, with its last words', () => {
+  test('a kube-proxy that is started again without a reason is one incident, with its last words', () => {
     const one = scene();
     const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
     for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));

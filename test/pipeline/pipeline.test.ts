@@ -124,18 +124,18 @@ describe('a packet', () => {
     expect(statistics.verdicts).toMatchObject(verdicts);
   });
 
-  test('between addresses without an owner is a drop without a series', () => {
+  test('a packet between addresses without an owner is a drop without a series', () => {
     const { series, drops, statistics } = run([syn({ from: '8.8.8.8', inDevice: 'eth0' })]);
     expect(series).toEqual([]);
     expect(drops).toEqual(['node-a packet 8.8.8.8']);
     expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
   });
 
-  test('from an interface that no known Pod has counts as a sign of another cluster', () => {
+  test('a packet from an interface that no known Pod has counts as a sign of another cluster', () => {
     expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
   });
 
-  test('of an address in a Pod range that no Pod has is unresolved', () => {
+  test('a packet of an address in a Pod range that no Pod has is unresolved', () => {
     const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
     const { statistics } = run(
       [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
@@ -226,13 +226,13 @@ describe('a full table of the kernel', () => {
     expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
   });
 
-  test('that is seen once is only counted', () => {
+  test('a full table that is seen once is only counted', () => {
     const { series, statistics } = run([full]);
     expect(series).toEqual([]);
     expect(statistics.conntrackFull).toBe(1);
   });
 
-  test('of an unknown node is counted', () => {
+  test('a full table of an unknown node is counted', () => {
     const { series, statistics } = run(twice(full));
     expect(series).toEqual([]);
     expect(statistics).toMatchObject({ nodeUnknown: 2, conntrackFull: 2 });

@@ -10,7 +10,7 @@ test('after a rest, what is taken at once is bounded', () => {
   expect(pieces).toBe(10);
 });
 
-test('after that a hundredth of the time', () => {
+test('a hundredth of the time may be taken after that', () => {
   const share = createTimeShare(limits);
   let [now, taken] = [0, 0];
   for (; now < 1_000_000; now += 10)

@@ -157,7 +157,7 @@ describe('a suggestion', () => {
     expect(nearIn(rule)).toEqual(near);
   });
 
-  test('of DNS opens both protocols', () => {
+  test('a suggestion for DNS opens both protocols', () => {
     const ports = [
       { protocol: 'UDP', port: 53 },
       { protocol: 'TCP', port: 53 },
@@ -169,7 +169,7 @@ describe('a suggestion', () => {
     ]);
   });
 
-  test('for both directions is two policies', () => {
+  test('a suggestion for both directions is two policies', () => {
     expect(specs(suggestFor([isolated, networkPolicy({ policyTypes: ['Egress'] }, 'x', 'batch')]))).toHaveLength(2);
   });
 
@@ -183,7 +183,7 @@ describe('a suggestion', () => {
     ]);
   });
 
-  test('for an address is a block of that address only', () => {
+  test('a suggestion for an address is a block of that address only', () => {
     const given: Partial<Flow> = {
       source: { kind: 'external', address: '2001:db8::1' },
       destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
@@ -193,7 +193,7 @@ describe('a suggestion', () => {
     ]);
   });
 
-  test('for ICMP has no port, because none can be named', () => {
+  test('a suggestion for ICMP has no port, because none can be named', () => {
     expect(suggestFor([isolated], { protocol: 'ICMP', port: undefined })).toMatchObject({
       policies: [{ anyPort: true }],
     });
@@ -263,7 +263,7 @@ describe('labels of a suggestion', () => {
     expect(selectorsOf(selector)).toEqual([{ matchLabels: { app: 'postgres' } }, { matchLabels: { app: 'worker' } }]);
   });
 
-  test('of a Pod without a label of its name: the policy is named after the owner', () => {
+  test('a policy is named after the owner where the Pod has no label of its name', () => {
     const source = { kind: 'pod', pod: { ...worker, labels: { tier: 'x' } }, address: '10.65.2.9' } as const;
     expect(suggestFor([isolated], { source }, byName({ matchLabels: { tier: 'x' } }))).toMatchObject({
       policies: [{ policy: { metadata: { name: 'allow-batch-the-owner-5432' } } }],

@@ -317,7 +317,7 @@ describe('whatever a node goes through', () => {
     );
   });
 
-  test('also when facts come late, in another order, or not before the process ends', async () => {
+  test('the same holds when facts come late, in another order, or not before the process ends', async () => {
     await fc.assert(
       fc.asyncProperty(steps, cuts, async (all, restarts) => {
         const { counted, failures } = await play(all, { restarts, late: true });
@@ -328,7 +328,7 @@ describe('whatever a node goes through', () => {
     );
   });
 
-  test('in the end nothing is left, and what is kept is small', async () => {
+  test('nothing is left in the end, and what is kept is small', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const { incidents } = await play(all, { late: true });

@@ -88,7 +88,7 @@ function expectHarmless(event: object & { message?: string }): void {
 }
 
 describe('no stranger steers a reader of', () => {
-  test('Events', async () => {
+  test('no stranger steers a reader of Events', async () => {
     await fc.assert(
       fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
         const { out } = await run(objects, log, '-q', '-o', 'json');
@@ -101,7 +101,7 @@ describe('no stranger steers a reader of', () => {
     );
   });
 
-  test('tables', async () => {
+  test('no stranger steers a reader of tables', async () => {
     await fc.assert(
       fc.asyncProperty(strangeObjects, strangeLog, fc.boolean(), async (objects, log, writes) => {
         const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
@@ -114,7 +114,7 @@ describe('no stranger steers a reader of', () => {
     );
   });
 
-  test('audit rows', async () => {
+  test('no stranger steers a reader of audit rows', async () => {
     await fc.assert(
       fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
         const { out } = await run(objects, log, '-q', '-o', 'audit');
@@ -127,7 +127,7 @@ describe('no stranger steers a reader of', () => {
     );
   });
 
-  test('what one line is explained by', () => {
+  test('no stranger steers a reader of what one line is explained by', () => {
     fc.assert(
       fc.property(strangeObjects, fc.constantFrom(...templates), hostile, (objects, template, text) => {
         const printed: string[] = [];

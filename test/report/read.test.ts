@@ -35,17 +35,17 @@ describe('a file', () => {
     expect(await reading(write('rows', content))).toEqual(clean);
   });
 
-  test('with fields of a newer minor version and a record kind that is not known is read', async () => {
+  test('a file with fields of a newer minor version and a record kind that is not known is read', async () => {
     const newer = { ...row(1), 'schema.version': '1.9', 'a.newer.field': { deep: [1] } };
     const kind = { ...row(2), 'schema.version': '1.9', 'event.name': 'network.flow.other' };
     expect(await reading(write('newer.ndjson', linesOf([newer, kind])))).toEqual(clean);
   });
 
-  test('without any row is read', async () => {
+  test('a file without any row is read', async () => {
     expect(await reading(write('empty.ndjson', ''))).toEqual({ ...clean, rows: 0, ids: [] });
   });
 
-  test('whose name is a pattern, a quotation or SQL is read', async () => {
+  test('a file whose name is a pattern, a quotation or SQL is read', async () => {
     const name = write(`a'b "c" [1]*?{x,y}; DROP TABLE flows --.ndjson`, rowsOf(1, 2));
     expect(await reading(name)).toEqual(clean);
   });
@@ -89,12 +89,12 @@ describe('broken rows are named and counted, and the others are read', () => {
     expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
   });
 
-  test.each([2, 40])('a line of %d MB', async (megabytes) => {
+  test.each([2, 40])('a line of %d MB is named', async (megabytes) => {
     const file = write('long.ndjson', `${rowsOf(1)}{"event.id":"${'x'.repeat(megabytes * 1e6)}"}\n${rowsOf(2)}`);
     expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
   });
 
-  test('one object over many lines', async () => {
+  test('one object over many lines is named', async () => {
     const file = write('pretty.ndjson', `${rowsOf(1)}{\n  "event.id": "x"\n}\n${rowsOf(2)}`);
     expect(await reading(file)).toEqual({ ...clean, broken: 3, problems: [2, 3, 4].map((line) => `${file}:${line}`) });
   });
@@ -123,7 +123,7 @@ describe('broken rows are named and counted, and the others are read', () => {
     expect(await reading(file)).toEqual({ ...clean, files: 0, rows: 0, ids: [], problems: [file] });
   });
 
-  test('in two packed files of many: by file and line, also where DuckDB reads with many threads', async () => {
+  test('rows in two packed files of many are named by file and line, also where DuckDB reads with many threads', async () => {
     const many = Array.from({ length: 30_000 }, (_, number) => JSON.stringify(row(number)));
     const file = write('a.ndjson.gz', gzipSync(`${many.with(20_000, '{').with(29_999, '{').join('\n')}\n`));
     const other = write('b.ndjson.zst', zstdCompressSync(`{\n${rowsOf(99_999)}`));
@@ -133,7 +133,7 @@ describe('broken rows are named and counted, and the others are read', () => {
     });
   });
 
-  test('of a hundred the first 20 are named', async () => {
+  test('the first 20 of a hundred are named', async () => {
     const { problems, broken } = (await reading(write('many.ndjson', '{}\n'.repeat(100)))) as {
       problems: string[];
       broken: number;
@@ -154,11 +154,11 @@ test('rows of another major version are refused, and named', async () => {
 });
 
 describe('a row that was sent twice is counted once', () => {
-  test('in one file', async () => {
+  test('a row that was sent twice in one file is counted once', async () => {
     expect(await reading(write('twice.ndjson', rowsOf(1, 2, 1, 1)))).toEqual({ ...clean, duplicates: 2 });
   });
 
-  test('in a file and its packed copy', async () => {
+  test('a row that was sent twice in a file and its packed copy is counted once', async () => {
     const files = [write('a.ndjson', rowsOf(1, 2)), write('a.ndjson.gz', gzipSync(rowsOf(1, 2)))];
     expect(await reading(...files)).toEqual({ ...clean, files: 2, duplicates: 2 });
   });

@@ -110,7 +110,7 @@ test('a packed file that is cut off, and no other: a report on what came before 
   expect({ isWhole, denied: (JSON.parse(out) as { denied: number }).denied }).toEqual({ isWhole: false, denied: 1 });
 });
 
-test('no place for temporary files, and a full one', () => {
+test('a missing and a full place for temporary files are reported', () => {
   expect(() => createWorkFolder(path('nowhere'))).toThrow(
     'no folder for temporary files can be made (TMPDIR names another place): no such file',
   );

@@ -38,7 +38,7 @@ test('is removed with all that is in it', () => {
   expect(readdirSync(place)).toEqual([]);
 });
 
-test('that a run left which was killed is removed by the next one', async () => {
+test('a folder of a run which was killed is removed by the next one', async () => {
   const place = parent();
   const module = JSON.stringify(new URL('../../src/report/work-folder.ts', import.meta.url).href);
   const program = `import { createWorkFolder } from ${module}; console.log(createWorkFolder(process.argv[1]).path); setInterval(() => {}, 1000);`;
@@ -74,7 +74,7 @@ describe('what else stands there stays', () => {
     expect(readdirSync(join(path, '..'))).toContain(path.split('/').at(-1));
   });
 
-  test.runIf(process.getuid?.() === 0)('a folder of another user', () => {
+  test.runIf(process.getuid?.() === 0)('a folder of another user stays', () => {
     const path = join(parent(), nameOf(gone()));
     mkdirSync(path);
     chownSync(path, 65_534, 65_534);

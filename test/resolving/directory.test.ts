@@ -393,20 +393,20 @@ describe('the name of a port', () => {
     expect(nameAt(address, port, protocol)).toBe(expected);
   });
 
-  test('of the only port of a Service, which has none', () => {
+  test('the only port of a Service, which has no name, has none', () => {
     const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
     const saved = createDirectory(cluster({ services: [nameless] }));
     expect(saved.portName(saved.byAddress('10.96.0.80', then), 80, 'TCP')).toBeUndefined();
   });
 
-  test('of a Pod at an address that is not its own is neither its nor the owner’s', () => {
+  test('a port of a Pod at an address that is not its own has neither its name nor the owner’s', () => {
     const [veth = ''] = interfaceNames('shop', 'web-0');
     const spoofing = directory.podByInterface(veth, '10.65.1.5', then);
     expect(spoofing?.object?.name).toBe('web-0');
     expect(spoofing && directory.portName(spoofing, 80, 'TCP')).toBeUndefined();
   });
 
-  test('of a Pod that has ended is its own, not that of the next one at its address', () => {
+  test('a port of a Pod that has ended has its own name, not that of the next one at its address', () => {
     const lists = createLiveLists('node-a', undefined);
     lists.setPod(web, nine);
     const before = lists.directory.byAddress('10.65.1.4', then);
@@ -415,7 +415,7 @@ describe('the name of a port', () => {
     expect(lists.directory.portName(before, 80, 'TCP')).toBe('http');
   });
 
-  test('of a Pod that only a look-up knows', () => {
+  test('a port of a Pod that only a look-up knows has its name', () => {
     const remote = { podsOf: () => [web], nodeOf: () => undefined, hostNameOf: () => undefined, latestChange: nine };
     const lists = createLiveLists('node-b', remote);
     expect(lists.directory.portName(lists.directory.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');

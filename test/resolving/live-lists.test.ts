@@ -267,7 +267,7 @@ test('whoever really had an address then is found by it', () => {
 });
 
 describe('a Pod', () => {
-  test('whose time runs ahead of ours is found at once', () => {
+  test('a Pod whose time runs ahead of ours is found at once', () => {
     const lists = create();
     lists.setPod(pod({ from: nine + 5 * minute }), nine);
     for (const time of [nine - slack, nine, nine + minute])
@@ -306,7 +306,7 @@ describe('a Pod', () => {
     ]);
   });
 
-  test('that lost one of its addresses was no stranger to the one it kept', () => {
+  test('a Pod that lost one of its addresses was no stranger to the one it kept', () => {
     const lists = create();
     lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine }), nine);
     lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine }), nine + minute);
@@ -319,7 +319,7 @@ describe('a Pod', () => {
     expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
   });
 
-  test('that lost one of its addresses has not ended by the one it kept', () => {
+  test('a Pod that lost one of its addresses has not ended by the one it kept', () => {
     const lists = create();
     lists.setPod(pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute }), nine);
     lists.setPod(pod({ addresses: ['10.65.1.4', '10.65.1.5'], from: nine }), nine);
@@ -333,7 +333,7 @@ describe('a Pod', () => {
     expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine + 30_000)))).toBe('uid-of-web-0');
   });
 
-  test('that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
+  test('a Pod that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
     const lists = create();
     lists.setPod(pod({ from: nine }), nine);
     lists.setPod(pod({ from: nine, addresses: ['10.65.1.5'] }), nine + minute);
@@ -344,7 +344,7 @@ describe('a Pod', () => {
   test.each([
     ['keeps its addresses in its status', ['10.65.1.4']],
     ['shows none any more', []],
-  ])('that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
+  ])('a Pod that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
     const lists = create();
     lists.setPod(pod({ from: nine }), nine);
     // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
@@ -363,7 +363,7 @@ describe('a Pod', () => {
     check();
   });
 
-  test('that ended before its addresses went did not have them until they went', () => {
+  test('a Pod that ended before its addresses went did not have them until they went', () => {
     const lists = create();
     lists.setPod(pod({ from: nine }), nine);
     lists.setPod(pod({ from: nine, until: nine + 30_000, addresses: [] }), nine + minute);
@@ -372,13 +372,13 @@ describe('a Pod', () => {
     expect(found).toEqual(['uid-of-web-0', 'uid-of-web-1']);
   });
 
-  test('that had failed before it was ever seen had no address', () => {
+  test('a Pod that had failed before it was ever seen had no address', () => {
     const lists = create();
     lists.setPod(pod({ from: nine, until: nine }), nine + minute);
     expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
   });
 
-  test('that are not known can be removed', () => {
+  test('Pods that are not known can be removed', () => {
     const lists = create();
     const { version } = lists.directory;
     lists.removePod('shop', 'web-0', nine);
@@ -571,7 +571,7 @@ describe('Nodes', () => {
     expect([directory.homeOf('10.65.1.9'), directory.nodes.length]).toEqual([undefined, 1]);
   });
 
-  test('that take over an address have it', () => {
+  test('Nodes that take over an address have it', () => {
     const lists = create();
     lists.setNode(node());
     lists.removeNode('node-a');
@@ -626,7 +626,7 @@ describe('tombstones', () => {
     ).toEqual(['external', 'pod', 'pod']);
   });
 
-  test('of Pods that could never be found are not kept', () => {
+  test('tombstones of Pods that could never be found are not kept', () => {
     const lists = create();
     lists.setPod(pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }), nine);
     lists.setPod(pod({ name: 'pending', node: undefined, addresses: [] }), nine);
@@ -635,7 +635,7 @@ describe('tombstones', () => {
     expect(lists.sizes.tombstones).toBe(0);
   });
 
-  test('of 100,000 Pods that come and go nothing is left', () => {
+  test('nothing is left of 100,000 Pods that come and go', () => {
     const lists = create({ age, count: 500 });
     let now = nine;
     let most = 0;

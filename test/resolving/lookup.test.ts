@@ -62,7 +62,7 @@ describe('an answer', () => {
   test.each([
     ['hit', 'web-0', ages.hit],
     ['miss', undefined, ages.miss],
-  ])('that is a %s is not asked for again while it is fresh', async (count, value, fresh) => {
+  ])('an answer that is a %s is not asked for again while it is fresh', async (count, value, fresh) => {
     const { lookup, open, asked, settled, clock } = scene();
     expect(lookup.get('10.0.0.1')).toBeUndefined();
     expect(lookup.ask('10.0.0.1')).toBe('pending');
@@ -76,7 +76,7 @@ describe('an answer', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('that is old is given until there is a newer one, which may be that it is not in use now', async () => {
+  test('an old answer is given until there is a newer one, which may be that it is not in use now', async () => {
     const { lookup, open, clock } = scene();
     lookup.ask('10.0.0.1');
     await open[0]?.answer('web-0');
@@ -92,7 +92,7 @@ describe('an answer', () => {
     expect(lookup.get('10.0.0.1')).toBeUndefined();
   });
 
-  test('that is old is better than a failure, however often that comes', async () => {
+  test('an old answer is better than a failure, however often that comes', async () => {
     const { lookup, open, clock } = scene();
     lookup.ask('10.0.0.1');
     await open[0]?.answer('web-0');
@@ -131,7 +131,7 @@ describe('a failure', () => {
     expect(lookup.ask('10.0.0.1')).toBe('pending');
   });
 
-  test('of a moment ago is a refusal, not something known', async () => {
+  test('a failure of a moment ago is a refusal, not something known', async () => {
     const { lookup, open } = scene();
     lookup.ask('10.0.0.1');
     await open[0]?.fail();

@@ -135,7 +135,7 @@ describe('which ends are asked about', () => {
     expect(asked()).toEqual([]);
   });
 
-  test('all of them at once, those of an ICMP error’s packet too', () => {
+  test('all ends are asked about at once, those of an ICMP error’s packet too', () => {
     const { remote, who, asked } = scene();
     const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [
       Endpoint,
@@ -168,7 +168,7 @@ describe('which ends are asked about', () => {
     expect(asked()).toEqual(['name 10.99.0.1']);
   });
 
-  test('nor names, where they are not wanted', async () => {
+  test('names are not asked for where they are not wanted', async () => {
     const { resolve, asked } = scene({}, 'names');
     await resolve('10.99.0.1');
     await resolve('203.0.113.9');
@@ -209,7 +209,7 @@ describe('a found Pod', () => {
     expect(asked()).toEqual(['pods 10.65.2.9']);
   });
 
-  test('that began after the packet is not whose it was', async () => {
+  test('a found Pod that began after the packet is not whose it was', async () => {
     const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
     expect((await resolve('10.65.2.9')).kind).toBe('pod');
     expect(lists.directory.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
@@ -218,7 +218,7 @@ describe('a found Pod', () => {
     });
   });
 
-  test('whose time runs ahead of ours is found at once', async () => {
+  test('a found Pod whose time runs ahead of ours is found at once', async () => {
     // The clock of its own node gave the time of its start.
     const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
     expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
@@ -237,7 +237,7 @@ describe('a found Pod', () => {
     expect(lists.directory.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
   });
 
-  test('that has ended does not hide who has its address after it', async () => {
+  test('a found Pod that has ended does not hide who has its address after it', async () => {
     const job = pod({
       name: 'job',
       node: 'node-b',
@@ -260,7 +260,7 @@ describe('a found Pod', () => {
     expect(asked()).toEqual(['pods 10.65.1.4']);
   });
 
-  test('of this node’s list comes first', async () => {
+  test('a Pod of this node’s list comes first', async () => {
     const { resolve, lists, who } = scene({ pods: [db] });
     await resolve('10.65.2.9');
     lists.setPod(pod({ name: 'web-1', uid: 'local', addresses: ['10.65.2.9'] }), nine);
@@ -315,12 +315,12 @@ describe('Pods on the network of their node', () => {
     expect(asked()).toEqual(['pods 192.168.7.26']);
   });
 
-  test('of a known Node show all that is known of it', async () => {
+  test('Pods of a known Node show all that is known of it', async () => {
     const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
     expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
   });
 
-  test('of a Node that had the address before do not show who has it', async () => {
+  test('Pods of a Node that had the address before do not show who has it', async () => {
     const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
     const { resolve } = scene({ pods: [past, proxy] });
     expect((await resolve('192.168.7.26')).node).toBe('node-z');
@@ -343,7 +343,7 @@ describe('Pods on the network of their node', () => {
 describe('what comes along', () => {
   const other = { ...db, name: 'db-1', uid: 'db-1', addresses: ['10.65.2.10', 'fd00:99::10'] };
 
-  test('with an answer is known as if it had been asked for', async () => {
+  test('an answer makes known what comes along with it', async () => {
     const { resolve, asked, drop, who, cluster } = scene();
     cluster.pods = [db];
     cluster.others = [other, { ...other, name: 'ended', addresses: ['10.65.2.11'], until: nine - minute }];
@@ -398,7 +398,7 @@ describe('a Pod’s other addresses', () => {
     expect(who('fd00:99::9').object?.name).toBe('db-0');
   });
 
-  test('of one that has ended take nothing from who has them now', async () => {
+  test('other addresses of a Pod that has ended take nothing from who has them now', async () => {
     const ended = { ...dual, name: 'job', uid: 'job', addresses: ['10.65.2.8', 'fd00:99::9'], until: nine - minute };
     const { resolve, who } = scene({ pods: [dual, ended] });
     await resolve('10.65.2.9');
@@ -438,7 +438,7 @@ describe('what is remembered', () => {
     expect((await resolve('10.65.2.9')).kind).toBe('unknown');
   });
 
-  test('of a host name stands for an hour', async () => {
+  test('a host name is remembered for an hour', async () => {
     const { resolve, cluster, clock } = scene({ names: { '203.0.113.9': 'a.example.org' } });
     await resolve('203.0.113.9');
     cluster.names = { '203.0.113.9': 'b.example.org' };

@@ -114,7 +114,7 @@ describe('a name', () => {
       'AAAA web.example.org',
     ],
     ['::ffff:203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
-  ])('of %s is asked for once, as %s, and confirmed once, by %s', async (address, question, confirmation) => {
+  ])('the name of %s is asked for once, as %s, and confirmed once, by %s', async (address, question, confirmation) => {
     answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
     expect(await find(address)).toBe('web.example.org');
     expect(questions).toEqual([question, confirmation]);
@@ -189,7 +189,7 @@ describe('an address without a name', () => {
 });
 
 describe('no answer', () => {
-  test('from a server that is silent is a failure, after one try and before a finding has to go out', async () => {
+  test('a silent server is a failure, after one try and before a finding has to go out', async () => {
     // The order in which the two end does not depend on how busy the machine is.
     const tooLate = delay(longestWait, 'too late', { ref: false });
     const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);

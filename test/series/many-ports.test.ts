@@ -124,7 +124,7 @@ describe('the fourth port of a peer on one Pod', () => {
     expect(packets(table)).toBe(301);
   });
 
-  test('that lines were lost before it makes the count a lower bound', () => {
+  test('lines that were lost before it make the count a lower bound', () => {
     const table = createSeriesTable();
     scan(table, { count: 3 });
     table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(0.5));
@@ -132,7 +132,7 @@ describe('the fourth port of a peer on one Pod', () => {
     expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
   });
 
-  test('that lines were lost shortly before it, too', () => {
+  test('lines that were lost shortly before it make the count a lower bound, too', () => {
     const table = createSeriesTable();
     scan(table, { count: 3 });
     table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(25));
@@ -221,7 +221,7 @@ describe('no part of it', () => {
     expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
   });
 
-  test('three ports of many peers each', () => {
+  test('three ports of many peers each are no part of it', () => {
     const table = createSeriesTable();
     scan(table, { count: 3 });
     scan(table, { count: 3, peer: other });

@@ -75,11 +75,11 @@ describe('few sources that come back to one port at a steady pace are monitoring
     expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['monitoring'] });
   });
 
-  test('after seven minutes, not before', () => {
+  test('they are monitoring after seven minutes, not before', () => {
     expect(looks(counted(checks([one], 10, 7 * minute)))).toEqual({ targets: ['either'], scanners: ['either'] });
   });
 
-  test('over a restart, and from the first packet of the next hour', () => {
+  test('they are monitoring over a restart, and from the first packet of the next hour', () => {
     const first = counted(checks([one], 10, 5 * minute));
     const second = counted(checks([one], 10, 8 * minute, 5 * minute), createSeriesTable({ restored: stateOf(first) }));
     expect(looks(second).targets).toEqual(['monitoring']);
@@ -90,7 +90,7 @@ describe('few sources that come back to one port at a steady pace are monitoring
     expect(new Set(begun.map(lookOf))).toEqual(new Set(['monitoring']));
   });
 
-  test('on a Pod that more of them try, it may be either', () => {
+  test('it may be either on a Pod that more of them try', () => {
     expect(looks(counted(checks(addresses(9), 20, 8 * minute)))).toEqual({
       targets: ['either'],
       scanners: ['monitoring'],
@@ -113,12 +113,12 @@ describe('it may be either', () => {
     expect(looks(counted(tries))).toEqual({ targets: ['either'], scanners: ['either'] });
   });
 
-  test('where Pods are asked on a port of each its own, on who asks', () => {
+  test('it may be either where Pods are asked on a port of each its own, on who asks', () => {
     const tries = checks([one], 10, 8 * minute).map(({ at, pod }) => ({ at, pod, port: 9000 + pods.indexOf(pod) }));
     expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['either'] });
   });
 
-  test('where many addresses come, one after the other', () => {
+  test('it may be either where many addresses come, one after the other', () => {
     const tries = addresses(64).flatMap((peer, index) => pods.map((pod) => ({ at: index, pod, peer })));
     expect(looks(counted(tries)).targets).toEqual(['either']);
   });
@@ -150,12 +150,12 @@ describe('it is a scan', () => {
     expect(looks(counted(tries))).toEqual({ targets: [ofPods], scanners: [ofScanner] });
   });
 
-  test('also where another address comes to it', () => {
+  test('it is a scan also where another address comes to it', () => {
     const tries = [...scan([one], 16), ...checks(addresses(2), 10, 20, 5)];
     expect(looks(counted(tries)).targets).toEqual(['scan']);
   });
 
-  test('also where it goes on at a steady pace', () => {
+  test('it is a scan also where it goes on at a steady pace', () => {
     const tries = [...scan([one], 16), ...checks([one], 10, 8 * minute)];
     expect(looks(counted(tries))).toEqual({ targets: ['scan'], scanners: ['scan'] });
   });

@@ -119,7 +119,7 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(packets(table, 'scan of target')).toBe(109);
   });
 
-  test('and tries many ports of each at once: what no Event counts yet of them is counted with its scan, and every port is named', () => {
+  test('a peer that tries many ports of each at once has what no Event counts yet counted with its scan, and every port is named', () => {
     const table = createSeriesTable();
     for (const pod of pods.slice(0, 20))
       for (let port = 1; port <= 10; port++) table.count(refused(pod, stranger, port), at(0));

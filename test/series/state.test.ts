@@ -141,7 +141,7 @@ describe('a restored table', () => {
     fc.assert(fc.property(restoration, compare), { numRuns: 400 });
   });
 
-  test('of nothing is as a new one', () => {
+  test('a restored table of nothing is as a new one', () => {
     const copy = createSeriesTable({ restored: stateOf(createSeriesTable()) });
     expect(copy.sizes).toEqual({ series: 0, pending: 0 });
     expect(copy.nextDue()).toBe(Infinity);
@@ -230,7 +230,7 @@ describe('what was tried', () => {
     expect(series.count).toBe(5);
   });
 
-  test('and given up comes no more, unless there is more to publish', () => {
+  test('an Event that was given up comes no more, unless there is more to publish', () => {
     const { table, series, now } = tried();
     table.abandon(series);
     expect(table.sizes.pending).toBe(0);
@@ -242,7 +242,7 @@ describe('what was tried', () => {
     expect(series).toMatchObject({ count: 4, published: { count: 3, writes: 0 } });
   });
 
-  test('and published but for the last packets comes again after its wait', () => {
+  test('an Event that was published but for the last packets comes again after its wait', () => {
     const { table, series, onEarlier, now } = tried();
     publish(table, series, now, 1);
     expect(series).toMatchObject({ count: 3, published: { count: 2 } });
@@ -252,7 +252,7 @@ describe('what was tried', () => {
     expect(table.sizes.pending).toBe(0);
   });
 
-  test('and published but for the last packets comes again at once, when its window is over', () => {
+  test('an Event that was published but for the last packets comes again at once, when its window is over', () => {
     const { table, series, now } = tried();
     table.count(series.finding, series.windowEnd);
     publish(table, series, now, 1);

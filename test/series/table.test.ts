@@ -102,13 +102,13 @@ describe('schedule', () => {
     expect(writes([0, 2, 1000])).toEqual([1, 31, 1001]);
   });
 
-  test('of the next window begins again', () => {
+  test('the schedule of the next window begins again', () => {
     expect(writes([0, 2, 3600, 3602])).toEqual([1, 31, 3601, 3631]);
   });
 });
 
 describe('due', () => {
-  test('nothing is, before there is something', () => {
+  test('nothing is due before there is something', () => {
     const table = createSeriesTable();
     expect(table.nextDue()).toBe(Infinity);
     expect(table.due(Infinity)).toEqual([]);
@@ -214,7 +214,7 @@ describe('a series', () => {
     expect(latter).toMatchObject({ count: 1, window: (former?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
   });
 
-  test('of a window that is over is not opened again by what comes late: its Event has a count already', () => {
+  test('a window that is over is not opened again by what comes late: its Event has a count already', () => {
     const table = createSeriesTable();
     table.count(drop(1), start);
     write(table, start + second);
@@ -231,7 +231,7 @@ describe('a series', () => {
 });
 
 describe('limits', () => {
-  test('eight of one object and window, and one for all the others', () => {
+  test('an object has eight series in a window, and one for all the others', () => {
     const table = createSeriesTable();
     scan(table, 8);
     expect(kinds(table)).toEqual(Array.from({ length: 8 }, () => 'flow'));
@@ -348,7 +348,7 @@ describe('suppress', () => {
   test.each([
     ['another node', 'node-b', 5 * second],
     ['long before', 'node-a', 11 * second],
-  ])('bears not on %s', (_, node, later) => {
+  ])('a loss does not bear on %s', (_, node, later) => {
     const table = createSeriesTable();
     table.count(drop(1), start);
     table.suppress(report('everything'), node, start + later);

@@ -29,7 +29,7 @@ const read = (changes: Iterable<unknown>) =>
     return [key, value];
   });
 
-test('at first all is taken, then each part that differs from what was taken before', () => {
+test('all is taken at first, then each part that differs from what was taken before', () => {
   const { kept, now, source } = rig();
   const parts = [
     ['agent', { id: 'x', node: 'node-a' }],

@@ -352,7 +352,7 @@ describe('a state that another process changed while it was in use', () => {
     expect(readSegments(folder).values).toEqual(map.values);
   });
 
-  test('and cannot be written again at once is written as a whole as soon as it can be', async () => {
+  test('a state that cannot be written again at once is written as a whole as soon as it can be', async () => {
     const map = createMap();
     const { log, failures } = open(map);
     map.set('a', { n: 1, text: '' });
@@ -460,31 +460,34 @@ describe('a disk that fails', () => {
     ['can only be read', 'EROFS', []],
     ['has an error', 'EIO', []],
     ['is full', 'ENOSPC', [1]],
-  ])('as it %s: the file stays open only where it can be appended to once there is room', async (_, code, opened) => {
-    const map = createMap();
-    let error: Error | undefined;
-    const { log, failures } = open(map, {
-      segmentSize: 1,
-      async create(where, number, writer) {
-        if (error !== undefined) throw error;
-        return await openSegment(where, number, writer);
-      },
-    });
-    for (const n of [1, 2]) {
-      map.set('a', { n, text: 'x'.repeat(1000) });
+  ])(
+    'a disk that fails as it %s leaves the file open only where it can be appended to once there is room',
+    async (_, code, opened) => {
+      const map = createMap();
+      let error: Error | undefined;
+      const { log, failures } = open(map, {
+        segmentSize: 1,
+        async create(where, number, writer) {
+          if (error !== undefined) throw error;
+          return await openSegment(where, number, writer);
+        },
+      });
+      for (const n of [1, 2]) {
+        map.set('a', { n, text: 'x'.repeat(1000) });
+        await log.keep();
+      }
+      expect(openNumbers()).toEqual([1]);
+      // The segment is full then: the next batch needs another one.
+      error = systemError(code);
+      map.set('a', { n: 3, text: '' });
       await log.keep();
-    }
-    expect(openNumbers()).toEqual([1]);
-    // The segment is full then: the next batch needs another one.
-    error = systemError(code);
-    map.set('a', { n: 3, text: '' });
-    await log.keep();
-    expect(failures).toEqual([error]);
-    expect(openNumbers()).toEqual(opened);
-    error = undefined;
-    await log.keep();
-    expect(readSegments(folder).values).toEqual(map.values);
-  });
+      expect(failures).toEqual([error]);
+      expect(openNumbers()).toEqual(opened);
+      error = undefined;
+      await log.keep();
+      expect(readSegments(folder).values).toEqual(map.values);
+    },
+  );
 
   test('when what is older is to be removed: no file stays open, and all is kept once it can be', async () => {
     const map = createMap();

@@ -34,7 +34,7 @@ function scene(restored?: LastSeenOptions['restored']) {
 
 const seconds = nine / 1000;
 
-test('nothing yet', async () => {
+test('nothing has been seen yet', async () => {
   const { look, shown } = scene();
   look();
   await expect(shown()).resolves.toEqual(['drop 0', 'event 0']);
@@ -67,7 +67,7 @@ test('a line that is only logged is no drop', async () => {
   await expect(shown()).resolves.toContain('drop 0');
 });
 
-test('over a restart, as far as an earlier run has kept it', async () => {
+test('the last one is known over a restart, as far as an earlier run has kept it', async () => {
   const { look, shown } = scene({ lastDrop: nine - 5000, lastEvent: undefined });
   look();
   await expect(shown()).resolves.toEqual([`drop ${seconds - 5}`, 'event 0']);

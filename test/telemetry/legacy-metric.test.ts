@@ -65,19 +65,19 @@ describe('the ends of a packet are named', () => {
     ['name', 'web-5d9c-x7k2p'],
     ['name_with_namespace', 'shop/web-5d9c-x7k2p'],
     ['workload', 'web'],
-  ])('by %s', async (naming, expected) => {
+  ])('ends are named by %s', async (naming, expected) => {
     const metric = open(naming);
     metric.count(ends(pod('shop', 'web-5d9c-x7k2p', 'web'), endpoint({})), 1);
     expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
   });
 
-  test('by the name of a Pod without a workload', async () => {
+  test('ends are named by the name of a Pod without a workload', async () => {
     const metric = open('workload');
     metric.count(ends(pod('shop', 'alone'), endpoint({})), 1);
     expect(await shown(metric)).toEqual({ 'alone 203.0.113.9': 1 });
   });
 
-  test('as the node, the Service, the host name or the address, whatever the naming', async () => {
+  test('ends are named as the node, the Service, the host name or the address, whatever the naming', async () => {
     const metric = open('namespace');
     const node = endpoint({ kind: 'node', object: object('Node', undefined, 'node-a') });
     const service = endpoint({ kind: 'service', object: object('Service', 'default', 'kubernetes') });
@@ -86,7 +86,7 @@ describe('the ends of a packet are named', () => {
     expect(await shown(metric)).toEqual({ 'node-a default': 1, 'db.example.org 2001:db8::1': 1 });
   });
 
-  test('in bounds', async () => {
+  test('names are in bounds', async () => {
     const metric = open();
     metric.count(ends(endpoint({ address: 'x'.repeat(10_000) }), endpoint({})), 1);
     expect((await metric.text()).length).toBeLessThan(1000);

@@ -25,7 +25,7 @@ describe('JSON', () => {
     expect(Math.abs(Date.now() - (time as number))).toBeLessThan(60_000);
   });
 
-  test('a text alone, and no node', async () => {
+  test('a text alone is a line without a node', async () => {
     const { log, objects } = await capture({ node: undefined });
     log.info('100% of %s\nand "more"');
     expect(objects()).toEqual([{ level: 'info', time: expect.any(String), msg: '100% of %s\nand "more"' }]);

@@ -87,7 +87,7 @@ test('gauges show what was set last', async () => {
   });
 });
 
-test('a histogram of seconds', async () => {
+test('a histogram counts seconds', async () => {
   const { metrics, samples } = scene();
   metrics.apiRequestSeconds.observe(0.3, { verb: 'GET' });
   metrics.apiRequestSeconds.observe(60, { verb: 'GET' });

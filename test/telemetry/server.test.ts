@@ -73,7 +73,7 @@ async function closed(socket: Socket): Promise<void> {
 }
 
 describe('answers', () => {
-  test('metrics', async () => {
+  test('metrics are answered', async () => {
     const got = await ask(await start(), '/metrics?name=x');
     expect(got).toEqual({
       status: 200,
@@ -88,7 +88,7 @@ describe('answers', () => {
     expect(await ask(await start(), path)).toMatchObject({ status: 200, type: plain, body: 'ok\n' });
   });
 
-  test('one line for each reason why not', async () => {
+  test('an answer has one line for each reason why not', async () => {
     const health = { live: () => ['no source'], ready: () => ['the list of Pods', 'line\nbreak\x1b'] };
     const server = await start({ health });
     expect(await ask(server, '/healthz')).toMatchObject({ status: 503, type: plain, body: 'no source\n' });
@@ -106,12 +106,15 @@ describe('answers', () => {
     expect((await ask(server, '/readyz')).status).toBe(200);
   });
 
-  test.each([['/metrics'], ['/healthz'], ['/nowhere']])('HEAD of %s: the same without the body', async (path) => {
-    const server = await start();
-    const { body, ...rest } = await ask(server, path);
-    expect(Number(rest.length)).toBe(Buffer.byteLength(body));
-    expect(await ask(server, path, 'HEAD')).toEqual({ ...rest, body: '' });
-  });
+  test.each([['/metrics'], ['/healthz'], ['/nowhere']])(
+    'HEAD of %s is answered the same without the body',
+    async (path) => {
+      const server = await start();
+      const { body, ...rest } = await ask(server, path);
+      expect(Number(rest.length)).toBe(Buffer.byteLength(body));
+      expect(await ask(server, path, 'HEAD')).toEqual({ ...rest, body: '' });
+    },
+  );
 
   test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])(
     'a request for %s is answered 404 with what there is',
@@ -357,7 +360,7 @@ describe('where it listens', () => {
     expect((await start()).address).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
   });
 
-  test('all addresses', async () => {
+  test('it listens at all addresses', async () => {
     const { address } = await start({ address: ':0' });
     const port = address.slice(address.lastIndexOf(':'));
     expect(await ask({ address: `127.0.0.1${port}`, stop: async () => {} }, '/healthz')).toMatchObject({ status: 200 });
@@ -373,7 +376,7 @@ describe('where it listens', () => {
     await expect(start({ address: '192.0.2.1:0' })).rejects.toThrow('METRICS_ADDRESS is "192.0.2.1:0": ');
   });
 
-  test('no address', async () => {
+  test('it listens at no address', async () => {
     await expect(start({ address: '9090' })).rejects.toThrow(
       'METRICS_ADDRESS is "9090": expected HOST:PORT, :PORT or [IPv6]:PORT',
     );

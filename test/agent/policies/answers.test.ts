@@ -140,7 +140,7 @@ test('kinds that the API server does not have are not listed', async () => {
   );
 });
 
-test('of a Namespace with too many policies the verdict is unknown', async () => {
+test('the verdict is unknown of a Namespace with too many policies', async () => {
   const policy = networkPolicy({ podSelector: {} }, 'p');
   const items = Array.from({ length: maxPolicies + 1 }, () => policy);
   const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
@@ -151,7 +151,7 @@ test.each([
   ['empty rules', { ingress: Array.from({ length: maxValues / 5 }, () => ({})) }],
   ['ports', { ingress: [{ ports: Array.from({ length: maxValues / 10 }, () => ({ port: 80 })) }] }],
   ['nested lists', JSON.parse(`{"ingress":${'['.repeat(maxValues / 5)}${']'.repeat(maxValues / 5)}}`)],
-])('of a Namespace with few policies of very many %s the verdict is unknown', async (_, spec) => {
+])('the verdict is unknown of a Namespace with few policies of very many %s', async (_, spec) => {
   const items = Array.from({ length: 5 }, () => networkPolicy(spec, 'p'));
   const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });

@@ -121,7 +121,7 @@ describe('an answer', () => {
     expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
   });
 
-  test('of more than 64 KiB is not read to its end', async () => {
+  test('an answer of more than 64 KiB is not read to its end', async () => {
     const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
     await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
   });

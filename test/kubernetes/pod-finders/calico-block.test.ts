@@ -122,7 +122,7 @@ describe('a block that is not true', () => {
     ['has another address', podObject('db-0', ['10.65.2.33'])],
     ['is on the network of its node', { ...podObject('db-0', ['10.65.2.9']), spec: { hostNetwork: true } }],
     ['cannot be understood', { metadata: {} }],
-  ])('because its Pod %s', async (_, object) => {
+  ])('a block is not believed because its Pod %s', async (_, object) => {
     const { finder } = scene({ '/api/v1/namespaces/shop/pods/db-0': object });
     await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
   });
@@ -134,14 +134,14 @@ describe('a block that is not true', () => {
     { ...db, pod: 7 },
     { type: 'ipipTunnelAddress', node: 'node b' },
     'text',
-  ])('with names that no object has: %j', async (holder) => {
+  ])('a block is not believed with names that no object has: %j', async (holder) => {
     const { api, finder } = scene({ [block]: blockObject({ 9: holder as never }) });
     await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
     expect(api.asked()).toEqual([pools, block]);
   });
 
   test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} } }, { spec: { allocations: [9] } }])(
-    'without what a block has: %j',
+    'a block is not believed without what a block has: %j',
     async (object) => {
       const { finder } = scene({ [block]: object ?? {} });
       await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
@@ -160,7 +160,7 @@ describe('Calico', () => {
     expect(api.asked()).toHaveLength(2);
   });
 
-  test('of a release that stores its objects in the other group', async () => {
+  test('a release that stores its objects in the other group is read', async () => {
     const v3 = '/apis/projectcalico.org/v3';
     const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
     await finder.find('10.65.2.9');

@@ -14,7 +14,7 @@ describe('the budget of one node', () => {
     [3000, 100, 5.9, 3],
     [6000, 200, 1.5, 1],
     [10_000, 170, 1.04, 1],
-  ])('with %d Pods on %d nodes', (pods, nodes, aMinute, burst) => {
+  ])('the budget follows from %d Pods on %d nodes', (pods, nodes, aMinute, burst) => {
     const budget = selectorBudget({ pods, nodes });
     expect((budget?.rate ?? 0) * 60).toBeCloseTo(aMinute, 1);
     expect(budget?.burst).toBe(burst);
@@ -23,7 +23,7 @@ describe('the budget of one node', () => {
   test.each([
     [20_000, 200],
     [150_000, 5000],
-  ])('with %d Pods on %d nodes there is none', (pods, nodes) => {
+  ])('no budget is left with %d Pods on %d nodes', (pods, nodes) => {
     expect(selectorBudget({ pods, nodes })).toBeUndefined();
   });
 

@@ -36,7 +36,7 @@ test('numbers larger than any table are not believed', async () => {
   expect(await readConntrack(root, 'self')).toBeUndefined();
 });
 
-test('nothing where connections are not tracked', async () => {
+test('nothing is returned where connections are not tracked', async () => {
   expect(await readConntrack(procTree({ version: 'Linux' }), 'self')).toBeUndefined();
   expect(await readConntrack('/nowhere', '1')).toBeUndefined();
 });

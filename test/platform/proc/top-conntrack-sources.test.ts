@@ -35,7 +35,7 @@ test('an empty table has no sources', async () => {
   expect(await readTopSources(table(''), '1')).toEqual({ top: [], counted: 0, complete: true });
 });
 
-test('unreadable: no such file, no such process', async () => {
+test('a /proc without such a file or process is unreadable', async () => {
   expect(await readTopSources(table(''), 'self')).toBeUndefined();
   expect(await readTopSources('/nowhere', '1')).toBeUndefined();
 });
@@ -48,7 +48,7 @@ test('lines that are none of the table are left out', async () => {
 describe('the connection table is read up to a bound of', () => {
   const text = tcp('10.0.0.1').repeat(5000);
 
-  test('lines', async () => {
+  test('the table is read up to a bound of lines', async () => {
     expect(await readTopSources(table(text), '1', { lines: 100 })).toEqual({
       top: [{ address: '10.0.0.1', connections: 100 }],
       counted: 100,
@@ -56,14 +56,14 @@ describe('the connection table is read up to a bound of', () => {
     });
   });
 
-  test('bytes', async () => {
+  test('the table is read up to a bound of bytes', async () => {
     const found = await readTopSources(table(text), '1', { bytes: 100_000 });
     expect(found?.complete).toBe(false);
     // It stops at the first block past the bound.
     expect(found?.counted).toBe(Math.floor(131_072 / tcp('10.0.0.1').length));
   });
 
-  test('time', async () => {
+  test('the table is read up to a bound of time', async () => {
     let time = 0;
     const found = await readTopSources(table(text), '1', { time: 30, now: () => (time += 10) });
     expect(found?.complete).toBe(false);
@@ -76,7 +76,7 @@ describe('the connection table is read up to a bound of', () => {
   });
 });
 
-test('as a count by hand, whatever the order, across blocks', async () => {
+test('sums are those of a count by hand, whatever the order, across blocks', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 }), async (sources) => {
       const found = await readTopSources(table(sources.map((part, port) => udp(`10.0.0.${part}`, port)).join('')), '1');

@@ -56,7 +56,7 @@ describe('a Service’s chain', () => {
     });
   });
 
-  test('of a port without a name is found in both spellings, and is called by the number', () => {
+  test('the chain of a port without a name is found in both spellings, and is called by the number', () => {
     const index = createChainIndex();
     index.setService(service({ ports: [unnamed] }), nine);
     for (const text of ['shop/apiudp', 'shop/api:udp'])
@@ -159,7 +159,7 @@ describe('an endpoint’s chain', () => {
     expect(index.backendsOf('shop', 'api')).toHaveLength(1);
   });
 
-  test('of a slice that is no Service’s has no owner, from when that is known', () => {
+  test('the chain of a slice that is no Service’s has no owner, from when that is known', () => {
     const index = known();
     index.setSlice(endpointSlice({ service: '' }), nine);
     expect(index.sizes).toMatchObject({ slices: 0 });
@@ -197,7 +197,7 @@ describe('backends', () => {
 });
 
 describe('tombstones', () => {
-  test('of a port that is gone are not of a Service that is', () => {
+  test('tombstones of a port that is gone are not of a Service that is', () => {
     const index = known();
     const chain = serviceChain('api', 'http', 'tcp');
     index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
