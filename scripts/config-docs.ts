@@ -60,7 +60,7 @@ function prefixForms(list: Record<string, unknown>): Record<string, unknown> {
   return { anyOf: [map, list] };
 }
 
-const head = '| key in the file | variable | option | type | default | reloaded | |\n|---|---|---|---|---|---|---|';
+const head = '| key in the file | variable | option | default | |\n|---|---|---|---|---|';
 
 /** A page with its table of settings brought up to date. */
 export function withTable(page: string): string {
@@ -77,17 +77,9 @@ function row(key: string, setting: Omit<Setting, 'schema'>): string {
   const cells = [
     key,
     env === '' ? '' : `\`${env}\``,
-    `\`--${flag} ${value}\``,
-    typeOf(setting),
+    `\`--${flag} ${value}\`${setting.list === undefined ? '' : ' …'}`,
     setting.default ? `\`${setting.default}\`` : '',
-    setting.reload ? 'yes' : '',
-    help,
+    setting.reload ? `${help}. **Reloaded**` : help,
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-}
-
-function typeOf({ type, list, choices }: Omit<Setting, 'schema'>): string {
-  if (choices !== undefined) return choices.map((choice) => `\`${choice}\``).join(', ');
-  if (list !== undefined) return 'list of text';
-  return type === 'number' ? 'whole number' : type === 'boolean' ? '`true`, `false`' : 'text';
 }

@@ -56,7 +56,7 @@ const whole = new Set(['config', 'resources', 'affinity', 'updateStrategy', 'seL
 export function valuesTable(): string {
   const values = load(read(`${chartFolder}/values.yaml`));
   const rows = rowsOf(readSchema().properties ?? {}, values, '');
-  return ['| key | type | default | |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| key | default | |', '|---|---|---|', ...rows].join('\n');
 }
 
 function rowsOf(properties: Record<string, Schema>, values: unknown, prefix: string): string[] {
@@ -66,20 +66,14 @@ function rowsOf(properties: Record<string, Schema>, values: unknown, prefix: str
     if (schema.properties !== undefined && !whole.has(path)) return rowsOf(schema.properties, value, `${path}.`);
     const preset =
       value === undefined || value === '' ? '' : code(typeof value === 'string' ? value : JSON.stringify(value));
-    return `| ${code(path)} | ${typeOf(schema)} | ${preset} | ${(schema.description ?? '').replaceAll('|', '\\|')} |`;
+    const about = [schema.enum?.map(code).join(', '), schema.description?.replaceAll('|', '\\|')];
+    return `| ${code(path)} | ${preset} | ${about.filter((part) => part !== undefined).join(': ')} |`;
   });
-}
-
-function typeOf({ type, enum: choices, items, $ref }: Schema): string {
-  if (choices !== undefined) return choices.map(code).join(', ');
-  if (type === 'array') return items?.type === 'integer' ? 'list of numbers' : 'list of maps';
-  if ($ref !== undefined || type === 'object') return 'map';
-  return { string: 'text', integer: 'whole number', boolean: '`true`, `false`' }[type ?? ''] ?? '';
 }
 
 /** A page with its table of values brought up to date. */
 export function withValuesTable(page: string): string {
-  return page.replace(/^\| key \| type \|.*(?:\n\|.*)*$/m, () => valuesTable());
+  return page.replace(/^\| key \| default \|.*(?:\n\|.*)*$/m, () => valuesTable());
 }
 
 function code(text: string): string {

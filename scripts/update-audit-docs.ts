@@ -39,16 +39,24 @@ function propertyOf(name: string, { type, about, values }: Field): object {
   return { description, type, ...(values && { enum: values }) };
 }
 
+/** Both ends have the same fields, so they stand in one row. */
 function tableOf(): string {
-  const rows = Object.entries<Field>(fields).map(
-    ([name, { type, about, cardinality, otel, ecs, ocsf }]) =>
-      `| \`${name}\` | ${type} | ${cardinality === 'fine' ? 'yes' : 'no'}, ${cardinality} | ${about} | ${code(otel)} | ${code(ecs)} | ${code(ocsf)} |`,
-  );
-  return [
-    '| field | type | label | what | OpenTelemetry | ECS | OCSF 4001 |',
-    '|---|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  const rows = Object.entries<Field>(fields)
+    .filter(([name]) => !name.startsWith('destination.'))
+    .map(([name, { type, about, cardinality, ecs, ocsf }]) => {
+      const cells = [code(name), type, labels[cardinality], about, code(ecs), code(ocsf)];
+      return `| ${(name.startsWith('source.') ? cells.map(ofBothEnds) : cells).join(' | ')} |`;
+    });
+  return ['| field | type | label | what | ECS | OCSF 4001 |', '|---|---|---|---|---|---|', ...rows].join('\n');
+}
+
+const labels = { fine: 'yes', careful: 'careful', avoid: 'no' } as const;
+
+/** `source.port` → `source.port`, `destination.port` */
+function ofBothEnds(cell: string): string {
+  if (/^`(?:source|src_)/.test(cell))
+    return `${cell}, ${cell.replace('source', 'destination').replace('src_', 'dst_')}`;
+  return cell.replaceAll('the source', 'the end');
 }
 
 function code(name: string): string {

@@ -6,35 +6,32 @@ import { allMetrics } from '../src/telemetry/metrics.ts';
 const path = new URL('../docs/metrics.md', import.meta.url);
 const table = /^\| metric \|.*(?:\n\|.*)*$/m;
 
-/** Combinations of labels that one metric shows, and one more for `other`; src/telemetry/metric.ts holds it. */
-const most = 257;
-
 /** The document with the table as it should be; throws if it has none. */
 export function withMetricsTable(document: string): string {
   if (!table.test(document)) throw new Error('docs/metrics.md has no table that begins with "| metric |"');
   return document.replace(table, () => tableOf(allMetrics));
 }
 
-/** Series that one agent shows of a metric at most. A histogram has one for each bucket, one for all, a sum and a count. */
-export function seriesOf({ type, labels, buckets = [] }: Pick<MetricRow, 'type' | 'labels' | 'buckets'>): number {
-  const combinations = Object.values(labels).reduce(
-    (product, values) => product * (typeof values === 'string' ? most : values.length),
-    1,
-  );
-  return Math.min(combinations, most) * (type === 'histogram' ? buckets.length + 3 : 1);
-}
-
 function tableOf(rows: readonly MetricRow[]): string {
-  const lines = rows.map(
-    (row) => `| \`${row.name}\` | ${row.type} | ${labelsOf(row)} | ${seriesOf(row)} | ${row.help} |`,
-  );
-  return ['| metric | type | labels | series at most | what |', '|---|---|---|---|---|', ...lines].join('\n');
+  const explained = new Set<string>();
+  const lines = rows.map((row) => `| \`${row.name}\` | ${labelsOf(row, explained)} | ${helpOf(row)} |`);
+  return ['| metric | labels | what |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** `verdict` (dropped, rejected) */
-function labelsOf({ labels }: MetricRow): string {
+/** Names show the other types: counters end in `_total`, and what is left is a gauge. */
+function helpOf({ type, help }: MetricRow): string {
+  return type === 'histogram' ? `Histogram. ${help}` : help;
+}
+
+/** `verdict` (dropped, rejected); what a label holds is said once. */
+function labelsOf({ labels }: MetricRow, explained: Set<string>): string {
   return Object.entries(labels)
-    .map(([name, values]) => `\`${name}\` (${typeof values === 'string' ? values : values.join(', ')})`)
+    .map(([name, values]) => {
+      const about = typeof values === 'string' ? values : values.join(', ');
+      const known = explained.has(`${name} ${about}`);
+      explained.add(`${name} ${about}`);
+      return known ? `\`${name}\`` : `\`${name}\` (${about})`;
+    })
     .join(', ');
 }
 

@@ -11,8 +11,7 @@ export interface Field<
   cardinality: Cardinality;
   /** All values, where there are few. */
   values?: readonly string[];
-  /** Name in OpenTelemetry, in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
-  otel: string;
+  /** Name in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
   ecs: string;
   ocsf: string;
   /** Packets of one flow may differ in it; the record leaves it out then. */
@@ -30,7 +29,6 @@ function of<const Type extends Field['type']>(type: Type) {
     type,
     about,
     cardinality,
-    otel: '',
     ecs: '',
     ocsf: '',
     ...names,

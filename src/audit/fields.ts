@@ -17,7 +17,6 @@ function fieldsOfEnd(end: End) {
       `Address of the ${end}, or its network (\`203.0.113.0/24\`) by the settings of privacy; of several, the first that was seen.`,
       'avoid',
       {
-        otel: `${end}.address`,
         ecs: `${end}.address`,
         ocsf: `${ocsf}.ip`,
         address: true,
@@ -26,7 +25,6 @@ function fieldsOfEnd(end: End) {
     addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
     addresses_at_least: boolean(`There were more addresses of the ${end} than were remembered.`, 'fine'),
     port: integer(`Port of the ${end}: of the end that offers the service; of both in \`packet\` mode.`, 'careful', {
-      otel: `${end}.port`,
       ecs: `${end}.port`,
       ocsf: `${ocsf}.port`,
     }),
@@ -41,23 +39,19 @@ function fieldsOfEnd(end: End) {
       'fine',
       { varies: true, live: false },
     ),
-    'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine', { otel: `${end}.k8s.namespace.name` }),
+    'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine'),
     'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', {
-      otel: `${end}.k8s.pod.name`,
       ocsf: `${ocsf}.name`,
       varies: true,
     }),
-    'k8s.pod.uid': text(`Its uid.`, 'avoid', { otel: `${end}.k8s.pod.uid`, ocsf: `${ocsf}.uid` }),
+    'k8s.pod.uid': text(`Its uid.`, 'avoid', { ocsf: `${ocsf}.uid` }),
     'k8s.pod.labels': text(
       `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`; if all packets were of Pods with the same.`,
       'careful',
       { varies: true },
     ),
-    'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine', {
-      otel: `${end}.k8s.owner.kind`,
-    }),
+    'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine'),
     'k8s.owner.name': text(`Name of the workload, or of the Node or Service.`, 'careful', {
-      otel: `${end}.k8s.owner.name`,
       ocsf: `${ocsf}.svc_name`,
     }),
   };
@@ -75,73 +69,62 @@ function endFields<const E extends End>(end: E): EndFields<E> {
 
 export const fields = {
   '@timestamp': time('End of the interval; in `packet` mode when the packet was logged.', 'avoid', {
-    otel: 'Timestamp',
     ecs: '@timestamp',
     ocsf: 'time',
   }),
   'schema.version': text('MAJOR.MINOR of this table.', 'fine'),
   'event.id': text('Equal only where the same record was sent twice.', 'avoid', {
-    otel: 'log.record.uid',
     ecs: 'event.id',
     ocsf: 'metadata.uid',
   }),
   'event.name': text('What kind of record it is.', 'fine', {
     live: false,
-    otel: 'EventName',
     ocsf: 'metadata.event_code',
     values: ['network.flow.drop', 'network.flow.log', 'network.flow.gap'],
   }),
   'event.action': text('What became of the packets; `lost` of a gap: records of the log are missing.', 'fine', {
-    otel: 'event.action',
     ecs: 'event.action',
     ocsf: 'action_id',
     values: ['dropped', 'rejected', 'logged', 'accepted', 'lost'],
   }),
-  'event.start': time('First packet.', 'avoid', { otel: 'event.start', ecs: 'event.start', ocsf: 'start_time' }),
-  'event.end': time('Last packet.', 'avoid', { otel: 'event.end', ecs: 'event.end', ocsf: 'end_time' }),
+  'event.start': time('First packet.', 'avoid', { ecs: 'event.start', ocsf: 'start_time' }),
+  'event.end': time('Last packet.', 'avoid', { ecs: 'event.end', ocsf: 'end_time' }),
   'event.time_estimated': boolean('The log line had no time of its own.', 'fine'),
   'event.reason': text('Of a gap: who lost or suppressed records.', 'fine', { ecs: 'event.reason' }),
   'event.noise': text('Chatter of the link (multicast, broadcast, DHCP, …) that makes no Event, and its kind.', 'fine'),
   'k8s.cluster.name': text('The setting `cluster`.', 'fine', {
-    otel: 'Resource k8s.cluster.name',
     ecs: 'orchestrator.cluster.name',
   }),
   'k8s.node.name': text('Node that logged it.', 'careful', {
     live: false,
-    otel: 'Resource k8s.node.name',
     ecs: 'host.name',
     ocsf: 'device.hostname',
   }),
   'network.direction': text('Seen from the Pods of the node; `internal` is from one to another of them.', 'fine', {
-    otel: 'network.direction',
     ecs: 'network.direction',
     ocsf: 'connection_info.direction_id',
     values: ['ingress', 'egress', 'internal'],
   }),
   'network.transport': text('IANA keyword in lower case.', 'fine', {
-    otel: 'network.transport',
     ecs: 'network.transport',
     ocsf: 'connection_info.protocol_name',
   }),
   'network.type': text('Version of IP.', 'fine', {
-    otel: 'network.type',
     ecs: 'network.type',
     ocsf: 'connection_info.protocol_ver_id',
     values: ['ipv4', 'ipv6'],
   }),
   'network.reply': boolean('The packets were answers: the port is that of the source.', 'fine'),
   'network.packets': integer('Packets that were logged.', 'avoid', {
-    otel: 'network.packets',
     ecs: 'network.packets',
     ocsf: 'traffic.packets',
   }),
   'network.packets_at_least': boolean('Log was lost or suppressed meanwhile: there were at least as many.', 'fine'),
-  'icmp.type': integer('Type of an ICMP message.', 'fine', { otel: 'icmp.type' }),
-  'icmp.code': integer('Its code.', 'fine', { otel: 'icmp.code' }),
+  'icmp.type': integer('Type of an ICMP message.', 'fine'),
+  'icmp.code': integer('Its code.', 'fine'),
   ...endFields('source'),
   ...endFields('destination'),
   'security_rule.name': text('The policy.', 'careful', {
-    otel: 'security_rule.name',
     ecs: 'rule.name',
     ocsf: 'firewall_rule.name',
   }),
@@ -207,7 +190,6 @@ export const fields = {
   'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
   'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
   'log.file.path': text('`packet` mode: the log.', 'careful', {
-    otel: 'log.file.path',
     ecs: 'log.file.path',
     live: false,
   }),

@@ -44,7 +44,7 @@ describe('made from other files: npm run update -- helm', () => {
   test('the table of README.md is up to date', () => {
     const page = read('README.md');
     expect(withValuesTable(page)).toBe(page);
-    expect(page).toContain('| `image.repository` | text |');
+    expect(page).toContain('| `image.repository` |  |');
   });
 });
 
