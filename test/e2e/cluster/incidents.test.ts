@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from '../kube-proxy/felix.ts';
+import type { StoredEvent } from '../agent-rig.ts';
 import { apply, kubectl, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
@@ -11,8 +12,16 @@ import { startWorkloads, untilEvents } from './pods.ts';
 const cluster = connectCluster(inject('cluster'));
 const [first, second] = cluster.nodes;
 const shop = 'incidents-shop';
-const failed = /"Sync failed"/g;
+/** Services without a use, with which the log of kube-proxy at -v=9 is rotated several times a minute. */
+const MANY = 150;
+const ROTATIONS = 3;
+/** The lines of failed attempts on each node, collected while they are there: the kubelet deletes all but three logs. */
+const failures = new Map<Node, Set<string>>();
+const rotations = new Map<Node, Set<string>>();
+const KUBE_PROXY_LOGS = '/var/log/pods/kube-system_kube-proxy-*/kube-proxy/*';
 const WITHIN_MS = 60_000;
+/** Failures within 2 s of each other are one attempt. */
+const BETWEEN_ATTEMPTS_MS = 3000;
 let change = 0;
 
 beforeAll(async () => {
@@ -22,9 +31,12 @@ beforeAll(async () => {
   await rollOut(cluster);
   await startWorkloads(cluster, { namespace: shop, name: 'db', node: second.name });
   await changeService();
+  await apply(cluster, ...Array.from({ length: MANY }, (_, index) => unusedService(index)).flat());
+  await setVerbosity(9);
 });
 
 afterAll(async () => {
+  await setVerbosity(0);
   await kubectl(cluster, 'delete', 'namespace', shop, '--wait=false');
   await removeAgents(cluster);
   await removeFelixConfigurations(cluster.controlPlane);
@@ -41,6 +53,14 @@ test('a firewall that flushes all rules is KN102 on the Node, on the Pod of its 
   await untilEvents(cluster, namespace, service, (events) => has(events, 'KN102'));
 });
 
+test('each failed attempt is counted once, however often the kubelet rotates the log', async () => {
+  const before = await rotationsOn(first);
+  while ((await rotationsOn(first)) < before + ROTATIONS)
+    await failTimes(1, first, () => first.run(['nft', 'flush', 'ruleset']));
+  const { size: attempts } = await failuresOf(first);
+  await untilEvents(cluster, 'default', first.name, (events) => countOf(events, '[KN102]') === attempts, 400_000);
+}, 900_000);
+
 test('the same where FelixConfiguration lets felix delete the chains of kube-proxy: KN101', async () => {
   await failTimes(2, second, () => second.run(['nft', 'flush', 'ruleset']));
   const events = await untilEvents(cluster, 'default', second.name, (found) => has(found, '[KN101'));
@@ -54,8 +74,7 @@ test('a connection tracking table that is full: KN401 on the Node that has it, a
   const restore = await limitConntrack(512);
   try {
     await fillConntrack(runnerOf(first), 1024);
-    // Failures within 2 s of each other are one attempt.
-    await delay(3000);
+    await delay(BETWEEN_ATTEMPTS_MS);
     await fillConntrack(runnerOf(first), 1024);
     await untilEvents(cluster, 'default', first.name, (events) => has(events, '[KN401]'));
   } finally {
@@ -65,6 +84,10 @@ test('a connection tracking table that is full: KN401 on the Node that has it, a
   expect(has(events, '[KN401]')).toBe(false);
 });
 
+function countOf(events: readonly StoredEvent[], code: string): number {
+  return events.filter(({ message }) => message.includes(code)).reduce((sum, { count }) => sum + count, 0);
+}
+
 function has(events: readonly { readonly message: string }[], code: string): boolean {
   return events.some(({ message }) => message.includes(code));
 }
@@ -72,17 +95,16 @@ function has(events: readonly { readonly message: string }[], code: string): boo
 /** So many times: what breaks the rules, then a change of a Service, with which kube-proxy fails. */
 async function failTimes(times: number, node: Node, breakRules: () => Promise<unknown>): Promise<void> {
   for (let round = 0; round < times; round++) {
-    const before = await failuresOf(node);
+    const before = (await failuresOf(node)).size;
     const deadline = performance.now() + WITHIN_MS;
     do {
       await breakRules();
       await changeService();
       // Where kube-proxy wrote all its rules in between, it does not fail: the rules are broken again.
     } while (!(await hasFailed(node, before)) && performance.now() < deadline);
-    expect(await failuresOf(node)).toBeGreaterThan(before);
+    expect((await failuresOf(node)).size).toBeGreaterThan(before);
     await expect.poll(() => node.run(['iptables-save', '-t', 'nat']), { timeout: WITHIN_MS }).toContain(`${shop}/db`);
-    // Failures within 2 s of each other are one attempt.
-    await delay(3000);
+    await delay(BETWEEN_ATTEMPTS_MS);
   }
 }
 
@@ -90,16 +112,28 @@ async function failTimes(times: number, node: Node, breakRules: () => Promise<un
 async function hasFailed(node: Node, before: number): Promise<boolean> {
   const deadline = performance.now() + 6000;
   while (performance.now() < deadline) {
-    if ((await failuresOf(node)) > before) return true;
+    if ((await failuresOf(node)).size > before) return true;
     await delay(200);
   }
   return false;
 }
 
-/** Attempts that failed, as all logs of kube-proxy's container say. */
-async function failuresOf(node: Node): Promise<number> {
-  const logs = await node.shell('cat /var/log/pods/kube-system_kube-proxy-*/kube-proxy/*.log');
-  return [...logs.stdout.matchAll(failed)].length;
+/** The lines of failed attempts so far. */
+async function failuresOf(node: Node): Promise<Set<string>> {
+  const lines = failures.get(node) ?? new Set();
+  failures.set(node, lines);
+  const { stdout } = await node.shell(`zgrep -h '] "Sync failed"' ${KUBE_PROXY_LOGS}`);
+  for (const line of stdout.split('\n')) if (line !== '') lines.add(line);
+  return lines;
+}
+
+/** How often the kubelet has rotated the log of kube-proxy, by the times in the names of rotated logs. */
+async function rotationsOn(node: Node): Promise<number> {
+  const names = rotations.get(node) ?? new Set();
+  rotations.set(node, names);
+  const { stdout } = await node.shell(`ls ${KUBE_PROXY_LOGS}`);
+  for (const [time] of stdout.matchAll(/\d{8}-\d{6}/g)) names.add(time);
+  return names.size;
 }
 
 async function changeService(): Promise<void> {
@@ -109,6 +143,32 @@ async function changeService(): Promise<void> {
     metadata: { name: 'db', namespace: shop },
     spec: { selector: { app: 'db' }, ports: [{ name: 'db', port: 5432, targetPort: 5000 + ++change }] },
   });
+}
+
+function unusedService(index: number): object[] {
+  const metadata = { name: `unused-${index}`, namespace: shop };
+  const ports = [{ name: 'http', port: 80 }];
+  return [
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { ...metadata, labels: { 'kubernetes.io/service-name': metadata.name } },
+      addressType: 'IPv4',
+      ports,
+      endpoints: [{ addresses: [`10.244.9.${index + 1}`] }],
+    },
+  ];
+}
+
+/** Has each kube-proxy start again. */
+async function setVerbosity(verbosity: number): Promise<void> {
+  const path = '/spec/template/spec/containers/0/command/3';
+  const patch = JSON.stringify([
+    verbosity === 0 ? { op: 'remove', path } : { op: 'add', path, value: `-v=${verbosity}` },
+  ]);
+  await kubectl(cluster, '-n', 'kube-system', 'patch', 'daemonset', 'kube-proxy', '--type=json', '-p', patch);
+  await kubectl(cluster, '-n', 'kube-system', 'rollout', 'status', 'daemonset/kube-proxy', '--timeout=120s');
 }
 
 async function kubeProxyOn(node: Node): Promise<string> {
