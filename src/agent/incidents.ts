@@ -1,8 +1,12 @@
 import { release } from 'node:os';
 import type { Config } from '../config/config.ts';
-import type { IncidentChange } from '../incidents/incident.ts';
-import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../incidents/node-incidents.ts';
-import { serviceLimit } from '../incidents/reporting/services.ts';
+import {
+  createNodeIncidents,
+  type IncidentChange,
+  type NodeIncidents,
+  type NodeIncidentsState,
+  serviceLimit,
+} from '../incidents/incidents.ts';
 import { createBackendLookup, createFelixReader } from '../kubernetes/incident-facts.ts';
 import type { Finding } from '../model/finding.ts';
 import type { NodeFacts } from '../model/incident.ts';

@@ -1,5 +1,11 @@
 import type { Config } from '../config/config.ts';
-import { conditionType, type RulesCondition, rulesConditionOf } from '../incidents/node-condition.ts';
+import {
+  conditionType,
+  type ConnectionTracking,
+  type Incident,
+  type RulesCondition,
+  rulesConditionOf,
+} from '../incidents/incidents.ts';
 import { type ConditionStore, createConditionStore, type NodeCondition } from '../kubernetes/node-condition.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createProc } from '../platform/proc.ts';
@@ -7,11 +13,9 @@ import type { ClusterContext } from './cluster.ts';
 import type { Ingest } from './ingest.ts';
 import type { Problems } from './problems.ts';
 import { type Refusal, timestamp } from '../events/events.ts';
-import type { Incident } from '../incidents/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { ConntrackHigh } from '../model/observation.ts';
-import type { ConnectionTracking } from '../incidents/facts.ts';
 
 export interface NodeChecksOptions {
   config: Config;

@@ -3,7 +3,7 @@ import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
-import { programNeedles } from '../incidents/catalogue/needles.ts';
+import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Choice, chooseKernelSource } from '../sources/auto.ts';
 import { zoneTime } from '../sources/envelopes/clock.ts';

@@ -1,5 +1,4 @@
-import { causeOf } from '../incidents/catalogue/catalogue.ts';
-import type { IncidentChange } from '../incidents/incident.ts';
+import { causeOf, type IncidentChange } from '../incidents/incidents.ts';
 import type { Loss, Notice } from '../sources/source.ts';
 import { createApiProblems, type ProblemCounts } from './api-problems.ts';
 import type { ApiAnswersOptions } from './api-answers.ts';

@@ -1,6 +1,6 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Reload } from '../config/reload.ts';
-import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import type { NodeIncidents } from '../incidents/incidents.ts';
 import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LookupCounts } from '../resolving/lookups/lookup.ts';

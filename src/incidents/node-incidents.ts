@@ -1,20 +1,19 @@
-import { containerOf } from '../log-formats/container-path.ts';
+import { type ContainerName, containerOf } from '../log-formats/container-path.ts';
 import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { TableReport } from '../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../model/program-record.ts';
 import { causeOf } from './catalogue/catalogue.ts';
-import { ebpfOf } from './catalogue/felix-deletes-chains.ts';
+import { ebpfOf } from './catalogue/behind.ts';
 import { signOf } from './catalogue/sign-of.ts';
 import type { FactSources } from './facts.ts';
 import type { Incident, IncidentChange } from './incident.ts';
 import { createReporter, type Output, type ReporterState } from './reporting/reporter.ts';
 import type { Surroundings } from './reporting/details.ts';
 import { createRecent, type Recent, type RecentState } from './tracker/recent.ts';
-import { createRestarts, type Restart, type RestartsState } from './tracker/restarts.ts';
-import { attemptSpan } from './tracker/rules.ts';
-import type { TrackerState } from './tracker/state.ts';
-import { createTracker, type Tracker } from './tracker/tracker.ts';
+import { createRestarts, type Restart, type RestartsState } from './tracker/programs.ts';
+import { attemptSpan } from './tracker/programs.ts';
+import { Tracker, type TrackerState } from './tracker/tracker.ts';
 
 export interface NodeIncidentsOptions extends Surroundings, Output {
   /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
@@ -59,14 +58,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   const recent = createRecent(restored?.recent);
   const restarts = createRestarts(restored?.restarts);
   const reasons: NodeIncidentsState['reasons'] = { ...restored?.reasons };
-  const tracker = createTracker({
-    restored: restored?.table,
-    isNeeded: (incident) => reporter.hasPodNotices(incident),
-    onChange(change) {
-      onChange?.(change);
-      reporter.report(change.incident);
-    },
-  });
+  const tracker = new Tracker(restored?.table);
   const reporter = createReporter({ ...options, tracker, recent, restored: restored?.reported });
 
   return {
@@ -85,10 +77,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       let pod: ObjectRef | undefined;
       if (observation.kind === 'program-record') {
         const container = containerOf(source);
-        pod =
-          container === undefined
-            ? podOf(observation.program, source)
-            : podRef({ ...container, name: container.pod, resourceVersion: undefined });
+        pod = podOfLog(container) ?? podOf(observation.program, source);
         takeRestart(restarts.take(container, source, observation, time), pod, time);
         const ebpf = ebpfOf(observation);
         if (ebpf !== undefined) recent.noteEbpf(ebpf);
@@ -100,11 +89,11 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       confirmReload();
     },
     tick(now) {
-      tracker.tick(now);
+      settle(now);
       reporter.tick(now);
     },
     nextTick: () => Math.min(tracker.nextTick, reporter.nextTick()),
-    endOfLog: tracker.endOfLog,
+    endOfLog: () => report(tracker.endOfLog()),
     notifyPods: reporter.tick,
     nextPodNotice: reporter.nextTick,
   };
@@ -112,19 +101,39 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   function takeRestart(restart: Restart | undefined, pod: ObjectRef | undefined, time: Millis): void {
     if (restart === undefined) return;
     if (restart.failing !== 'kube-proxy') recent.noteEbpf(undefined);
-    tracker.restarted(restart, pod, time);
+    settle(time, restart.failing);
+    report(tracker.restarted(restart, pod, time));
   }
 
   function takeSign(sign: Sign | undefined, pod: ObjectRef | undefined, time: Millis): void {
     if (sign === undefined || (sign.kind === 'failure' && followsReason(sign, time, reasons))) return;
     if (sign.kind === 'failure' && sign.backend !== undefined) recent.noteBackend(sign.failing, sign.backend, time);
-    tracker.take(sign, time, pod);
+    settle(time, sign.failing);
+    report(tracker.take(sign, time, pod));
     if (sign.kind === 'failure') confirmReload();
   }
 
   function confirmReload(): void {
-    tracker.confirm((incident) => isReload(incident, recent));
+    for (const incident of tracker.incidents) if (isReload(incident, recent)) report(tracker.confirm(incident));
   }
+
+  /** Does what was due, also before each line of the same container: how often `tick` is called makes no difference. */
+  function settle(now: Millis, failing?: Failing): void {
+    while (report(tracker.settle(now, reporter.withPodNotices(), failing)));
+  }
+
+  /** Gives whether anything has changed. */
+  function report(changes: readonly IncidentChange[]): boolean {
+    for (const change of changes) {
+      onChange?.(change);
+      reporter.report(change.incident);
+    }
+    return changes.length > 0;
+  }
+}
+
+function podOfLog(container: ContainerName | undefined): ObjectRef | undefined {
+  return container && podRef({ ...container, name: container.pod, resourceVersion: undefined });
 }
 
 /** felix logs first why its rules are refused, then that they are; the second is nothing new. */

@@ -1,6 +1,6 @@
 import { dropMessage } from '../drops/message.ts';
 import type { PolicyVerdict } from '../drops/policy-verdict.ts';
-import { incidentMessage } from '../incidents/reporting/message.ts';
+import { incidentMessage } from '../incidents/incidents.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PolicyName } from '../model/packet.ts';

@@ -10,7 +10,7 @@
  * What is counted is published later, by a clock of its own (events/). Lines that repeat the last decision skip the second and the third step
  * (repeated-decisions.ts).
  */
-import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import type { NodeIncidents } from '../incidents/incidents.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian, Suppressed } from '../model/observation.ts';

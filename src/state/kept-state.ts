@@ -1,5 +1,5 @@
 import { type Audit, readAudit } from '../audit/audit.ts';
-import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import type { NodeIncidents } from '../incidents/incidents.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';

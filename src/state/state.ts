@@ -6,7 +6,7 @@ import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
-import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
+import type { NodeIncidentsState } from '../incidents/incidents.ts';
 import { longestWait, windowLength } from '../series/series.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Json, Position } from '../sources/source.ts';

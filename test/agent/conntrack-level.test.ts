@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createConntrackLevel } from '../../src/agent/node-checks.ts';
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
-import { createTracker } from '../../src/incidents/tracker/tracker.ts';
 import type { FailureSign } from '../../src/model/program-record.ts';
 import { nine } from '../builders.ts';
+import { ledTracker } from '../incidents/scripts.ts';
 
 const second = 1000;
 const max = 1000;
@@ -14,9 +14,9 @@ async function after(counts: readonly (number | undefined)[], wasHigh = false) {
   let now = nine;
   let count: number | undefined;
   const changes: string[] = [];
-  const tracker = createTracker({
-    onChange: ({ kind, incident }) => void changes.push(`${(now - nine) / second} ${kind} ${incident.code}`),
-  });
+  const tracker = ledTracker(
+    ({ kind, incident }) => void changes.push(`${(now - nine) / second} ${kind} ${incident.code}`),
+  );
   const level = createConntrackLevel({
     proc: { conntrack: () => Promise.resolve({ count, max }) },
     wasHigh,

@@ -40,7 +40,11 @@ test('the backends of all Services that are named are asked for at once', async 
   };
   const incidents = createAgentIncidents({
     config: { node: 'node-a', procRoot: '/nowhere' } as Config,
-    context: { lists, connection, cluster: { synced: true, watches: () => false } } as unknown as ClusterContext,
+    context: {
+      lists,
+      connection,
+      cluster: { synced: true, nodeCount: 0, watches: () => false },
+    } as unknown as ClusterContext,
     restored: undefined,
     count: (finding) => published.resolve(finding),
     onChange: () => {},

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Symptoms } from '../../src/incidents/catalogue/cause.ts';
-import { diagnose, hints } from '../../src/incidents/catalogue/diagnosis.ts';
+import { diagnose, hints } from '../../src/incidents/catalogue/catalogue.ts';
 import type { FelixSettings, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../builders.ts';
 

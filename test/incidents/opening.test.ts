@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TrackerState } from '../../src/incidents/tracker/state.ts';
+import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import { failure, play, start, sync } from './scripts.ts';
 
 test.each([

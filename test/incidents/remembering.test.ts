@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
-import type { TrackerState } from '../../src/incidents/tracker/state.ts';
-import { createTracker } from '../../src/incidents/tracker/tracker.ts';
-import { failure, kubeProxy, play, start, type Started, sync } from './scripts.ts';
+import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
+import { failure, kubeProxy, ledTracker, play, start, type Started, sync } from './scripts.ts';
 
 const throughDisk = (state: TrackerState): TrackerState => JSON.parse(JSON.stringify(state)) as TrackerState;
 
 /** A tracker whose changes are not published. */
 function startUnpublished(restored?: TrackerState): Started {
   const heard: string[] = [];
-  return { heard, tracker: createTracker({ restored, onChange: ({ kind }) => void heard.push(kind) }) };
+  return { heard, tracker: ledTracker(({ kind }) => void heard.push(kind), restored) };
 }
 
 test('what is unpublished stays so across a restart, without a new change', () => {
@@ -122,15 +121,12 @@ function damaged(damage: (tracked: Record<string, unknown>) => void): unknown {
 }
 
 test('an incident of which Pods are still to be notified is not forgotten', () => {
-  let isNeeded = true;
-  const tracker = createTracker({
-    onChange: ({ incident }) => tracker.acknowledge(incident),
-    isNeeded: () => isNeeded,
-  });
+  const kept = new Set(['KN102 kube-proxy']);
+  const tracker = ledTracker(({ incident }, published) => published.acknowledge(incident), undefined, kept);
   for (const time of [0, 30_000]) tracker.take(failure(), time, kubeProxy);
   tracker.tick(3_600_000);
   expect(tracker.incidents).toMatchObject([{ phase: 'over', unpublished: 0, endUnpublished: false }]);
-  isNeeded = false;
+  kept.clear();
   tracker.tick(3_600_000);
   expect(tracker.incidents).toEqual([]);
 });

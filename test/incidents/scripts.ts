@@ -1,8 +1,9 @@
-import type { TrackerState } from '../../src/incidents/tracker/state.ts';
-import { createTracker, type Tracker } from '../../src/incidents/tracker/tracker.ts';
+import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
+import type { Restart } from '../../src/incidents/tracker/programs.ts';
+import { Tracker, type TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Millis } from '../../src/model/log-line.ts';
-import type { Failing, FailureSign, SyncSign } from '../../src/model/program-record.ts';
+import type { Failing, FailureSign, Sign, SyncSign } from '../../src/model/program-record.ts';
 
 export const second: Millis = 1000;
 export function failure(given: Partial<FailureSign> = {}): FailureSign {
@@ -54,8 +55,52 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
   return changes;
 }
 
+export type LedTracker = ReturnType<typeof ledTracker>;
+
+/** A tracker led as by node-incidents.ts: what is due is settled first, and each change is heard before anything else happens. */
+export function ledTracker(
+  hear: (change: IncidentChange, tracker: Tracker) => void,
+  restored?: TrackerState,
+  kept: ReadonlySet<string> = new Set(),
+) {
+  const tracker = new Tracker(restored);
+  return {
+    state: () => tracker.state(),
+    acknowledge: (incident: Incident): void => tracker.acknowledge(incident),
+    counts: tracker.counts,
+    get incidents() {
+      return tracker.incidents;
+    },
+    get nextTick() {
+      return tracker.nextTick;
+    },
+    get revision() {
+      return tracker.revision;
+    },
+    tick: (now: Millis): void => settle(now),
+    endOfLog: (): void => void heard(tracker.endOfLog()),
+    take(sign: Sign, time: Millis, pod: ObjectRef | undefined): void {
+      settle(time, sign.failing);
+      heard(tracker.take(sign, time, pod));
+    },
+    restarted(restart: Restart, pod: ObjectRef | undefined, time: Millis): void {
+      settle(time, restart.failing);
+      heard(tracker.restarted(restart, pod, time));
+    },
+  };
+
+  function settle(now: Millis, failing?: Failing): void {
+    while (heard(tracker.settle(now, kept, failing)));
+  }
+
+  function heard(changes: readonly IncidentChange[]): boolean {
+    for (const change of changes) hear(change, tracker);
+    return changes.length > 0;
+  }
+}
+
 export interface Started {
-  tracker: Tracker;
+  tracker: LedTracker;
   /** `opened KN102 2`: what changed, of what, and how many failures were new. */
   heard: string[];
 }
@@ -63,18 +108,15 @@ export interface Started {
 /** A tracker whose changes are published at once. */
 export function start(restored?: TrackerState): Started {
   const heard: string[] = [];
-  const tracker = createTracker({
-    restored,
-    onChange({ kind, incident }) {
-      const { code, endedBy, unpublished } = incident;
-      heard.push(kind === 'closed' ? `closed ${code} by ${endedBy}` : `${kind} ${code} ${unpublished}`);
-      tracker.acknowledge(incident);
-    },
-  });
+  const tracker = ledTracker(({ kind, incident }, published) => {
+    const { code, endedBy, unpublished } = incident;
+    heard.push(kind === 'closed' ? `closed ${code} by ${endedBy}` : `${kind} ${code} ${unpublished}`);
+    published.acknowledge(incident);
+  }, restored);
   return { heard, tracker };
 }
 
-function act(tracker: Tracker, failing: Failing, time: Millis, what: string, more: string): void {
+function act(tracker: LedTracker, failing: Failing, time: Millis, what: string, more: string): void {
   switch (what) {
     case 'failed':
       return tracker.take(sync('sync-failed', more, { failing }), time, undefined);

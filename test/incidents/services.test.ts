@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Backend, ServiceChains } from '../../src/model/service-chain.ts';
-import { serviceLimit, servicesOf } from '../../src/incidents/reporting/services.ts';
+import { serviceLimit, servicesOf } from '../../src/incidents/reporting/details.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 
 function ref(name: string): ObjectRef {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
-import { programNeedles } from '../../src/incidents/catalogue/needles.ts';
+import { programNeedles } from '../../src/incidents/catalogue/sign-of.ts';
 import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import type { LogLine, Millis } from '../../src/model/log-line.ts';
 import { needlesOfAll, parse } from '../../src/parsing/formats.ts';

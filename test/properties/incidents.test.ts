@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
-import { createTracker, type Tracker } from '../../src/incidents/tracker/tracker.ts';
-import type { TrackerState } from '../../src/incidents/tracker/state.ts';
+import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing, Sign } from '../../src/model/program-record.ts';
-import { failure, sync } from '../incidents/scripts.ts';
+import { failure, ledTracker, type LedTracker as Tracker, sync } from '../incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
 
 const runs = { numRuns: 500 };
@@ -57,13 +56,9 @@ function step(tracker: Tracker, { happens }: Step, time: Millis): void {
 type Listener = (change: IncidentChange) => boolean;
 
 function trackerWith(listener: Listener, restored?: TrackerState): Tracker {
-  const tracker = createTracker({
-    restored,
-    onChange(change) {
-      if (listener(change)) tracker.acknowledge(change.incident);
-    },
-  });
-  return tracker;
+  return ledTracker((change, tracker) => {
+    if (listener(change)) tracker.acknowledge(change.incident);
+  }, restored);
 }
 
 /** Takes the steps one after the other; `after` sees the tracker after each and may give another to go on with. */

@@ -1,6 +1,6 @@
 /** The incidents of each node whose log is read, in the log's own time. */
 import { basename } from 'node:path';
-import { createNodeIncidents, type NodeIncidents } from '../../incidents/node-incidents.ts';
+import { createNodeIncidents, type NodeIncidents } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';

@@ -1,5 +1,5 @@
 /** Reads one saved log, of whatever kind, into the pipeline. */
-import { programNeedles } from '../../incidents/catalogue/needles.ts';
+import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { parseDroppedLogs, parseProgramRecord } from '../../parsing/components/program-record.ts';

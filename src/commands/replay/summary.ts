@@ -2,7 +2,7 @@
 import { documentAt } from '../../config/docs-url.ts';
 import { suggest } from '../../config/suggest.ts';
 import { alignColumns } from '../../events/events.ts';
-import { causeOf } from '../../incidents/catalogue/catalogue.ts';
+import { causeOf } from '../../incidents/incidents.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';

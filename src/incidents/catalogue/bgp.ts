@@ -1,6 +1,6 @@
 import type { CauseRow } from './cause.ts';
 import { textOf } from './record-text.ts';
-import { failingPodArguments, subjects } from './texts.ts';
+import { bracketed, podArguments, subjects } from './texts.ts';
 
 /** BIRD's default hold time: a session that cannot live expires no sooner. */
 const holdTime = 240_000;
@@ -51,13 +51,13 @@ export const bgpDown: CauseRow = {
     return { subject: peer, quote: found[0] };
   },
   what: (details, node) =>
-    `Pods on ${node} cannot reach Pods on ${subjects(details) === '' ? 'other nodes' : 'some other nodes'}, though all look Running: its BGP sessions are down${subjects(details) !== '' ? ` (${subjects(details)})` : ''}.`,
+    `Pods on ${node} cannot reach Pods on ${subjects(details) === '' ? 'other nodes' : 'some other nodes'}, though all look Running: its BGP sessions are down${bracketed(details)}.`,
   why: (details) =>
     /bird6?\.ctl|is not live|is not running|unable to connect to BIRD/i.test(details.quote)
       ? 'BIRD, which exchanges the routes, does not run or does not answer on this node.'
       : 'Without BGP the routes to the Pods of other nodes go away after a while. TCP 179 is blocked, the address of the node is a wrong one, or the peers are down.',
   fix: (details) =>
-    `On the node: calicoctl node status; nc -vz PEER 179; ip route | grep bird. Or kubectl exec ${failingPodArguments(details) ?? '-n calico-system POD'} -c calico-node -- birdcl -s /var/run/calico/bird.ctl show protocols. ` +
+    `On the node: calicoctl node status; nc -vz PEER 179; ip route | grep bird. Or kubectl exec ${podArguments(details, 'calico-system')} -c calico-node -- birdcl -s /var/run/calico/bird.ctl show protocols. ` +
     'Open TCP 179 between nodes; check IP_AUTODETECTION_METHOD.',
   impact: () => 'Pods on other nodes may not be reachable from here, nor this Pod from there.',
 };

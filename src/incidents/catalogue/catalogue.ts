@@ -1,16 +1,33 @@
+import type { NodeFacts } from '../../model/incident.ts';
+import { felixDeletesChains, firewallReload, mixedBackends } from './behind.ts';
 import { bgpDown, unknownPeer } from './bgp.ts';
-import { apiUnreachable } from './calico-api.ts';
-import type { Cause, CauseRow } from './cause.ts';
-import { felixDeletesChains } from './felix-deletes-chains.ts';
-import { firewallReload } from './firewall-reload.ts';
-import { dummyProfile, felixGivesUp, felixRestoreFailed, foreignNftRules, rulesOverwritten } from './felix.ts';
-import { ipvsFailed } from './ipvs.ts';
-import { mixedBackends } from './mixed-backends.ts';
+import type { Cause, CauseRow, HintDetails, Symptoms } from './cause.ts';
+import {
+  apiUnreachable,
+  dummyProfile,
+  felixGivesUp,
+  felixRestoreFailed,
+  foreignNftRules,
+  rulesOverwritten,
+} from './felix.ts';
 import { conntrackFull, conntrackNearlyFull, martianPackets, neighbourFull } from './kernel.ts';
-import { badRule, chainBusy, serviceChainMissing, sharedChainMissing, xtablesLock } from './kube-proxy-iptables.ts';
+import {
+  badRule,
+  jumpMissing,
+  restoreRefused,
+  serviceChainMissing,
+  sharedChainMissing,
+  xtablesLock,
+} from './kube-proxy-iptables.ts';
+import {
+  chainBusy,
+  ipvsFailed,
+  nftCrashes,
+  nftInterfaceMissing,
+  nftSyncFailed,
+  nftWithoutJson,
+} from './kube-proxy-modes.ts';
 import { moduleMissing } from './module-missing.ts';
-import { nftCrashes, nftInterfaceMissing, nftSyncFailed, nftWithoutJson } from './kube-proxy-nftables.ts';
-import { jumpMissing, restoreRefused } from './kube-proxy-restore.ts';
 import { portTaken } from './port-taken.ts';
 import { cannotStart, restarting } from './starting.ts';
 import { short } from './texts.ts';
@@ -74,6 +91,7 @@ function complete(row: CauseRow): Cause {
   return {
     programs: [],
     needles: [],
+    retryInterval: 30_000,
     match: () => undefined,
     severity: row.impact === undefined ? 'warning' : 'serious',
     ...row,
@@ -86,4 +104,29 @@ function complete(row: CauseRow): Cause {
 /** Names of nodes have up to 253 characters; the first of them are enough to know it by. */
 function shortNode(node: string): string {
   return short(node, 63) || 'this node';
+}
+
+/** The cause that explains best what the lines say (`code`): itself where no fact points to another. */
+export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): string {
+  const behind = causes.find(({ explains }) => explains?.codes.includes(code) && explains.when(facts, symptoms));
+  return behind?.code ?? code;
+}
+
+const hintLimit = 2;
+
+/** What else to know: at most two sentences of at most 160 bytes, most important first. */
+export function hints(details: HintDetails): string[] {
+  return [hiddenWarnings(details), ...causes.map(({ explains }) => explains?.hint?.(details))]
+    .filter((hint) => hint !== undefined)
+    .slice(0, hintLimit);
+}
+
+/** Severities above the warnings in which felix logs that it could not write its rules, or that another program changed them. */
+const severitiesAboveWarning = new Set(['error', 'fatal', 'panic', 'none']);
+
+function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undefined {
+  if (felix?.kind !== 'settings' || !/^KN[12]/.test(code)) return undefined;
+  const { logSeverityScreen = '' } = felix.settings;
+  if (!severitiesAboveWarning.has(logSeverityScreen.toLowerCase())) return undefined;
+  return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
 }

@@ -41,8 +41,11 @@ export interface CauseRow {
   /** Its subject is a chain that its program made and that only another program can have deleted: a second time is no accident. */
   deletedByOthers?: true;
 
-  /** About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence. */
-  retryInterval: Millis;
+  /**
+   * About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence.
+   * Default: 30 s, after which kube-proxy tries a failed sync again.
+   */
+  retryInterval?: Millis;
   /** A sync that succeeds ends it. Not so for what is logged beside a sync: a clean-up, one IPVS service, overwritten rules. */
   endsWithSync?: true;
   /** No program ever ended because of it: it is logged at any time, also before a program is restarted for another reason. */
@@ -83,6 +86,7 @@ export interface Cause extends CauseRow {
   programs: readonly Failing[];
   needles: readonly string[];
   match: (record: ProgramRecord) => Match | undefined;
+  retryInterval: Millis;
   /** `serious`: Pods are affected and notified; `warning`: only the failing Pod and the Node are. */
   severity: 'serious' | 'warning';
 }

@@ -1,9 +1,6 @@
 import type { CauseRow } from './cause.ts';
 import type { IncidentDetails } from '../../model/incident.ts';
-import { agreeing, list, short, subjects } from './texts.ts';
-
-/** The kernel prints these at most ten times in five seconds, as long as it lasts. */
-const retryInterval = 30_000;
+import { agreeing, bracketed, list, short, subjects } from './texts.ts';
 
 export const conntrackFull: CauseRow = {
   code: 'KN401',
@@ -11,7 +8,6 @@ export const conntrackFull: CauseRow = {
   title: 'The connection tracking table is full',
   reason: 'ConntrackTableFull',
   overReason: 'ConntrackTableHasRoom',
-  retryInterval,
   asks: 'conntrack',
   matchTable(full) {
     if (full.kind !== 'conntrack-full') return undefined;
@@ -72,7 +68,6 @@ export const conntrackNearlyFull: CauseRow = {
   title: 'The connection tracking table is nearly full',
   reason: 'ConntrackTableNearlyFull',
   overReason: 'ConntrackTableBelowLimit',
-  retryInterval,
   asks: 'host-conntrack',
   matchTable(report) {
     if (report.kind !== 'conntrack-high') return undefined;
@@ -112,7 +107,6 @@ export const neighbourFull: CauseRow = {
   title: 'The ARP or neighbour table is full',
   reason: 'NeighbourTableFull',
   overReason: 'NeighbourTableHasRoom',
-  retryInterval,
   asks: 'nothing',
   matchTable(full) {
     if (full.kind !== 'neighbour-overflow') return undefined;
@@ -150,10 +144,9 @@ export const martianPackets: CauseRow = {
   title: 'Packets with impossible addresses',
   reason: 'PacketDrop',
   overReason: 'MartianPacketsGone',
-  retryInterval,
   asks: 'nothing',
   what: (details, node) =>
-    `The kernel of ${node} drops packets whose source cannot be where they come from${subjects(details) !== '' ? ` (${subjects(details)})` : ''}.`,
+    `The kernel of ${node} drops packets whose source cannot be where they come from${bracketed(details)}.`,
   why: () =>
     'Its routes say that the source is behind another interface: asymmetric routing, a missing route back, or a forged address.',
   fix: () =>

@@ -1,7 +1,15 @@
-import { find, isProblem, textOf } from './record-text.ts';
 import type { CauseRow } from './cause.ts';
-import { iptablesFailure, iptablesNeedles, isCleanup, nftablesNeedles, programmingFailure } from './failures.ts';
-import { agreeing, felixSettings, onlyFamily, program, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
+import { find, iptablesFailure, iptablesNeedles, quoteOf } from './record-text.ts';
+import {
+  agreeing,
+  felixSettings,
+  onlyFamily,
+  podArguments,
+  program,
+  shellWords,
+  subjects,
+  unreachable,
+} from './texts.ts';
 
 /** The 16 characters are base32 of a hash over the Service's name and port [pkg/proxy/iptables/proxier.go]. */
 const serviceChains = [
@@ -20,9 +28,8 @@ const chainNeedles = ["Couldn't load ", "Couldn't find "];
 const locks = [
   /holding the xtables lock/,
   /Can't lock (?:\/[\w.-]+){1,4} ?\.? ?lock/,
-  /(?:failed to (?:acquire|open)(?: old| new)? iptables lock)/,
-  /[Cc]an't open lock file/,
-  /Could not open lock file/,
+  /failed to (?:acquire|open)(?: old| new)? iptables lock/,
+  /(?:[Cc]an't|Could not) open lock file/,
 ];
 
 const badRules = [
@@ -38,14 +45,10 @@ export const xtablesLock: CauseRow = {
   title: 'The xtables lock is held by another program',
   reason: 'XtablesLockHeld',
   overReason: 'XtablesLockFree',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, 'xtables lock', '/run/xtables', 'iptables lock'],
-  match(record) {
-    const found = find(iptablesFailure(record), locks);
-    return found === undefined ? undefined : { quote: found.quote };
-  },
+  match: (record) => find(iptablesFailure(record), locks),
   what: (details, node) =>
     `${program(details)} cannot write iptables rules on ${node}${onlyFamily(details)}: it timed out on the xtables lock.`,
   why: (details) =>
@@ -63,7 +66,6 @@ export const serviceChainMissing: CauseRow = {
   title: 'A Service chain of kube-proxy is gone',
   reason: 'ServiceChainMissing',
   overReason: 'ServiceChainsRestored',
-  retryInterval: syncEvery,
   endsWithSync: true,
   deletedByOthers: true,
   programs: ['kube-proxy'],
@@ -89,7 +91,6 @@ export const sharedChainMissing: CauseRow = {
   title: 'A shared KUBE- chain is gone',
   reason: 'SharedChainMissing',
   overReason: 'SharedChainRestored',
-  retryInterval: syncEvery,
   endsWithSync: true,
   deletedByOthers: true,
   programs: ['kube-proxy'],
@@ -114,7 +115,6 @@ export const badRule: CauseRow = {
   title: 'A rule is no valid rule',
   reason: 'InvalidRule',
   overReason: 'RulesValidAgain',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, 'Bad argument'],
@@ -130,35 +130,85 @@ export const badRule: CauseRow = {
   impact: unreachable,
 };
 
-export const chainBusy: CauseRow = {
-  code: 'KN109',
-  name: 'chain-busy',
-  title: 'A chain cannot be deleted',
-  reason: 'ChainBusy',
-  overReason: 'ChainDeleted',
-  retryInterval: syncEvery,
-  neverFatal: true,
-  programs: ['kube-proxy', 'felix'],
-  needles: [...iptablesNeedles, ...nftablesNeedles, 'DEL failed', 'Device or resource busy'],
+/** The most specific lines, where no other cause is known. */
+const specific =
+  /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
+
+export const jumpMissing: CauseRow = {
+  code: 'KN108',
+  name: 'jump-missing',
+  title: 'No rule leads to the chains of kube-proxy',
+  reason: 'ServiceJumpMissing',
+  overReason: 'ServiceJumpRestored',
+  endsWithSync: true,
+  programs: ['kube-proxy'],
+  needles: iptablesNeedles,
   match(record) {
-    const cleanup =
-      record.program === 'kube-proxy' &&
-      isProblem(record) &&
-      isCleanup(record) &&
-      record.message.startsWith('Failed to execute iptables-restore');
-    const text = cleanup ? textOf(record) : programmingFailure(record);
-    return find(text, [
-      /CHAIN_(?:USER_)?DEL failed \(Device or resource busy\): chain ([\w-]{1,60})/,
-      /Device or resource busy\n[ \t]*delete chain \w+ [\w-]+ ([^\s;]{1,120})/,
-    ]);
+    if (!record.message.startsWith('Failed to ensure ')) return undefined;
+    const text = iptablesFailure(record);
+    if (text === undefined) return undefined;
+    const { fields } = record;
+    // Before structured logging: `… that nat chain PREROUTING jumps to KUBE-SERVICES: …`.
+    const old = /^Failed to ensure that \w+ chain (KUBE-[A-Z-]{1,25}|\w+ jumps to (KUBE-[A-Z-]{1,25}))/.exec(text);
+    return {
+      subject: fields['dstChain'] ?? fields['chain'] ?? old?.[2] ?? old?.[1],
+      quote: quoteOf(text, specific),
+    };
   },
   what: (details, node) =>
-    `${program(details)} cannot delete ${subjects(details) || 'a chain'} on ${node}${onlyFamily(details)}: rules of another program still jump there.`,
-  why: () =>
-    'Once at a start that is harmless. Again and again it means that two kube-proxies, or two backends of iptables (legacy and nf_tables), share the node.',
-  fix: (details) => {
-    const [chain = 'KUBE-'] = shellWords(details.subjects, 1);
-    return `See who jumps there: iptables-nft-save | grep -e ${chain}; iptables-legacy-save | grep -e ${chain}. Let one program with one backend own the rules, then reboot the node or delete the other's.`;
+    `No Service works on ${node}${onlyFamily(details)}: kube-proxy cannot make the rule that leads packets to ${subjects(details) || 'its chains'}.`,
+  why: (details) =>
+    /Permission denied|not permitted/.test(details.quote)
+      ? 'kube-proxy is not allowed to: its container is not privileged.'
+      : 'iptables refuses that rule; as long as it does, kube-proxy does not try the others.',
+  fix: (details) =>
+    /Permission denied|not permitted/.test(details.quote)
+      ? 'Give its container securityContext.privileged: true and hostNetwork: true.'
+      : 'On the node: iptables -t nat -S PREROUTING; iptables -t nat -S OUTPUT; iptables -V in the Pod and on the host. Look for a second backend, a full disk, or a firewall that locks its tables; then restart kube-proxy.',
+  impact: () => 'Services may not be reachable from this node at all.',
+};
+
+export const restoreRefused: CauseRow = {
+  code: 'KN107',
+  name: 'restore-refused',
+  title: "iptables refuses kube-proxy's rules",
+  reason: 'RulesRefused',
+  overReason: 'RulesAccepted',
+  endsWithSync: true,
+  isConsequence: true,
+  programs: ['kube-proxy'],
+  needles: iptablesNeedles,
+  match(record) {
+    const text = iptablesFailure(record);
+    if (text === undefined) return undefined;
+    return {
+      subject: /_\w{1,30} failed \([^)\n]{1,80}\): (?:rule in )?chain ([\w-]{1,60})/.exec(text)?.[1],
+      quote: quoteOf(record.error === '' ? text : text.slice(record.message.length + 1), specific),
+    };
   },
-  impact: () => 'Services may be out of date on this node.',
+  what: (details, node) =>
+    `kube-proxy cannot update Services on ${node}${onlyFamily(details)}: iptables refuses its rules${subjects(details) !== '' ? ` (${agreeing(details, 'chain', 'chains')} ${subjects(details)})` : ''}.`,
+  why(details) {
+    if (/you must be root|not permitted/.test(details.quote))
+      return 'kube-proxy is not allowed to: its container is not privileged.';
+    if (/incompatible/.test(details.quote))
+      return 'Another program wrote rules with nft into a table of iptables-nft, which can no longer read it.';
+    if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
+      return 'The iptables it runs is of another age than kube-proxy and does not know an option.';
+    return 'All rules are handed over at once: one that the kernel refuses stops all. The line number counts lines of that hand-over, often only its COMMIT.';
+  },
+  fix(details) {
+    if (/you must be root|not permitted/.test(details.quote))
+      return 'Give its container securityContext.privileged: true.';
+    if (/incompatible/.test(details.quote))
+      return 'On the node: nft list ruleset; move foreign rules into a table of their own (nft add table ip NAME).';
+    if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
+      return "Use kube-proxy's own image with its iptables, or update iptables on the host; compare: iptables -V.";
+    const [chain] = shellWords(details.subjects, 1);
+    return (
+      `Read the whole error: kubectl logs ${podArguments(details)} | grep -A9 iptables-restore. Set kube-proxy to -v=9 once to see the rules` +
+      `${chain === undefined ? '' : ` of ${chain}`}; on the node: dmesg | tail. Once at a start it is harmless.`
+    );
+  },
+  impact: unreachable,
 };

@@ -1,6 +1,6 @@
 import type { CauseRow, Match } from './cause.ts';
-import { iptablesNeedles, nftablesNeedles, programmingFailure } from './failures.ts';
-import { onlyFamily, program, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
+import { iptablesNeedles, nftablesNeedles, programmingFailure } from './record-text.ts';
+import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
 import { familyOf, isProblem, lineAt, textOf } from './record-text.ts';
 
 /*
@@ -107,7 +107,6 @@ export const moduleMissing: CauseRow = {
   title: 'A kernel module is missing',
   reason: 'KernelModuleMissing',
   overReason: 'KernelModuleFound',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, ...nftablesNeedles, ...moduleNeedles],

@@ -1,6 +1,6 @@
 import type { CauseRow } from './cause.ts';
 import { find, isProblem, textOf } from './record-text.ts';
-import { failingPodArguments, subjects } from './texts.ts';
+import { podArguments, subjects } from './texts.ts';
 
 /** Its own health and metrics, as one text or as an error [1.8 to 1.36: pkg/proxy/healthcheck, cmd/kube-proxy/app/server.go]. */
 const taken =
@@ -22,5 +22,5 @@ export const portTaken: CauseRow = {
   why: () =>
     'Two kube-proxies delete the rules of each other, and health checks of load balancers reach the wrong program: a kube-proxy on the host beside its Pod, k3s with a second one, or another program on that port.',
   fix: (details) =>
-    `On the node: pgrep -a kube-proxy. Remove the one that is not meant to run, then restart the other: kubectl delete pod ${failingPodArguments(details) ?? '-n kube-system POD'}.`,
+    `On the node: pgrep -a kube-proxy. Remove the one that is not meant to run, then restart the other: kubectl delete pod ${podArguments(details)}.`,
 };

@@ -3,7 +3,7 @@ import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../model/program-record.ts';
 import { causes } from './catalogue.ts';
 import type { Cause } from './cause.ts';
-import { backendOf, familyOf, firstLine, isProblem, quotable, textOf, startsWithAny } from './record-text.ts';
+import { backendOf, familyOf, firstLine, isProblem, quotable, startsWithAny, textOf } from './record-text.ts';
 import { short } from './texts.ts';
 
 /** Names are as long as the program makes them. Of chains of nftables, the longest, they are 128 characters and the namespace. */
@@ -18,12 +18,7 @@ for (const cause of causes)
 const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
 
 /** As in `Cause.needles`, of what `syncOf` answers. */
-export const syncNeedles = [
-  'Sync failed',
-  'yncProxyRules ',
-  'Succeeded after retry',
-  'Completed first update to dataplane',
-];
+const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
 /** What a record of a program, or a report on a table of the kernel, says of an incident; undefined for most. Never throws; linear in the length of the record. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
@@ -88,4 +83,17 @@ function duration(text = ''): Millis | undefined {
   for (const [, number, unit] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s)/g))
     sum += Number(number) * (units[unit ?? ''] ?? 0);
   return sum;
+}
+
+/** One of these stands in each record that `signOf` answers, fatal ones of klog apart. ASCII, eight characters or more each. */
+export const programNeedles: readonly string[] = shortest([
+  ...causes.flatMap(({ needles }) => needles),
+  ...syncNeedles,
+  // That felix has written less than it meant to.
+  '... dropped ',
+]);
+
+function shortest(needles: readonly string[]): string[] {
+  const distinct = [...new Set(needles)];
+  return distinct.filter((needle) => !distinct.some((other) => other !== needle && needle.includes(other)));
 }

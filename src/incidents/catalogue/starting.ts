@@ -1,7 +1,7 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow } from './cause.ts';
 import { textOf, isProblem, lineAt } from './record-text.ts';
-import { failingPodArguments, plural, program, shellWords } from './texts.ts';
+import { failingPodArguments, plural, podArguments, program, shellWords } from './texts.ts';
 
 /** A container that ends at once is restarted after up to five minutes. */
 const crashLoop = 300_000;
@@ -53,7 +53,7 @@ export const cannotStart: CauseRow = {
       : 'It ends with an error before its first sync: its configuration, its access to the API server or the kernel is at fault.',
   fix(details) {
     const modules = shellWords(details.subjects).join(' ');
-    const logs = `kubectl logs ${failingPodArguments(details) ?? '-n kube-system POD'} --previous`;
+    const logs = `kubectl logs ${podArguments(details)} --previous`;
     return modules === ''
       ? `Read ${logs} and kubectl -n kube-system get configmap kube-proxy -o yaml.`
       : `On the node: modprobe -a ${modules}; to keep it: printf '%s\\n' ${modules} >> /etc/modules-load.d/kube.conf. The rest is in ${logs}.`;

@@ -36,6 +36,12 @@ export function subjects(details: IncidentDetails, limit = 2, width = 40): strin
   return list(details.subjects, details.moreSubjects, limit, width);
 }
 
+/** ` (KUBE-SVC-A, KUBE-SVC-B)`; '' for none. */
+export function bracketed(details: IncidentDetails): string {
+  const named = subjects(details);
+  return named === '' ? '' : ` (${named})`;
+}
+
 /** Which of two words agrees with the incident's subjects. */
 export function agreeing(details: IncidentDetails, one: string, many: string): string {
   return details.subjects.length + whole(details.moreSubjects) > 1 ? many : one;
@@ -84,6 +90,11 @@ export function failingPodArguments(details: IncidentDetails): string | undefine
   return isLabel(namespace) && isSubdomain(pod) && pod.length <= 80 ? `-n ${namespace} ${pod}` : undefined;
 }
 
+/** The same, or what the operator has to put in. */
+export function podArguments(details: IncidentDetails, namespace = 'kube-system'): string {
+  return failingPodArguments(details) ?? `-n ${namespace} POD`;
+}
+
 /** What FelixConfiguration says, where it could be read. */
 export function felixSettings(details: IncidentDetails) {
   const { felix } = details.facts;
@@ -93,9 +104,6 @@ export function felixSettings(details: IncidentDetails) {
 export function felixPatch(name: string, setting: string): string {
   return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
 }
-
-/** kube-proxy tries a failed sync again after its syncPeriod, 30 s by default. */
-export const syncEvery = 30_000;
 
 /** For a Pod of a node whose rules stand still. */
 export function unreachable(details: IncidentDetails): string {

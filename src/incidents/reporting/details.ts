@@ -1,13 +1,11 @@
 import { objectKey, type ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
-import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
+import type { IncidentDetails, NamedService, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { ServiceChains } from '../../model/service-chain.ts';
-import { causeOf } from '../catalogue/catalogue.ts';
-import { diagnose } from '../catalogue/diagnosis.ts';
+import type { Backend, ServiceChains } from '../../model/service-chain.ts';
+import { causeOf, diagnose } from '../catalogue/catalogue.ts';
 import { type Incident, keyOf } from '../incident.ts';
 import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';
-import { servicesOf } from './services.ts';
 
 /** The node and what is around it. */
 export interface Surroundings {
@@ -133,4 +131,43 @@ export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
 /** The same for as long as it goes on, and when it comes back: a problem that flaps does not make a stream of Events. */
 function identityOf(what: string, code: string, { failing }: Incident, object: ObjectRef, node: string): string {
   return ['incident', what, code, failing, objectKey(object), node].join('|');
+}
+
+/** Services of one incident that are named and get Events. */
+export const serviceLimit = 8;
+/** Backends of one that are named. */
+const backendLimit = 3;
+
+/** The Services that the chains are of, in the order in which they were named, each once; and how many are past the limit. */
+export function servicesOf(
+  subjects: readonly string[],
+  { ownerOf, backendsOf }: ServiceChains,
+): { services: NamedService[]; more: number } {
+  const named = new Map<string, NamedService>();
+  let more = 0;
+  for (const subject of subjects) {
+    const owner = ownerOf(subject);
+    if (owner === undefined) continue;
+    const { service, port, deleted } = owner;
+    const key = `${service.namespace}/${service.name}`;
+    const known = named.get(key);
+    if (known !== undefined) {
+      if (!known.ports.includes(port)) known.ports.push(port);
+    } else if (named.size < serviceLimit) {
+      const backends = backendsOf(service.namespace ?? '', service.name);
+      named.set(key, {
+        object: service,
+        ports: [port],
+        backends: backends.slice(0, backendLimit).map(nameOf),
+        moreBackends: Math.max(0, backends.length - backendLimit),
+        deleted,
+      });
+    } else more++;
+  }
+  return { services: [...named.values()], more };
+}
+
+function nameOf({ pod, address, node }: Backend): string {
+  const name = pod === undefined ? address : `${pod.namespace}/${pod.name}`;
+  return node === undefined ? name : `${name} on ${node}`;
 }

@@ -7,7 +7,7 @@ import { withoutMarkup } from '../../platform/printable.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
 import { quotable } from '../catalogue/record-text.ts';
 import { list, plural, short } from '../catalogue/texts.ts';
-import { hints } from '../catalogue/diagnosis.ts';
+import { hints } from '../catalogue/catalogue.ts';
 
 /** Bytes of an Event's message: what is read at a glance. What is cut off must never be the code that leads to the page. */
 const room = 600;

@@ -57,10 +57,11 @@ export function createReporter(options: ReporterOptions) {
     get revision(): number {
       return revision;
     },
-    /** Whether Pods that were notified of it are still to be notified of its end. */
-    hasPodNotices: (incident: Incident): boolean => hasNotices(accounts.get(keyOf(incident))),
+    /** Incidents of whose end Pods are still to be notified. */
+    withPodNotices: (): ReadonlySet<string> =>
+      new Set([...accounts.keys()].filter((key) => hasNotices(accounts.get(key)))),
     state: (): ReporterState => Object.fromEntries(accounts),
-    /** An incident has changed: publishes what is unpublished as soon as it can be explained. */
+    /** Publishes what is unpublished as soon as it can be explained. */
     report: (incident: Incident): void => {
       const account = accountOf(incident);
       const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
@@ -92,27 +93,26 @@ export function createReporter(options: ReporterOptions) {
 
   function accountOf(incident: Incident): Account {
     const key = keyOf(incident);
-    let account = accounts.get(key);
-    if (account !== undefined) return account;
+    const known = accounts.get(key);
+    if (known !== undefined) return known;
     revision++;
-    accounts.set(key, (account = { facts: undefined, asked: -Infinity, reported: [], notifiedPods: {} }));
+    const account: Account = { facts: undefined, asked: -Infinity, reported: [], notifiedPods: {} };
+    accounts.set(key, account);
     return account;
   }
 
   /** Not before the objects are known: what is found out without them explains less, and it is not published before anyway. */
   function ask(incident: Incident, account: Account): void {
-    const key = keyOf(incident);
-    if (asking.has(key) || !isReady()) return;
+    if (asking.has(keyOf(incident)) || !isReady()) return;
     const found = findFacts(incident, options.recent, options.facts);
-    if (!(found instanceof Promise)) return learn(incident, account, found);
-    asking.add(key);
-    void learnLater(incident, account, found);
+    if (found instanceof Promise) void learnLater(incident, account, found);
+    else learn(incident, account, found);
   }
 
   async function learnLater(incident: Incident, account: Account, found: Promise<NodeFacts>): Promise<void> {
-    const facts = await found;
+    asking.add(keyOf(incident));
+    learn(incident, account, await found);
     asking.delete(keyOf(incident));
-    learn(incident, account, facts);
     publish(incident, account);
   }
 

@@ -1,25 +1,30 @@
 import type { Millis } from '../../model/log-line.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
-import { type Incident, type IncidentChange, isUnpublished } from '../incident.ts';
-import { memory, quietPeriodOf, timeoutOf, verdictTime } from './rules.ts';
-import type { IncidentCounts } from './state.ts';
-import type { Syncs } from './syncs.ts';
-import { correctStamps, type Noted, takeBackAttempt, type TrackedFailure } from './tracked.ts';
+import { type Incident, type IncidentChange, isUnpublished, type TrackedFailure } from '../incident.ts';
+import { attemptSpan, type Syncs } from './programs.ts';
+import { correctStamps, memory, type Noted, takeBackAttempt } from './attempts.ts';
 
-export interface LifecycleOptions {
-  syncs: Syncs;
-  counts: IncidentCounts;
-  onChange: (change: IncidentChange) => void;
-  /** Whether it is not to be forgotten, although all of it is published. */
-  isNeeded: (incident: Incident) => boolean;
+/** Numbers since the first run, by code. */
+export interface IncidentCounts {
+  /** Whether or not they made an incident. */
+  failures: Record<string, number>;
+  opened: Record<string, number>;
+  closed: Record<string, number>;
+  /** Attempts that failed and were forgotten, because nothing like them came again, or that succeeded after all: no Event was made. */
+  flaps: Record<string, number>;
 }
+
+/** How long an attempt goes on after its first error, until it logs how it ended: a large restore takes seconds. */
+const verdictTime: Millis = 10_000;
+/** What is retried every few seconds may still pause for a minute: fewer Services change, a lock is free for once. */
+const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-/** How one incident begins, goes on and ends, whatever it is of. */
-export function createLifecycle({ syncs, counts, onChange, isNeeded }: LifecycleOptions) {
+/** How one incident begins, goes on and ends, whatever it is of. Adds what changes to `changes`. */
+export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]) {
   return {
     /** The attempt that it failed in has failed. */
     confirm,
@@ -40,7 +45,7 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
         if (causeOf(code).endsWithSync !== true || !syncs.reportsFailures(failing)) confirm(tracked);
       } else if (incident.phase === 'open') {
         incident.unpublished++;
-        onChange({ kind: 'continued', incident });
+        changes.push({ kind: 'continued', incident });
       } else {
         // Known, and back so soon: there is no doubt any more, and what flaps must not be published as many.
         tracked.fight = true;
@@ -56,20 +61,20 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
-    settle(tracked: TrackedFailure, now: Millis): 'same' | 'changed' | 'forgotten' {
+    /** Does the next thing that is due by then. `isKept`: it is not to be forgotten, although all of it is published. */
+    settle(tracked: TrackedFailure, now: Millis, isKept: boolean): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
-      let outcome: 'same' | 'changed' = correctStamps(tracked, now) ? 'changed' : 'same';
-      while (now >= dueOf(tracked, syncs)) {
-        if (tracked.doubtful) confirm(tracked);
-        else if (incident.phase === 'open') closeQuiet(tracked, dueOf(tracked, syncs));
-        else {
-          if (incident.phase === 'suspected') increase(counts.flaps, incident.code, tracked.attempts.length);
-          return isUnpublished(incident) || isNeeded(incident) ? outcome : 'forgotten';
-        }
-        outcome = 'changed';
+      const outcome = correctStamps(tracked, now) ? 'changed' : 'same';
+      const due = dueOf(tracked, syncs);
+      if (now < due) return outcome;
+      if (tracked.doubtful) confirm(tracked);
+      else if (incident.phase === 'open') closeQuiet(tracked, due);
+      else if (isUnpublished(incident) || isKept) return outcome;
+      else {
+        if (incident.phase === 'suspected') increase(counts.flaps, incident.code, tracked.attempts.length);
+        return 'forgotten';
       }
-      return outcome;
+      return 'changed';
     },
     /** When `settle` has something to do: when it begins without further doubt, when silence ends it, or when it is forgotten. */
     dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
@@ -82,13 +87,13 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
   function open(tracked: TrackedFailure, time: Millis, failures: number): void {
     setOpen(tracked, time, failures);
     increase(counts.opened, tracked.incident.code);
-    onChange({ kind: 'opened', incident: tracked.incident });
+    changes.push({ kind: 'opened', incident: tracked.incident });
   }
 
   function close(tracked: TrackedFailure, ended: Millis, endedBy: Incident['endedBy'], closed: Millis): void {
     setOver(tracked, ended, endedBy, closed);
     increase(counts.closed, tracked.incident.code);
-    onChange({ kind: 'closed', incident: tracked.incident });
+    changes.push({ kind: 'closed', incident: tracked.incident });
   }
 
   function closeQuiet(tracked: TrackedFailure, due: Millis): void {
@@ -109,8 +114,11 @@ function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: Tracked
   if (incident.phase === 'over') return (closed ?? incident.last) + memory;
   if (doubtful) return heard + verdictTime;
   const retryInterval = retryIntervalOf(incident, syncs);
-  if (incident.phase === 'suspected') return incident.last + timeoutOf(retryInterval);
-  return incident.last + quietPeriodOf(fight, longestGap, retryInterval);
+  // What is retried once an hour must not be forgotten before it fails again.
+  if (incident.phase === 'suspected') return incident.last + Math.max(memory, 2 * retryInterval + attemptSpan);
+  // A fight is over only after twice its longest gap.
+  const pause = fight ? Math.min(2 * longestGap, memory) : 0;
+  return incident.last + Math.max(3 * retryInterval, leastSilence, pause);
 }
 
 function setOpen(tracked: TrackedFailure, time: Millis, failures: number): void {

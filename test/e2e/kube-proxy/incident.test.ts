@@ -12,7 +12,7 @@ import { createPublished, failuresIn, gist, haveBothEnds, type Published, typesO
 /** Incidents from their beginning to their end; they wait for it at the same time. */
 
 const connection = connect(inject('controlPlane'));
-/** Counted from the last failure; see `quietPeriodOf` in src/incidents/tracker/rules.ts. */
+/** Counted from the last failure; see `dueOf` in src/incidents/tracker/lifecycle.ts. */
 const quietPeriod = 150_000;
 let rig: AgentRig;
 let published: Published;

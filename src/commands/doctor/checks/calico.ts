@@ -1,7 +1,6 @@
 /** The checks of how Calico is configured for this node, as far as it bears on what the agent sees. */
 import { documentAt } from '../../../config/docs-url.ts';
-import { diagnose, hints } from '../../../incidents/catalogue/diagnosis.ts';
-import { objectToPatch } from '../../../incidents/catalogue/felix-deletes-chains.ts';
+import { diagnose, hints, objectToPatch } from '../../../incidents/incidents.ts';
 import { rightsFile } from '../../../kubernetes/rights.ts';
 import type { FelixSettings, NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';

@@ -1,16 +1,17 @@
 import type { CauseRow } from './cause.ts';
-import { nftablesFailure, nftablesNeedles } from './failures.ts';
-import { find, quoteOf } from './record-text.ts';
 import {
-  agreeing,
-  failingPodArguments,
-  onlyFamily,
-  program,
-  short,
-  subjects,
-  syncEvery,
-  unreachable,
-} from './texts.ts';
+  find,
+  iptablesNeedles,
+  isCleanup,
+  isProblem,
+  nftablesFailure,
+  nftablesNeedles,
+  programmingFailure,
+  quoteOf,
+  startsWithAny,
+  textOf,
+} from './record-text.ts';
+import { agreeing, onlyFamily, podArguments, program, shellWords, short, subjects, unreachable } from './texts.ts';
 
 export const nftWithoutJson: CauseRow = {
   code: 'KN114',
@@ -18,7 +19,6 @@ export const nftWithoutJson: CauseRow = {
   title: 'nft was built without JSON',
   reason: 'NftWithoutJson',
   overReason: 'NftWithJson',
-  retryInterval: syncEvery,
   programs: ['kube-proxy', 'felix'],
   needles: nftablesNeedles,
   match: (record) => strip(find(nftablesFailure(record), [/JSON support not compiled-in/])),
@@ -35,7 +35,6 @@ export const nftCrashes: CauseRow = {
   title: 'nft crashes',
   reason: 'NftCrashes',
   overReason: 'NftRunsAgain',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: nftablesNeedles,
@@ -61,7 +60,6 @@ export const nftInterfaceMissing: CauseRow = {
   title: 'A rule names an interface that does not exist',
   reason: 'NftInterfaceMissing',
   overReason: 'NftInterfaceFound',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy'],
   needles: [...nftablesNeedles, 'Interface does not exist'],
@@ -89,7 +87,6 @@ export const nftSyncFailed: CauseRow = {
   title: "nft refuses kube-proxy's rules",
   reason: 'NftSyncFailed',
   overReason: 'NftSyncSucceeded',
-  retryInterval: syncEvery,
   endsWithSync: true,
   programs: ['kube-proxy'],
   needles: nftablesNeedles,
@@ -116,16 +113,105 @@ export const nftSyncFailed: CauseRow = {
       return 'nft was killed, mostly for want of memory: look at the limits of its container.';
     return 'All changes are one transaction: what the kernel refuses in one rule stops all of them.';
   },
-  fix(details) {
-    const pod = failingPodArguments(details);
-    return (
-      `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${pod ?? '-n kube-system POD'} | grep -A9 nftables; ` +
-      'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).'
-    );
-  },
+  fix: (details) =>
+    `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${podArguments(details)} | grep -A9 nftables; ` +
+    'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).',
   impact: unreachable,
 };
 
 function strip(match: { quote?: string | undefined } | undefined) {
   return match === undefined ? undefined : { quote: match.quote === undefined ? undefined : short(match.quote, 200) };
 }
+
+export const chainBusy: CauseRow = {
+  code: 'KN109',
+  name: 'chain-busy',
+  title: 'A chain cannot be deleted',
+  reason: 'ChainBusy',
+  overReason: 'ChainDeleted',
+  neverFatal: true,
+  programs: ['kube-proxy', 'felix'],
+  needles: [...iptablesNeedles, ...nftablesNeedles, 'DEL failed', 'Device or resource busy'],
+  match(record) {
+    const cleanup =
+      record.program === 'kube-proxy' &&
+      isProblem(record) &&
+      isCleanup(record) &&
+      record.message.startsWith('Failed to execute iptables-restore');
+    const text = cleanup ? textOf(record) : programmingFailure(record);
+    return find(text, [
+      /CHAIN_(?:USER_)?DEL failed \(Device or resource busy\): chain ([\w-]{1,60})/,
+      /Device or resource busy\n[ \t]*delete chain \w+ [\w-]+ ([^\s;]{1,120})/,
+    ]);
+  },
+  what: (details, node) =>
+    `${program(details)} cannot delete ${subjects(details) || 'a chain'} on ${node}${onlyFamily(details)}: rules of another program still jump there.`,
+  why: () =>
+    'Once at a start that is harmless. Again and again it means that two kube-proxies, or two backends of iptables (legacy and nf_tables), share the node.',
+  fix: (details) => {
+    const [chain = 'KUBE-'] = shellWords(details.subjects, 1);
+    return `See who jumps there: iptables-nft-save | grep -e ${chain}; iptables-legacy-save | grep -e ${chain}. Let one program with one backend own the rules, then reboot the node or delete the other's.`;
+  },
+  impact: () => 'Services may be out of date on this node.',
+};
+
+/** kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
+const openings = [
+  'Failed to sync endpoint for service',
+  'Failed to sync service',
+  'Failed to add IPVS service',
+  'Failed to update IPVS service',
+  'Failed to bind service address to dummy',
+  'Failed to get IPVS service',
+  'Failed to get ipvs service',
+  'Failed to list IPVS destinations',
+  'Failed to add destination',
+  'Failed to update destination',
+  'Failed to delete destination',
+  'Failed to make sure ip set',
+  'Failed to make sure existence of ip set',
+  'Failed to add ip set entry to ip set',
+  'Failed to add entry',
+  'Failed to list ip set entries',
+  'Failed to create dummy interface',
+  'Error adding entry to ipset',
+];
+
+/** Of a Service or a set, as they are printed: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
+const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
+
+export const ipvsFailed: CauseRow = {
+  code: 'KN115',
+  name: 'ipvs-failed',
+  title: 'kube-proxy cannot program IPVS',
+  reason: 'IpvsFailed',
+  overReason: 'IpvsWorksAgain',
+  programs: ['kube-proxy'],
+  needles: openings,
+  match(record) {
+    if (!isProblem(record) || !startsWithAny(record.message, openings)) return undefined;
+    const { fields } = record;
+    const named = fields['servicePortName'] ?? fields['serviceName'];
+    if (named !== undefined && named !== '') return { subject: named };
+    const text = textOf(record).slice(0, 2048);
+    for (const name of names) {
+      const found = name.exec(text);
+      if (found !== null) return { subject: found[1] ?? found[0] };
+    }
+    return { subject: fields['ipset'] };
+  },
+  what: (details, node) =>
+    `kube-proxy cannot program IPVS on ${node}${subjects(details) !== '' ? ` for ${subjects(details)}` : ''}.`,
+  why(details) {
+    if (/parseIP Error/.test(details.quote))
+      return 'The kernel is too old (3.10) for this kube-proxy and answers in another format.';
+    if (/ip ?set/i.test(details.quote))
+      return 'ipset fails: its kernel modules are missing, its version does not fit, or a set of the same name has another type.';
+    return 'The kernel lacks ip_vs modules, or another program (keepalived, a second kube-proxy) changes its virtual servers.';
+  },
+  fix: (details) =>
+    'On the node: modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack ip_set xt_set; then look at ipvsadm -Ln' +
+    `${shellWords(details.subjects, 1).some((name) => name.startsWith('KUBE-')) ? ` and ipset list ${shellWords(details.subjects, 1)[0]}` : ''}. ` +
+    'Mode ipvs is deprecated: kube-proxy mode nftables replaces it.',
+  impact: () => 'Some Services may lead nowhere, or to Pods that are gone, from this node.',
+};

@@ -1,10 +1,95 @@
+import * as z from 'zod/mini';
+import type { ContainerName } from '../../log-formats/container-path.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing, ProgramRecord } from '../../model/program-record.ts';
-import type { ContainerName } from '../../log-formats/container-path.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
 import { isStart, restarting } from '../catalogue/starting.ts';
-import { restartSpan } from './rules.ts';
-import type { TrackedFailure } from './tracked.ts';
+import type { TrackedFailure } from '../incident.ts';
+
+/** Lines no further apart than this are of one attempt: a restore that fails prints several, each family and table its own. */
+export const attemptSpan: Millis = 2000;
+export const restartSpan: Millis = 600_000;
+const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
+
+/** What is known of the attempts of one program. */
+export const syncShape = z.object({
+  /** When it tries again, as it logged last. */
+  retry: z.optional(z.number()),
+  /** It logs that an attempt failed, as newer releases do: one that is complete without that has succeeded. */
+  reportsFailures: z.boolean(),
+  /** Families whose last attempt failed, and is not logged as complete yet. */
+  failed: z.array(z.string()),
+  /** When a line last gave the reason of a failure, by family. */
+  reported: z.record(z.string(), z.number()),
+});
+
+type Sync = z.infer<typeof syncShape>;
+
+export type Syncs = ReturnType<typeof createSyncs>;
+
+/** Attempts of programs to bring their rules up to date: which failed, and which succeeded although it looks alike. */
+export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
+  const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
+  return {
+    retryOf: (failing: Failing): Millis | undefined => syncs.get(failing)?.retry,
+    reportsFailures: (failing: Failing): boolean =>
+      completesWhatFailed(failing) && syncs.get(failing)?.reportsFailures === true,
+    noteReason(failing: Failing, family: string, time: Millis): void {
+      syncOf(failing).reported[family] = time;
+    },
+    /** An attempt failed; gives whether a line before it has given the reason. */
+    failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
+      const sync = syncOf(failing);
+      sync.reportsFailures = true;
+      sync.retry = withinReason(retry) ?? sync.retry;
+      if (completesWhatFailed(failing) && !sync.failed.includes(family)) sync.failed.push(family);
+      return Object.entries(sync.reported).some(
+        ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
+      );
+    },
+    /** An attempt is complete; gives whether it had failed. */
+    completed(failing: Failing, family: string): boolean {
+      const { failed = [] } = syncs.get(failing) ?? {};
+      const at = failed.findIndex((other) => isSameFamily(other, family));
+      if (at < 0) return false;
+      failed.splice(at, 1);
+      return true;
+    },
+    /** What was restarted tries from the beginning, perhaps with another configuration. */
+    restarted(container: Failing): void {
+      for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
+    },
+    state: (): Record<string, Sync> => Object.fromEntries(syncs),
+  };
+
+  function syncOf(failing: Failing): Sync {
+    let sync = syncs.get(failing);
+    if (sync === undefined)
+      syncs.set(failing, (sync = { retry: undefined, reportsFailures: false, failed: [], reported: {} }));
+    return sync;
+  }
+}
+
+/** kube-proxy logs at the end of each attempt that it is complete, also when it failed; others only when it succeeded. */
+export function completesWhatFailed(failing: Failing): boolean {
+  return failing === 'kube-proxy';
+}
+
+/** What is restarted together: felix, confd and bird run in the container of calico-node. */
+export function containerOf(failing: Failing): Failing {
+  return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
+}
+
+/** A retry interval as the line has it, within reason; undefined when it has none. */
+function withinReason(logged: Millis | undefined): Millis | undefined {
+  if (logged === undefined || !(logged > 0)) return undefined;
+  return Math.min(Math.max(logged, shortestRetry), longestRetry);
+}
+
+/** Whether it may be one: '' is any. */
+export function isSameFamily(one: string, other: string): boolean {
+  return one === '' || other === '' || one === other;
+}
 
 /** What is remembered of each container. Plain JSON. */
 export type RestartsState = Record<

@@ -2,35 +2,13 @@ import { copy } from '../../platform/address.ts';
 import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing, FailureSign } from '../../model/program-record.ts';
-import type { TrackedIncident } from '../incident.ts';
-import { attemptSpan, completesWhatFailed, isSameFamily, memory, restartSpan, restartsToOpen } from './rules.ts';
+import type { TrackedFailure } from '../incident.ts';
+import { attemptSpan, completesWhatFailed, isSameFamily, restartSpan } from './programs.ts';
 
-/** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
-export interface TrackedFailure {
-  incident: TrackedIncident;
-  /** The last attempts that failed, earliest first, and the failures of each; the third makes a fight of two flaps. */
-  attempts: { time: Millis; failures: number }[];
-  /** The latest line about a failure. `incident.last` may be later: a program that was restarted has not failed since. */
-  heard: Millis;
-  /** Longest time between two attempts that failed one after the other. */
-  longestGap: Millis;
-  /** It failed again after it had been well. */
-  fight: boolean;
-  /** The first success after the last failure. */
-  healthy?: Millis | undefined;
-  /** Families that failed and have not succeeded since; '' where the line names none. */
-  broken: string[];
-  /** No line since the last failure says how the attempt ended. */
-  unfinished: boolean;
-  /** Repeat failure, pending confirmation that its attempt failed. */
-  doubtful: boolean;
-  /** It failed since the program was last started. */
-  inThisLife: boolean;
-  /** When it was over: an incident that ends by silence ended before that was clear. */
-  closed?: Millis | undefined;
-  /** Hashes of the subjects past those in `incident.subjects`. */
-  pastSubjects: number[];
-}
+/** How long flaps, and incidents that are over, are remembered: what comes back within it is the same incident. */
+export const memory: Millis = 900_000;
+/** A container that was restarted so often within `restartSpan` is not well, whatever it logs. */
+const restartsToOpen = 3;
 
 /** What a failure is beside those before it. */
 export interface Noted {
