@@ -10,7 +10,7 @@ import {
   serviceNameLabel,
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
-import { listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
+import { fromCache, listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
 
 /** What there is of one kind at most; where there is more, it is unknown. */
@@ -89,7 +89,7 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
 
   /** Undefined where they may not be listed, or are too many. */
   async function listed(policyKind: PolicyKind, namespace: string | undefined): Promise<Json[] | undefined> {
-    const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
+    const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind } = policyKind;
     const isLarge = answer.kind === 'refused' && isTooLarge(answer);
     onListed({ plural: policyKind.plural, namespace, isTooLarge: isLarge });

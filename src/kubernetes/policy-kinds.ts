@@ -1,7 +1,7 @@
 /** Kinds of network policies, and how they are listed. */
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Query } from './connection.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
 import type { Millis } from '../model/log-line.ts';
 import { awayPolicy, type Policy } from '../policies/policies.ts';
@@ -55,15 +55,17 @@ function policyKind(apiVersion: string, name: string, plural: string): PolicyKin
 /** A list, and whether it was larger than an answer may be. */
 export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
-/** `fromCache`: from the API server's cache, as the kubelet reads; else from etcd. Never rejects. */
+/** In a query, for what the API server's cache has, as the kubelet reads; without it, what etcd has. */
+export const fromCache = { resourceVersion: '0' };
+
+/** Never rejects. */
 export async function listPolicies(
   { request }: Pick<Connection, 'request'>,
   { apiVersion, plural }: PolicyKind,
   namespace: string | undefined,
-  { fromCache }: { fromCache: boolean },
+  query: Query,
 ): Promise<{ kind: 'listed'; items: readonly Json[] } | Refusal> {
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
-  const query = fromCache ? { resourceVersion: '0' } : {};
   const answer = await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query });
   if (answer.kind === 'refused') return answer;
   const items = at(answer.body, 'items');

@@ -19,6 +19,7 @@ import {
   calicoKinds,
   clusterPolicyKinds,
   createDiscovery,
+  fromCache,
   listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
@@ -121,7 +122,7 @@ export function createPolicyReader(
 
   /** Of a kind that may not be listed, one policy stands for all that there may be; NetworkPolicies must be. */
   async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Listed> {
-    const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
+    const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind, plural } = policyKind;
     const any = (reason: string): Listed => ({
       policies: [unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason)],

@@ -12,8 +12,8 @@ import { printable } from '../../platform/printable.ts';
 import { isCalico } from '../../policies/policies.ts';
 import { UsageError } from '../options/command.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import { type Collector, evaluatorOf, type KnownObjects } from '../why/known-objects.ts';
-import { FileError, readSavedFiles } from '../why/saved-files.ts';
+import { type Collector, evaluatorOf, type KnownObjects, WhyError } from '../why/known-objects.ts';
+import { readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
   /** What an Event says. */
@@ -67,7 +67,7 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
   try {
     return readSavedFiles(files, collected);
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
+    if (!(error instanceof WhyError)) throw error;
     throw new UsageError(
       error.problems.map((problem) => `--policies ${printable(problem)}`),
       'kube-netfilter-tailer replay',

@@ -1,16 +1,17 @@
-/** What `why` knows of a cluster, from files or from the API server: policies, Pods, and the workloads that own them. */
-import { canonicalAddress } from '../../platform/address.ts';
+/** What `why` knows of a cluster, from files or from the API server: policies, Pods, the workloads that own them, and whose the two ends are. */
+import { suggest } from '../../config/suggest.ts';
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
-  type CalicoCollector,
-  type CalicoKind,
   type CalicoObjects,
   collectCalicoObjects,
   compilePolicy,
   createEvaluator,
   createPolicySet,
+  type End,
   type Evaluator,
+  type Flow,
   isCalico,
   type Namespace,
   type NodeWithAddresses,
@@ -22,6 +23,7 @@ import {
   readNode,
   readPod,
 } from '../../policies/policies.ts';
+import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
@@ -30,74 +32,66 @@ export interface KnownObjects {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly services: ReadonlyMap<string, string>;
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
-  readonly complete: { pods: boolean; nodes: boolean };
+  readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
   /** Undefined where nothing owns the Pod, or something of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-export function evaluatorOf({ policies, calico, namespaces }: KnownObjects): Evaluator {
+/** What was given cannot be used, or the API server cannot be asked at all: a line for each problem. */
+export class WhyError extends Error {
+  override name = 'WhyError';
+  readonly problems: readonly string[];
+
+  constructor(problems: string | readonly string[], options?: ErrorOptions) {
+    const lines = typeof problems === 'string' ? [problems] : problems;
+    super(lines.join('\n'), options);
+    this.problems = lines;
+  }
+}
+
+/** `added`: policies beside those that are known. */
+export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
-    policies: createPolicySet(policies.values(), calico),
+    policies: createPolicySet([...policies.values(), ...added], calico),
     namespaces: namespaces.values(),
   });
 }
 
-interface ItemKind {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
+export type Collector = ReturnType<typeof collectObjects>;
 
-export interface Collector {
-  /** An object, or a list. Returns how many of them are of kinds that are used. */
-  readonly add: (object: Json, itemKind?: ItemKind) => number;
-  /** A policy that stands for others. */
-  readonly addPolicy: (policy: Policy) => void;
-  readonly complete: (kind: 'pods' | 'nodes') => void;
-  readonly unread: (kind: CalicoKind) => void;
-  /** How much is known of the endpoints of Services. */
-  readonly endpoints: CalicoCollector['services'];
-  readonly objects: () => KnownObjects;
-}
-
-export function collectObjects(): Collector {
-  const pods = new Map<string, Pod>();
-  const namespaces = new Map<string, Namespace>();
-  const nodes = new Map<string, NodeWithAddresses>();
-  const policies = new Map<string, Policy>();
-  const services = new Map<string, string>();
+export function collectObjects() {
+  const known = {
+    pods: new Map<string, Pod>(),
+    namespaces: new Map<string, Namespace>(),
+    nodes: new Map<string, NodeWithAddresses>(),
+    policies: new Map<string, Policy>(),
+    services: new Map<string, string>(),
+    complete: { pods: false, nodes: false },
+  };
+  const { pods, namespaces, nodes, policies, services, complete } = known;
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
-  const isComplete = { pods: false, nodes: false };
   return {
-    add,
-    addPolicy: (policy) => void keepPolicy(policy),
+    /** Takes an object, or a list. Returns how many of them are of kinds that are used. */
+    add: (object: Json, itemKind?: ItemKind): number =>
+      itemsOf(object, itemKind).filter((item) => take(item.object)).length,
+    addPolicy,
+    /** All objects of that kind are known. */
+    complete: (kind: keyof typeof complete): void => void (complete[kind] = true),
     unread: calico.unread,
+    /** How much is known of the endpoints of Services. */
     endpoints: calico.services,
-    complete: (kind) => void (isComplete[kind] = true),
-    objects: () => ({
-      pods,
-      namespaces,
-      nodes,
-      policies,
-      services,
-      complete: { ...isComplete },
-      calico: calico.read(),
-      ownerOf({ namespace, name }) {
-        const owner = owners.get(`${namespace}/${name}`);
-        return owner && { ...owner, selector: selectors.get(`${owner.kind} ${namespace}/${owner.name}`) };
-      },
-    }),
+    objects: (): KnownObjects => ({ ...known, calico: calico.read(), ownerOf: workloadOf }),
   };
 
-  function add(object: Json, itemKind?: ItemKind): number {
-    let used = 0;
-    for (const item of itemsOf(object, itemKind)) used += take(item.object);
-    return used;
+  function workloadOf({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): PodOwner | undefined {
+    const owner = owners.get(`${namespace}/${name}`);
+    return owner && { ...owner, selector: selectors.get(`${owner.kind} ${namespace}/${owner.name}`) };
   }
 
-  function take(whole: Json): number {
+  function take(whole: Json): boolean {
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
         keep(owners, ownerOf(whole), () => nameOf(whole));
@@ -107,27 +101,34 @@ export function collectObjects(): Collector {
       case 'v1/Node':
         return keep(nodes, readNode(whole), ({ name }) => name);
       case 'v1/Service':
-        return takeService(whole, services);
+        for (const address of addressesOf(whole)) services.set(address, nameOf(whole));
+        return true;
       default: {
-        if (calico.add(whole)) return 1;
+        if (calico.add(whole)) return true;
         const workload = at(whole, 'apiVersion') === 'apps/v1' ? kindOf(at(whole, 'kind')) : undefined;
         if (workload !== undefined) {
           selectors.set(`${workload} ${nameOf(whole)}`, at(whole, 'spec', 'selector'));
-          return 1;
+          return true;
         }
         const policy = compilePolicy(whole);
-        return policy === undefined ? 0 : keepPolicy(policy);
+        if (policy !== undefined) addPolicy(policy);
+        return policy !== undefined;
       }
     }
   }
 
-  function keepPolicy(policy: Policy): 1 {
+  /** A policy may also stand for others, which are not known. */
+  function addPolicy(policy: Policy): void {
     const key = keyOf(policy.ref);
     const isStored = policy.ref.apiVersion.startsWith('crd.');
     // What Calico's API server shows of a policy goes over how it is stored.
     if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
-    return 1;
   }
+}
+
+interface ItemKind {
+  readonly apiVersion: string;
+  readonly kind: string;
 }
 
 /** The object, or those of a list, which need not repeat their kind; `path`: where in what was given. */
@@ -145,14 +146,10 @@ export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; pa
   });
 }
 
-function takeService(service: Json, services: Map<string, string>): 1 {
+function addressesOf(service: Json): string[] {
   const spec = at(service, 'spec');
-  const name = `${text(at(service, 'metadata', 'namespace')) ?? 'default'}/${text(at(service, 'metadata', 'name')) ?? ''}`;
-  for (const each of [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))]) {
-    const address = canonicalAddress(text(each) ?? '');
-    if (address !== '') services.set(address, name);
-  }
-  return 1;
+  const given = [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))];
+  return given.map((each) => canonicalAddress(text(each) ?? '')).filter((address) => address !== '');
 }
 
 /** The later of two versions of one object counts. Calico stores policies with their tier before the name. */
@@ -162,10 +159,9 @@ function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   return `${group}/${kind}/${namespace}/${ofCalico ? name.replace(/^default\./, '') : name}`;
 }
 
-function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => string): 0 | 1 {
-  if (value === undefined) return 0;
-  kept.set(key(value), value);
-  return 1;
+function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => string): boolean {
+  if (value !== undefined) kept.set(key(value), value);
+  return value !== undefined;
 }
 
 /** Kinds of apps/v1 whose selector is one of labels, and does not change. */
@@ -199,4 +195,55 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const hash = text(at(pod, 'metadata', 'labels', 'pod-template-hash'));
   const isOfDeployment = kind === 'ReplicaSet' && hash !== undefined && name.endsWith(`-${hash}`);
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
+}
+
+/** Throws a `WhyError`. Of a Pod with addresses of both families, that of the other end's family counts. */
+export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
+  const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
+  return {
+    source: withFamily(source, destination),
+    destination: withFamily(destination, source),
+    protocol,
+    port,
+  };
+}
+
+/** Names of other Pods are known from files alone; from a cluster only the two are read. */
+function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: readonly string[]): End {
+  const { pods, nodes, services, complete } = objects;
+  if (end.kind === 'pod') {
+    const shown = `${option} ${end.namespace}/${end.name}`;
+    const pod = pods.get(`${end.namespace}/${end.name}`);
+    if (pod === undefined)
+      throw new WhyError(`${shown}: there is no such Pod${files.length === 0 ? '' : hintFor(end, pods)}`);
+    if (pod.completed) throw new WhyError(`${shown}: the Pod has completed`);
+    return { kind: 'pod', pod, address: pod.addresses[0] };
+  }
+  const { address } = end;
+  const service = services.get(address);
+  if (service !== undefined)
+    throw new WhyError(
+      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
+    );
+  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
+  for (const pod of pods.values())
+    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return { kind: 'pod', pod, address };
+  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+}
+
+/** What may be meant: a Pod of the workload or Service of that name. */
+function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
+  if (pods.size === 0)
+    return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';
+  const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
+  if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
+  const own = names.find((each) => each.startsWith(`${name}-`));
+  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
+}
+
+function withFamily(end: End, other: End): End {
+  if (end.kind !== 'pod' || other.address === undefined) return end;
+  const family = isIPv6(other.address);
+  const address = end.pod.addresses.find((each) => isIPv6(each) === family);
+  return address === undefined ? end : { ...end, address };
 }

@@ -1,49 +1,24 @@
 /** `suggest --audit`: which flows of the audit a suggestion would admit beside the one that it was made for. */
 import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
-import {
-  compilePolicy,
-  createEvaluator,
-  createPolicySet,
-  type End,
-  type Evaluator,
-  type Flow,
-  openedPorts,
-  type Pod,
-  type Suggested,
-} from '../../policies/policies.ts';
+import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
 import { findFiles } from '../../report/read/files.ts';
 import { eachLine } from '../../report/read/lines.ts';
 import { InputError } from '../../sources/framing/input.ts';
-import type { KnownObjects } from './known-objects.ts';
-
-export interface NewlyAdmitted {
-  /** Flows that the suggestion admits and that were denied without it, and their packets. */
-  readonly flows: number;
-  readonly packets: number;
-  readonly top: readonly { readonly text: string; readonly packets: number }[];
-  /** Flows of its port whose Pods are not known, so that it cannot be known. */
-  readonly unknown: number;
-  /** More flows came than are remembered, so the counts are lower bounds. */
-  readonly isPart: boolean;
-}
+import { evaluatorOf, type KnownObjects } from './known-objects.ts';
+import { outcomeOf } from './why.ts';
 
 const most = { flows: 10_000, rows: 200_000, top: 5 };
 
 /** Rows go in one after another; only flows of the ports that are opened are kept, each once. */
 export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
   const added = suggested.map(({ policy }) => compilePolicy(policy)).filter((policy) => policy !== undefined);
-  const namespaces = [...objects.namespaces.values()];
-  const policies = [...objects.policies.values()];
-  const verdictsBefore = createEvaluator({ policies: createPolicySet(policies, objects.calico), namespaces });
-  const verdictsAfter = createEvaluator({
-    policies: createPolicySet([...policies, ...added], objects.calico),
-    namespaces,
-  });
+  const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
   const pods = podsByOwner(objects);
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();
   const seen = new Set<string>();
   const opened = openedPorts(asked);
+  /** More flows came than are remembered, so the counts are lower bounds. */
   let isPart = false;
 
   return {
@@ -61,33 +36,37 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
       const text = `${nameOf(row, 'source')} → ${nameOf(row, 'destination')} ${transport ?? asked.protocol}${port === undefined ? '' : ` ${port}`}`;
       const known = flows.get(text);
       if (known === undefined && flows.size >= most.flows) return void (isPart = true);
-      const flow = known ?? { outcome: outcomeOf(row, transport ?? asked.protocol, port), packets: 0 };
+      const flow = known ?? { outcome: changeOf(row, transport ?? asked.protocol, port), packets: 0 };
       flow.packets += row['network.packets'] ?? 0;
       flows.set(text, flow);
     },
-    result: (): NewlyAdmitted => {
+    /** What they come to, for a person: a title, and the flows with most packets. */
+    lines: (rows: number): string[] => {
       const admitted = [...flows].filter(([, { outcome }]) => outcome === 'new');
-      const sorted = admitted.toSorted(([, a], [, b]) => b.packets - a.packets);
-      return {
-        flows: admitted.length,
-        packets: admitted.reduce((sum, [, { packets }]) => sum + packets, 0),
-        top: sorted.slice(0, most.top).map(([text, { packets }]) => ({ text, packets })),
-        unknown: [...flows.values()].filter(({ outcome }) => outcome === 'unknown').length,
-        isPart,
-      };
+      const top = admitted.toSorted(([, a], [, b]) => b.packets - a.packets).slice(0, most.top);
+      const packets = admitted.reduce((sum, [, flow]) => sum + flow.packets, 0);
+      const unknown = [...flows.values()].filter(({ outcome }) => outcome === 'unknown').length;
+      return [
+        `of ${counted(rows, 'row')} of the audit, ${counted(admitted.length, 'flow')} with ${isPart ? 'at least ' : ''}${counted(packets, 'packet')} would newly be admitted`,
+        ...top.map(([text, flow]) => `  ${text}: ${flow.packets}`),
+        ...(admitted.length > top.length ? [`  and ${admitted.length - top.length} more`] : []),
+        ...(unknown > 0
+          ? [`not known of ${unknown} more: their Pods, or what policies say of them, are not known now`]
+          : []),
+      ];
     },
   };
 
-  function outcomeOf(row: FlowRecord, protocol: string, port: number | undefined): 'new' | 'old' | 'unknown' {
+  function changeOf(row: FlowRecord, protocol: string, port: number | undefined): 'new' | 'old' | 'unknown' {
     const [source, destination] = [endOf(row, 'source'), endOf(row, 'destination')];
     if (source === undefined || destination === undefined) return 'unknown';
     const flow: Flow = { source, destination, protocol, port };
-    const after = together(verdictsAfter, flow);
+    const [outcomeBefore, outcomeAfter] = [before, after].map(({ verdict }) =>
+      outcomeOf(verdict(flow, 'ingress'), verdict(flow, 'egress')),
+    );
     // What it does not admit, whoever the ends are, it does not admit newly.
-    if (after === 'denies') return 'old';
-    const before = together(verdictsBefore, flow);
-    if (before === 'admits') return 'old';
-    return before === 'denies' && after === 'admits' ? 'new' : 'unknown';
+    if (outcomeAfter === 'denies' || outcomeBefore === 'admits') return 'old';
+    return outcomeBefore === 'denies' && outcomeAfter === 'admits' ? 'new' : 'unknown';
   }
 
   /** Undefined where it is redacted, stands for several, or has a network in place of an address. */
@@ -104,6 +83,10 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
     if (address === '') return undefined;
     return { kind: kind === 'external' ? 'external' : 'unknown', address };
   }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Keeps one Pod of each workload: all have the labels that it selects by. */
@@ -127,12 +110,6 @@ function unknownPod(namespace: string, address: string): Pod {
     completed: false,
     ports: undefined,
   };
-}
-
-function together({ verdict }: Evaluator, flow: Flow): 'admits' | 'denies' | 'unknown' {
-  const outcomes = new Set([verdict(flow, 'ingress').outcome, verdict(flow, 'egress').outcome]);
-  if (outcomes.has('denies')) return 'denies';
-  return outcomes.has('unknown') ? 'unknown' : 'admits';
 }
 
 /** `Deployment batch/worker`, `Pod shop/debug`, `192.0.2.7`, `(redacted)`. */

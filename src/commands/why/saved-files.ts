@@ -15,9 +15,9 @@ import { isSlip, nearest, suggest } from '../../config/suggest.ts';
 import { at, type Json, text } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { type FieldProblem, policyProblems, policyText, refOf } from '../../policies/policies.ts';
-import { collectObjects, type Collector, itemsOf, type KnownObjects } from './known-objects.ts';
+import { collectObjects, type Collector, itemsOf, type KnownObjects, WhyError } from './known-objects.ts';
 
-/** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
+/** Throws a `WhyError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
 export function readSavedFiles(
   files: readonly string[],
   collector: Collector = collectObjects(),
@@ -27,11 +27,11 @@ export function readSavedFiles(
   for (const file of files) {
     const { content, documents } = documentsOf(file);
     const problems = problemsOf(file, content, documents);
-    if (problems.length > 0) throw new FileError(problems);
+    if (problems.length > 0) throw new WhyError(problems);
     notes.push(...notesOn(file, documents));
     let used = 0;
     for (const document of documents) used += add(document);
-    if (used === 0) throw new FileError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
+    if (used === 0) throw new WhyError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
   // Whether a list has all Pods, or all Nodes, is not in it; that there are any is taken for all.
   if (objects().pods.size > 0) complete('pods');
@@ -40,26 +40,15 @@ export function readSavedFiles(
   return { ...objects(), notes };
 }
 
-export class FileError extends Error {
-  override name = 'FileError';
-  readonly problems: readonly string[];
-
-  constructor(problems: string | readonly string[], options?: ErrorOptions) {
-    const lines = typeof problems === 'string' ? [problems] : problems;
-    super(lines.join('\n'), options);
-    this.problems = lines;
-  }
-}
-
 function documentsOf(file: string): { content: string; documents: Json[] } {
   let content: string;
   try {
     content = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
-    throw new FileError(`${file}: cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw new WhyError(`${file}: cannot be read: ${reasonOf(error)}`, { cause: error });
   }
-  if (content.includes('\0')) throw new FileError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
-  if (content.trim() === '') throw new FileError(`${file}: is empty`);
+  if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
+  if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   try {
     // JSON is read ten times as fast as YAML.
     return { content, documents: [JSON.parse(content) as Json] };
@@ -75,7 +64,7 @@ function yamlDocuments(file: string, content: string): Json[] {
   try {
     return loadAll(content, { schema, maxAliases: 100 });
   } catch (error) {
-    throw new FileError(`${file}: is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`, {
+    throw new WhyError(`${file}: is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`, {
       cause: error,
     });
   }

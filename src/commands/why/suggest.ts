@@ -14,10 +14,8 @@ import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { findFlow, readObjects, withStatus } from './inputs.ts';
-import type { KnownObjects } from './known-objects.ts';
-import { endText } from './why.ts';
-import { FileError } from './saved-files.ts';
+import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
+import { endText, readObjects, withStatus } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withStatus(streams, async () => {
@@ -103,17 +101,11 @@ async function auditText(
   const admitted = countNewlyAdmitted(flow, suggested, objects);
   const { rows, problems } = await readAuditRows(audit, admitted.take);
   for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
-  if (rows === 0 && problems.length > 0) throw new FileError('--audit: no row could be read');
-  const { flows, packets, top, unknown, isPart } = admitted.result();
-  const lines = [
-    `of ${rows} ${rows === 1 ? 'row' : 'rows'} of the audit, ${flows} ${flows === 1 ? 'flow' : 'flows'} with ${isPart ? 'at least ' : ''}${packets} ${packets === 1 ? 'packet' : 'packets'} would newly be admitted`,
-    ...top.map((each) => `  ${each.text}: ${each.packets}`),
-    ...(flows > top.length ? [`  and ${flows - top.length} more`] : []),
-    ...(unknown > 0
-      ? [`not known of ${unknown} more: their Pods, or what policies say of them, are not known now`]
-      : []),
-  ];
-  return lines.map((line) => `# ${cutBytes(printable(line), 300)}\n`).join('');
+  if (rows === 0 && problems.length > 0) throw new WhyError('--audit: no row could be read');
+  return admitted
+    .lines(rows)
+    .map((line) => `# ${cutBytes(printable(line), 300)}\n`)
+    .join('');
 }
 
 function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['ownerOf']): string {

@@ -1,5 +1,7 @@
 /** `why`: whether policies admit a connection, and by which rule: as text, clause by clause, and as JSON. */
 import { alignColumns } from '../../events/events.ts';
+import { reasonOf } from '../../platform/system-error.ts';
+import { hasReadEnough } from '../../platform/write-all.ts';
 import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
 import {
   anyTier,
@@ -15,8 +17,8 @@ import {
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
-import { findFlow, readObjects, withStatus } from './inputs.ts';
-import { evaluatorOf } from './known-objects.ts';
+import { evaluatorOf, findFlow, type KnownObjects, WhyError } from './known-objects.ts';
+import { readSavedFiles } from './saved-files.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
@@ -28,7 +30,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
     const { trace } = evaluatorOf(objects);
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
     const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer);
-    return { status: statuses[outcomeOf(answer)], text };
+    return { status: statuses[outcomeOf(answer.ingress.verdict, answer.egress.verdict)], text };
   });
 }
 
@@ -42,17 +44,16 @@ const maxMissing = 5;
 
 const longestCell = 160;
 
-function outcomeOf({ ingress, egress }: Answer): Verdict['outcome'] {
-  const outcomes = new Set([ingress.verdict.outcome, egress.verdict.outcome]);
-  if (outcomes.has('denies')) return 'denies';
-  return outcomes.has('unknown') ? 'unknown' : 'admits';
+/** What both directions come to. */
+export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
+  return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
 }
 
 function jsonAnswer(answer: Answer): string {
   const { flow, ingress, egress } = answer;
   const { source, destination, protocol, port = null } = flow;
   const object = {
-    outcome: outcomeOf(answer),
+    outcome: outcomeOf(ingress.verdict, egress.verdict),
     from: endText(source),
     to: endText(destination),
     protocol,
@@ -163,4 +164,55 @@ function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): st
 export function endText(end: End): string {
   if (end.kind === 'pod') return `${end.pod.namespace}/${end.pod.name}`;
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
+}
+
+/** `wholeNamespaces`: all Pods of the two Namespaces, and not only the two. */
+export async function readObjects(
+  options: WhyOptions,
+  wholeNamespaces: boolean,
+  err: (text: string) => void,
+): Promise<KnownObjects> {
+  if (options.files.length > 0) {
+    const objects = readSavedFiles(options.files);
+    for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
+    // Most likely they were not saved, and the verdict would be a guess.
+    if (objects.policies.size === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
+    return objects;
+  }
+  // The client library is not needed for files.
+  const { readCluster } = await import('./cluster.ts');
+  return await readCluster(options, wholeNamespaces);
+}
+
+export interface Printed {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Runs a command. What was given wrong, and what cannot be written, ends it with 2: a status below that is a verdict. */
+export async function withStatus(
+  { out, err }: Pick<Streams, 'out' | 'err'>,
+  command: () => Promise<Printed>,
+): Promise<number> {
+  try {
+    const { status, text } = await command();
+    print(out, text);
+    return status;
+  } catch (error) {
+    const isWrite = (error as NodeJS.ErrnoException).syscall === 'write';
+    const written = isWrite ? [`the output cannot be written: ${reasonOf(error)}`] : undefined;
+    const problems = error instanceof WhyError ? error.problems : written;
+    if (problems === undefined) throw error;
+    for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
+    return 2;
+  }
+}
+
+function print(out: Streams['out'], text: string): void {
+  try {
+    out(text);
+  } catch (error) {
+    // Who has read enough still gets the verdict as the status.
+    if (!hasReadEnough(error)) throw error;
+  }
 }

@@ -1,0 +1,216 @@
+/** The policies of a cluster and what they depend on, listed with the rights of who asks. What may not be listed is unknown. */
+import type { Refusal } from '../../events/events.ts';
+import type { Connection, Query } from '../../kubernetes/connection.ts';
+import { listAll } from '../../kubernetes/paged-list.ts';
+import { isServed, listPolicies, type PolicyKind, unlistedReason } from '../../kubernetes/policy-kinds.ts';
+import { isTooLarge, RefusedError } from '../../kubernetes/refusal.ts';
+import { at, list, text } from '../../platform/json.ts';
+import {
+  anyTier,
+  awayPolicy,
+  type CalicoKind,
+  type Pod,
+  type Policy,
+  type Requirements,
+  serviceNameLabel,
+  unknownPolicy,
+} from '../../policies/policies.ts';
+import { type Collector, WhyError } from './known-objects.ts';
+
+/** A cluster, and where to put what is read of it. */
+export interface Reader {
+  readonly connection: Connection;
+  readonly collector: Collector;
+}
+
+/** The `apiVersion` and `kind` of objects whose answer may leave them out. */
+type ItemKind = Pick<PolicyKind, 'apiVersion' | 'kind'>;
+
+/** A missing right or object, or a list that is too large, is a missing fact. No answer at all is a `WhyError`. */
+export function requireAnswer(refusal: Refusal): void {
+  const { status, message } = refusal;
+  if (!isTooLarge(refusal) && (status === 0 || status === 401))
+    throw new WhyError(`the API server cannot be asked: ${message}`);
+}
+
+export async function readOne({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<void> {
+  const answer = await connection.request('GET', path, {});
+  if (answer.kind === 'refused') return requireAnswer(answer);
+  collector.add(answer.body, kind);
+}
+
+/** Reads in pages, because a cluster may have more than one answer may be large. False where some could not be read. */
+export async function readAll({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<boolean> {
+  try {
+    await listAll(connection, path, { pageSize: 250 }, (object) => collector.add(object, kind));
+    return true;
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    requireAnswer(error.refusal);
+    return false;
+  }
+}
+
+/** Where a kind may not be listed, or its list is too large, one policy stands for all that there may be. */
+export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
+  const refusal = await readList(reader, kind, namespace);
+  if (refusal === undefined) return;
+  if (!isTooLarge(refusal) && (await isServed(reader.connection, kind)) === false) return;
+  reader.collector.addPolicy(unlisted(kind, namespace, refusal));
+}
+
+/** Returns why they could not be listed; undefined where they were, or where the cluster does not have them. */
+async function readList(
+  { connection, collector }: Reader,
+  policyKind: PolicyKind,
+  namespace: string | undefined,
+  query: Query = {},
+): Promise<Refusal | undefined> {
+  const { apiVersion, kind } = policyKind;
+  const answer = await listPolicies(connection, policyKind, namespace, query);
+  if (answer.kind === 'listed') return void collector.add({ items: answer.items }, { apiVersion, kind });
+  requireAnswer(answer);
+  return answer.status === 404 ? undefined : answer;
+}
+
+function unlisted(kind: PolicyKind, namespace: string | undefined, refusal: Refusal, tier = anyTier): Policy {
+  const name = tier === anyTier ? '(any)' : `(any of the tier ${tier})`;
+  const { apiVersion } = kind;
+  return unknownPolicy(
+    { apiVersion, kind: kind.kind, metadata: { name, namespace } },
+    tier,
+    unlistedReason(kind, refusal),
+  );
+}
+
+/** Versions of Calico's API, as its API server shows objects and as they are stored. The first that the cluster has is read. */
+const versions = ['projectcalico.org/v3', 'crd.projectcalico.org/v1'] as const;
+
+type CalicoName = readonly [kind: string, plural: string];
+const policiesOfCluster: readonly CalicoName[] = [
+  ['GlobalNetworkPolicy', 'globalnetworkpolicies'],
+  ['StagedGlobalNetworkPolicy', 'stagedglobalnetworkpolicies'],
+];
+const policiesOfNamespace: readonly CalicoName[] = [
+  ['NetworkPolicy', 'networkpolicies'],
+  ['StagedNetworkPolicy', 'stagednetworkpolicies'],
+  ['StagedKubernetesNetworkPolicy', 'stagedkubernetesnetworkpolicies'],
+];
+
+export interface CalicoApi extends Reader {
+  readonly version: string;
+  /** A release that does not have a kind serves no list of it. */
+  readonly resources: ReadonlySet<string>;
+}
+
+/** Undefined where the cluster has no Calico. What policies need beside is read later, by `readRequired`. */
+export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<CalicoApi | undefined> {
+  const api = await findApi(reader);
+  if (api === undefined) return undefined;
+  const namespaces = new Set(pods.map(({ namespace }) => namespace));
+  await readObjects(api, ['Tier', 'tiers'], 'tiers');
+  const tiers = api.collector
+    .objects()
+    .calico.tiers.flatMap(({ name, calicoName }) => (name === calicoName ? [name] : []));
+  await Promise.all([
+    readObjects(api, ['GlobalNetworkSet', 'globalnetworksets'], 'networksets'),
+    readObjects(api, ['HostEndpoint', 'hostendpoints'], 'hostendpoints'),
+    ...policiesOfCluster.map((name) => readCalicoPolicies(api, name, undefined, tiers)),
+    ...[...namespaces].flatMap((namespace) =>
+      policiesOfNamespace.map((name) => readCalicoPolicies(api, name, namespace, tiers)),
+    ),
+    ...pods.map(({ namespace, serviceAccount = 'default' }) =>
+      readOne(api, `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}`, {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+      }),
+    ),
+  ]);
+  return api;
+}
+
+/** Reads NetworkSets and endpoints of Services, as far as policies name them. */
+export async function readRequired(
+  api: CalicoApi,
+  { networkSets, services }: Pick<Requirements, 'networkSets' | 'services'>,
+): Promise<void> {
+  await Promise.all([
+    ...(networkSets === 'all' ? [undefined] : networkSets).map((namespace) =>
+      readObjects(api, ['NetworkSet', 'networksets'], 'networksets', namespace),
+    ),
+    ...services.map((service) => readEndpoints(api, service)),
+  ]);
+}
+
+async function readEndpoints({ connection, collector: { add, endpoints } }: Reader, service: string): Promise<void> {
+  const [namespace = '', name = ''] = service.split('/');
+  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+  const answer = await connection.request('GET', path, { query: { labelSelector: `${serviceNameLabel}=${name}` } });
+  if (answer.kind === 'refused') {
+    requireAnswer(answer);
+    return endpoints.unread(namespace);
+  }
+  add({ items: list(at(answer.body, 'items')) }, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' });
+  endpoints.complete(service);
+}
+
+/** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
+async function findApi({ connection, collector }: Reader): Promise<CalicoApi | undefined> {
+  const refusals: { version: string; refusal: Refusal }[] = [];
+  for (const version of versions) {
+    const answer = await connection.request('GET', `/apis/${version}`, {});
+    if (answer.kind === 'answered') {
+      const resources = new Set(list(at(answer.body, 'resources')).map((each) => text(at(each, 'name')) ?? ''));
+      if (resources.has('globalnetworkpolicies')) return { connection, version, resources, collector };
+    } else {
+      requireAnswer(answer);
+      if (answer.status !== 404) refusals.push({ version, refusal: answer });
+    }
+  }
+  const [first] = refusals;
+  if (first === undefined) return undefined;
+  const away = refusals.find(({ refusal }) => refusal.status >= 500);
+  const any = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy', plural: 'policies of Calico' };
+  collector.addPolicy(away === undefined ? unlisted(any, undefined, first.refusal) : awayPolicy(away.version));
+  for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) collector.unread(kind);
+  return undefined;
+}
+
+/** Where they may not be listed, objects of the kind `unread` are not all known. */
+async function readObjects(api: CalicoApi, name: CalicoName, unread: CalicoKind, namespace?: string): Promise<void> {
+  if ((await listCalico(api, name, namespace)) !== undefined) api.collector.unread(unread);
+}
+
+async function listCalico(
+  api: CalicoApi,
+  [kind, plural]: CalicoName,
+  namespace: string | undefined,
+  query?: Query,
+): Promise<Refusal | undefined> {
+  if (!api.resources.has(plural)) return undefined;
+  return await readList(api, { apiVersion: api.version, kind, plural }, namespace, query);
+}
+
+/** Calico's API server shows the policies of a tier to who may read the tier, and older ones only those of `default` unless asked. */
+async function readCalicoPolicies(
+  api: CalicoApi,
+  name: CalicoName,
+  namespace: string | undefined,
+  tiers: readonly string[],
+): Promise<void> {
+  const [kind, plural] = name;
+  const noteUnread = (refusal: Refusal | undefined, tier: string): void => {
+    // What is staged decides nothing.
+    if (refusal === undefined || kind.startsWith('Staged')) return;
+    api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, refusal, tier));
+  };
+  const refusal = await listCalico(api, name, namespace);
+  noteUnread(refusal, anyTier);
+  if (refusal !== undefined || api.version !== versions[0]) return;
+  await Promise.all(
+    tiers.map(async (tier) => {
+      const query = { labelSelector: `projectcalico.org/tier==${tier}` };
+      noteUnread(await listCalico(api, name, namespace, query), tier);
+    }),
+  );
+}
