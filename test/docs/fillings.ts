@@ -42,7 +42,6 @@ const pods: Readonly<Record<string, string>> = {
 
 /** Commands that are shown with a gap, and one way to fill it. */
 export const elided: Readonly<Record<string, string>> = {
-  'npm start -- replay …': 'npm start -- replay --help',
   'docker buildx build --platform linux/amd64,linux/arm64 …':
     'docker buildx build --platform linux/amd64,linux/arm64 --target plain .',
   'kubectl rollout restart daemonset/…':

@@ -18,7 +18,6 @@ const others: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: 'glibc',
   MAX_NODE: 'an example of a name with a typo',
   DOCS_URL: 'src/config/docs-url.ts, for every command',
-  NODE_OPTIONS: 'Node.js',
   NO_COLOR: 'https://no-color.org',
   NODE_IMAGE: 'Dockerfile',
   POLICY_JUDGES: 'the tests of policies',
