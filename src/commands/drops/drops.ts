@@ -7,15 +7,7 @@ import { at, type Json } from '../../platform/json.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
 import { cell, type Paint, paintTerminal, type Streams } from '../terminal.ts';
-import {
-  AccessError,
-  type Cluster,
-  connectAsUser,
-  listDrops,
-  type Listed,
-  watchDrops,
-  type IsSelected,
-} from './events.ts';
+import { AccessError, connectAsUser, listDrops, type Listed, type Wanted, watchDrops } from './events.ts';
 import { type DropRow, rowOf } from './row.ts';
 import { selectedPods } from './selected-pods.ts';
 
@@ -28,16 +20,13 @@ export async function drops(
 ): Promise<0 | 1 | 2> {
   return await withStatus(program, streams, async () => {
     const cluster = connectAsUser(options);
-    const isSelected = await selectedPods(cluster, options);
-    const listed = await listDrops(cluster, options, isSelected);
+    const wanted = { ...cluster, options, isSelected: await selectedPods(cluster, options) };
+    const listed = await listDrops(wanted);
     const { output } = options;
-    if (output === 'table' || output === 'wide')
-      await printTable({ cluster, options, isSelected, listed }, streams, paint);
+    if (output === 'table' || output === 'wide') await printTable(wanted, listed, streams, paint);
     else {
       if (!options.watch || listed.events.length > 0) streams.out(printList(listed.events, output));
-      if (options.watch)
-        for await (const event of watchDrops(cluster, options, isSelected, listed))
-          streams.out(printOne(event, output));
+      if (options.watch) for await (const event of watchDrops(wanted, listed)) streams.out(printOne(event, output));
     }
     return 0;
   });
@@ -59,21 +48,18 @@ export async function withStatus<T extends number>(
 }
 
 async function printTable(
-  {
-    cluster,
-    options,
-    isSelected,
-    listed,
-  }: { cluster: Cluster; options: DropsOptions; isSelected: IsSelected | undefined; listed: Listed },
+  wanted: Wanted,
+  listed: Listed,
   { out, err }: Pick<Streams, 'out' | 'err'>,
   paint: Paint,
 ): Promise<void> {
+  const { options } = wanted;
   const table = createTable(options.output === 'wide', paint);
   let hasTitle = listed.events.length > 0;
   if (hasTitle) out(table.title(listed.events, Date.now()) + table.lines(listed.events, Date.now()));
-  else err(nothing(options, cluster));
+  else err(nothing(wanted));
   if (!options.watch) return;
-  for await (const event of watchDrops(cluster, options, isSelected, listed)) {
+  for await (const event of watchDrops(wanted, listed)) {
     if (!hasTitle) out(table.title([event], Date.now()));
     hasTitle = true;
     out(table.lines([event], Date.now()));
@@ -81,8 +67,8 @@ async function printTable(
 }
 
 /** An empty list may also mean that nothing is logged or read. */
-function nothing({ allNamespaces }: DropsOptions, { namespace }: Cluster): string {
-  const wider = allNamespaces ? '' : '; -A looks into all namespaces';
+function nothing({ options, namespace }: Wanted): string {
+  const wider = options.allNamespaces ? '' : '; -A looks into all namespaces';
   return (
     `No lost packets are known ${namespace === undefined ? 'in this cluster' : `in namespace ${namespace}`}. An Event is kept for an hour after it was last written${wider}.\n` +
     'Are they logged, and read? kubectl exec -n kube-netfilter-tailer ds/kube-netfilter-tailer -- kube-netfilter-tailer doctor\n'
@@ -96,29 +82,28 @@ const wideHeader = [...header, 'NODE', 'POLICY', 'MESSAGE'];
 const count = 3;
 const verdict = 5;
 
-export interface Table {
-  readonly lines: (events: readonly Json[], now: Millis) => string;
-  readonly title: (events: readonly Json[], now: Millis) => string;
-}
-
-export function createTable(isWide: boolean, paint: Paint): Table {
+/** Columns grow with what is printed, so that a table that is watched stays one. */
+export function createTable(isWide: boolean, paint: Paint) {
   const titles = isWide ? wideHeader : header;
   const widths = titles.map((title) => title.length);
 
-  function cellsOf(row: DropRow, now: Millis): string[] {
-    const { from, to, port, last } = row;
-    const age = last === undefined ? '-' : humanDuration(now - last);
-    const own = [from, to, port, String(row.count), age, row.verdict];
-    return [...own, ...(isWide ? [row.node, row.policy, row.message.trim()] : [])].map((text, column) =>
-      cell(text, column === wideHeader.length - 1 ? longestMessage : undefined),
-    );
-  }
+  return {
+    title(events: readonly Json[], now: Millis): string {
+      for (const event of events) grow(cellsOf(rowOf(event), isWide, now));
+      return lineOf(titles, (text) => paint('bold', text));
+    },
+    lines(events: readonly Json[], now: Millis): string {
+      const rows = events.map(rowOf).map((row) => ({ row, cells: cellsOf(row, isWide, now) }));
+      for (const { cells } of rows) grow(cells);
+      const lines = rows.map(({ row, cells }) =>
+        lineOf(cells, (text, column) => (column === verdict ? paint(colourOf(row), text) : text)),
+      );
+      return lines.join('');
+    },
+  };
 
-  function grown(events: readonly Json[], now: Millis): { row: DropRow; cells: string[] }[] {
-    const rows = events.map(rowOf).map((row) => ({ row, cells: cellsOf(row, now) }));
-    for (const { cells } of rows)
-      for (const [column, text] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
-    return rows;
+  function grow(cells: readonly string[]): void {
+    for (const [column, text] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
   }
 
   function lineOf(cells: readonly string[], painted: (text: string, column: number) => string): string {
@@ -130,19 +115,12 @@ export function createTable(isWide: boolean, paint: Paint): Table {
     });
     return `${padded.join('  ')}\n`;
   }
+}
 
-  return {
-    title(events, now) {
-      grown(events, now);
-      return lineOf(titles, (text) => paint('bold', text));
-    },
-    lines: (events, now) =>
-      grown(events, now)
-        .map(({ row, cells }) =>
-          lineOf(cells, (text, column) => (column === verdict ? paint(colourOf(row), text) : text)),
-        )
-        .join(''),
-  };
+function cellsOf(row: DropRow, isWide: boolean, now: Millis): string[] {
+  const age = row.last === undefined ? '-' : humanDuration(now - row.last);
+  const own = [row.from, row.to, row.port, String(row.count), age, row.verdict].map((text) => cell(text));
+  return isWide ? [...own, cell(row.node), cell(row.policy), cell(row.message.trim(), longestMessage)] : own;
 }
 
 function colourOf({ verdict: word }: DropRow): 'red' | 'yellow' | 'magenta' {

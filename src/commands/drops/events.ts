@@ -16,6 +16,13 @@ import { keyOf, lastOf, nodeOf } from './row.ts';
 
 export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
+/** Which Events are asked for, and where. */
+export interface Wanted extends Cluster {
+  readonly options: DropsOptions;
+  /** Undefined: Events of all Pods, and of other objects. */
+  readonly isSelected?: IsSelected | undefined;
+}
+
 export interface Listed {
   /** The newest last. */
   readonly events: Json[];
@@ -26,11 +33,8 @@ const pageSize = 500;
 /** How long one watch lasts: the API server ends it, and a connection that died is noticed. */
 const watchFor: Millis = 240_000;
 
-export async function listDrops(
-  { connection, namespace }: Cluster,
-  options: DropsOptions,
-  isSelected: IsSelected | undefined,
-): Promise<Listed> {
+export async function listDrops(wanted: Wanted): Promise<Listed> {
+  const { connection, namespace, options } = wanted;
   const { items, resourceVersion } = await listAll(
     connection,
     pathOf('/api/v1', namespace, 'events'),
@@ -38,15 +42,13 @@ export async function listDrops(
     (event) => ({ apiVersion: 'v1', kind: 'Event', ...withoutManagers(event) }),
   );
   const events: Json[] = [];
-  for (const event of items) if (await isAskedFor(event, options, isSelected)) events.push(event);
+  for (const event of items) if (await isAskedFor(event, wanted)) events.push(event);
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
 /** Events that are written from here on, without end. Rejects with a `RefusedError` when the API server refuses. */
 export async function* watchDrops(
-  cluster: Cluster,
-  options: DropsOptions,
-  isSelected: IsSelected | undefined,
+  wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
 ): AsyncGenerator<Json, void> {
   const shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
@@ -55,15 +57,15 @@ export async function* watchDrops(
   for (;;) {
     try {
       if (position === undefined) {
-        const again = await listDrops(cluster, options, isSelected);
+        const again = await listDrops(wanted);
         for (const event of again.events) if (isUnseen(event)) yield event;
         position = again.resourceVersion;
       }
-      for await (const { type, object } of changes(cluster, options, position)) {
+      for await (const { type, object } of changes(wanted, position)) {
         pauses.reset();
         position = text(at(object, 'metadata', 'resourceVersion')) ?? position;
         if (type === 'DELETED') shown.delete(keyOf(object));
-        else if (type !== 'BOOKMARK' && (await isAskedFor(object, options, isSelected)) && isUnseen(object))
+        else if (type !== 'BOOKMARK' && (await isAskedFor(object, wanted)) && isUnseen(object))
           yield withoutManagers(object);
       }
     } catch (error) {
@@ -85,8 +87,7 @@ export async function* watchDrops(
 }
 
 async function* changes(
-  { connection, namespace }: Cluster,
-  options: DropsOptions,
+  { connection, namespace, options }: Wanted,
   resourceVersion: string,
 ): AsyncGenerator<{ type: string; object: Json }, void> {
   const query = {
@@ -116,11 +117,7 @@ function fieldSelectorOf({ all, target }: DropsOptions): string {
   return parts.join(',');
 }
 
-async function isAskedFor(
-  event: Json,
-  { node, since }: DropsOptions,
-  isSelected: IsSelected | undefined,
-): Promise<boolean> {
+async function isAskedFor(event: Json, { options: { node, since }, isSelected }: Wanted): Promise<boolean> {
   if (node !== undefined && nodeOf(event) !== node) return false;
   if (since !== undefined && (lastOf(event) ?? 0) < Date.now() - since) return false;
   if (isSelected === undefined) return true;

@@ -22,7 +22,7 @@ export async function whyPod(
 ): Promise<number> {
   return await withStatus(program, streams, async () => {
     const cluster = connectAsUser(options);
-    const { events } = await listDrops(cluster, options, undefined);
+    const { events } = await listDrops({ ...cluster, options });
     const name = options.target.kind === 'all' ? '' : options.target.name;
     const connections = new Map<string, Connection>();
     for (const event of events.toReversed()) {

@@ -22,52 +22,44 @@ export interface TopRow {
   last: Millis;
 }
 
-export interface Rates {
-  /** Rows of this look. `now`: of a clock that only goes forward. */
-  readonly take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis) => TopRow[];
-}
-
-export function createRates(): Rates {
-  /** Each agent's flows at its last look. */
-  let before = new Map<string, { packets: number; since: string; at: Millis }>();
+export function createRates() {
+  /** The packets of each agent's flows at its last look. */
+  let before = new Map<string, number>();
   let looked = new Map<string, Millis>();
 
   return {
-    take(flows, now) {
+    /** Returns the rows of this look. `now`: of a clock that only goes forward. */
+    take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis): TopRow[] => {
       const rows = new Map<string, TopRow>();
       const next: typeof before = new Map();
-      for (const [agent, own] of flows) for (const flow of own) add(agent, flow, now, rows, next);
+      for (const [agent, own] of flows) {
+        const lookedAt = looked.get(agent);
+        const seconds = lookedAt === undefined ? undefined : Math.max(0.001, (now - lookedAt) / 1000);
+        for (const flow of own) {
+          const row = rowOf(flow);
+          const key = JSON.stringify([row.from, row.to, row.port, row.verdict, row.policy]);
+          const since = text(at(flow, 'event.start')) ?? '';
+          const id = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
+          next.set(id, row.packets);
+          // A flow that was not there at the last look began since then.
+          if (seconds !== undefined) row.rate = Math.max(0, row.packets - (before.get(id) ?? 0)) / seconds;
+          addTo(rows, key, row);
+        }
+      }
       before = next;
       looked = new Map([...flows.keys()].map((agent) => [agent, now]));
       return [...rows.values()];
     },
   };
+}
 
-  function add(
-    agent: string,
-    flow: Json,
-    now: Millis,
-    rows: Map<string, TopRow>,
-    next: Map<string, { packets: number; since: string; at: Millis }>,
-  ): void {
-    const row = rowOf(flow);
-    const key = JSON.stringify([row.from, row.to, row.port, row.verdict, row.policy]);
-    const since = text(at(flow, 'event.start')) ?? '';
-    // Flows of several Pods of one workload are one row.
-    const own = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
-    const known = before.get(own);
-    const lookedAt = looked.get(agent);
-    // A flow that was not there at the last look began since then.
-    const lost = lookedAt === undefined ? undefined : Math.max(0, row.packets - (known?.packets ?? 0));
-    const rate =
-      lost === undefined || lookedAt === undefined ? undefined : lost / Math.max(0.001, (now - lookedAt) / 1000);
-    next.set(own, { packets: row.packets, since, at: now });
-    const same = rows.get(key);
-    if (same === undefined) return void rows.set(key, { ...row, rate });
-    same.packets += row.packets;
-    same.last = Math.max(same.last, row.last);
-    if (rate !== undefined) same.rate = (same.rate ?? 0) + rate;
-  }
+/** Flows of several Pods of one workload are one row. */
+function addTo(rows: Map<string, TopRow>, key: string, row: TopRow): void {
+  const same = rows.get(key);
+  if (same === undefined) return void rows.set(key, row);
+  same.packets += row.packets;
+  same.last = Math.max(same.last, row.last);
+  if (row.rate !== undefined) same.rate = (same.rate ?? 0) + row.rate;
 }
 
 function rowOf(flow: Json): TopRow {

@@ -8,7 +8,7 @@ import { connectAsUser, refused } from '../drops/events.ts';
 import type { TopOptions } from '../options/top-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
-import { type Key, plainText, press, type Size, viewLines, type ViewState } from './view.ts';
+import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
 /** One agent that hangs must not hold up the others for long. */
 const longestAnswer: Millis = 5000;
@@ -17,14 +17,11 @@ const longestAnswer: Millis = 5000;
 export async function top(
   options: TopOptions,
   program: string,
-  streams: Pick<Streams, 'out' | 'err'>,
+  { out, err }: Pick<Streams, 'out' | 'err'>,
   stopped: AbortSignal,
 ): Promise<0 | 1 | 2> {
-  return await withStatus(program, streams, async () => {
-    const looks = createLooks(options);
-    const first = await looks.look();
-    if (options.plain) await printTables(options, looks, streams, stopped);
-    else await showScreen(options, looks, first, streams.out, stopped);
+  return await withStatus(program, { err }, async () => {
+    await (options.plain ? printTables(options, out, stopped) : showScreen(options, out, stopped));
     return 0;
   });
 }
@@ -36,41 +33,39 @@ export function pauseAfter(took: Millis, interval: Millis): Millis {
   return Math.max(interval, 4 * took);
 }
 
-/** Looks at all agents. The first look rejects with a `RefusedError` where none can be asked; later ones say so in `problem`. */
-function createLooks(options: TopOptions) {
+/** Looks at all agents until `ended`. Throws a `RefusedError` where none can be asked at first; later that is the `problem`. */
+async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
-  let isFirst = true;
-  let last: Seen = { rows: [], agents: { asked: 0, answered: 0 }, problem: undefined };
-  let took: Millis = 0;
-  return { look, next };
-
-  async function look(): Promise<Seen> {
+  const end = aborted(ended);
+  let last: Seen | undefined;
+  for (;;) {
     const began = performance.now();
     try {
-      const pods = await listAgents(connection, options);
-      const found = await askAgents(connection, options, pods);
+      const look = listAgents(connection, options).then((pods) => askAgents(connection, options, pods));
+      const found = await Promise.race([look, end]);
+      if (found === undefined) return;
       const problem = problemOf(found);
-      if (isFirst && found.flows.size === 0) throw refused(problem ?? noAgents(options));
+      if (last === undefined && found.flows.size === 0) throw refused(problem ?? noAgents(options));
       const rows = rates.take(found.flows, performance.now()).filter(isOf(options.namespace));
       last = { rows, agents: { asked: found.agents, answered: found.flows.size }, problem };
     } catch (error) {
-      if (isFirst || !(error instanceof RefusedError)) throw error;
+      if (last === undefined || !(error instanceof RefusedError)) throw error;
       last = { ...last, problem: error.message };
     }
-    isFirst = false;
-    took = performance.now() - began;
-    return last;
-  }
-
-  /** Looks again after a pause; undefined where `ended` comes first. */
-  async function next(ended: AbortSignal): Promise<Seen | undefined> {
-    await delay(pauseAfter(took, options.interval), undefined, { signal: ended }).catch(() => {});
-    return ended.aborted ? undefined : await Promise.race([look(), aborted(ended)]);
+    const pause = pauseAfter(performance.now() - began, options.interval);
+    yield last;
+    await delay(pause, undefined, { signal: ended }).catch(() => {});
+    if (ended.aborted) return;
   }
 }
 
-type Looks = ReturnType<typeof createLooks>;
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (signal.aborted) resolve(undefined);
+  signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  return await promise;
+}
 
 function isOf(namespace: string | undefined) {
   return ({ namespaces }: { namespaces: readonly string[] }): boolean =>
@@ -93,73 +88,42 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
 }
 
-async function printTables(
-  options: TopOptions,
-  { next }: Looks,
-  { out }: Pick<Streams, 'out'>,
-  stopped: AbortSignal,
-): Promise<void> {
+/** Two looks make the first table: rates are the difference of two. */
+async function printTables(options: TopOptions, out: Streams['out'], stopped: AbortSignal): Promise<void> {
   const { count = Infinity } = options;
-  for (let printed = 0; printed < count; printed++) {
-    const seen = await next(stopped);
-    if (seen === undefined) return;
-    out(`${printed === 0 ? '' : '\n'}${plainText(stateOf(options, seen), Date.now())}`);
+  let looked = 0;
+  for await (const seen of looks(options, stopped)) {
+    if (looked > 0) out(`${looked === 1 ? '' : '\n'}${plainText(stateOf(options, seen), Date.now())}`);
+    if (looked++ >= count) return;
   }
 }
 
-async function showScreen(
-  options: TopOptions,
-  { next }: Looks,
-  first: Seen,
-  write: (text: string) => void,
-  stopped: AbortSignal,
-): Promise<void> {
+async function showScreen(options: TopOptions, write: Streams['out'], stopped: AbortSignal): Promise<void> {
   const quit = new AbortController();
-  const ended = AbortSignal.any([quit.signal, stopped]);
-  let state = stateOf(options, first);
-  const draw = (): void => screen.draw(viewLines(state, screen.size(), Date.now(), paintTerminal));
-  const screen = openScreen({
-    input: process.stdin,
-    output: process.stdout,
-    write,
-    onResize: () => draw(),
-    onKey(key) {
-      const pressed = press(state, key, Math.max(1, screen.size().lines - 4));
-      if (pressed === 'quit') return quit.abort();
-      state = pressed;
-      draw();
-    },
-  });
+  const later = looks(options, AbortSignal.any([quit.signal, stopped]));
+  const first = await later.next();
+  if (first.done === true) return;
+  let state = stateOf(options, first.value);
+  const draw = (): void => {
+    const lines = viewLines(state, screenSize(), Date.now(), paintTerminal);
+    write(`${escape}H${lines.map((line) => `${line}${escape}K`).join('\r\n')}${escape}J`);
+  };
+  const onKey = (_: string | undefined, key: Key): void => {
+    const pressed = press(state, key, Math.max(1, screenSize().lines - 4));
+    if (pressed === 'quit') return quit.abort();
+    state = pressed;
+    draw();
+  };
+  const close = openScreen(write, onKey, draw);
   try {
     draw();
-    for (let seen = await next(ended); seen !== undefined; seen = await next(ended)) {
+    for await (const seen of later) {
       state = { ...state, ...seen };
       draw();
     }
   } finally {
-    screen.stop();
+    close();
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (signal.aborted) resolve(undefined);
-  signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  return await promise;
-}
-
-export interface Screen {
-  readonly size: () => Size;
-  readonly draw: (lines: readonly string[]) => void;
-  readonly stop: () => void;
-}
-
-export interface ScreenOptions {
-  readonly input: NodeJS.ReadStream;
-  readonly output: NodeJS.WriteStream;
-  readonly write: (text: string) => void;
-  readonly onKey: (key: Key) => void;
-  readonly onResize: () => void;
 }
 
 const escape = '\u001B[';
@@ -167,31 +131,34 @@ const escape = '\u001B[';
 const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
 const leave = `${escape}?7h${escape}?25h${escape}?1049l`;
 
-export function openScreen({ input, output, write, onKey, onResize }: ScreenOptions): Screen {
-  let isOpen = true;
-  const onPress = (_: string | undefined, key: Key): void => onKey(key);
-  emitKeypressEvents(input);
-  input.setRawMode(true);
-  input.on('keypress', onPress).resume();
-  output.on('resize', onResize);
-  process.once('exit', stop);
-  write(enter);
-  return {
-    size: () => ({ columns: output.columns || 80, lines: output.rows || 24 }),
-    draw(lines) {
-      if (isOpen) write(`${escape}H${lines.map((line) => `${line}${escape}K`).join('\r\n')}${escape}J`);
-    },
-    stop,
-  };
+function screenSize(): { columns: number; lines: number } {
+  return { columns: process.stdout.columns || 80, lines: process.stdout.rows || 24 };
+}
 
-  function stop(): void {
+/** Returns how to close it, which also happens when the process ends. */
+function openScreen(
+  write: Streams['out'],
+  onKey: (text: string | undefined, key: Key) => void,
+  onResize: () => void,
+): () => void {
+  const { stdin, stdout } = process;
+  let isOpen = true;
+  emitKeypressEvents(stdin);
+  stdin.setRawMode(true);
+  stdin.on('keypress', onKey).resume();
+  stdout.on('resize', onResize);
+  process.once('exit', close);
+  write(enter);
+  return close;
+
+  function close(): void {
     if (!isOpen) return;
     isOpen = false;
-    process.off('exit', stop);
-    output.off('resize', onResize);
-    input.off('keypress', onPress).pause();
+    process.off('exit', close);
+    stdout.off('resize', onResize);
+    stdin.off('keypress', onKey).pause();
     try {
-      input.setRawMode(false);
+      stdin.setRawMode(false);
       write(leave);
     } catch {
       // The terminal is gone.
