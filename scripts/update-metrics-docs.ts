@@ -1,6 +1,7 @@
-/** Writes the table in docs/metrics.md from the metrics that the program has. */
+/** Writes the table in docs/metrics.md from the metrics that the program has, without those of its process. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { MetricRow } from '../src/telemetry/metric-row.ts';
+import { prefix } from '../src/telemetry/metric-table.ts';
 import { allMetrics } from '../src/telemetry/metrics.ts';
 
 const path = new URL('../docs/metrics.md', import.meta.url);
@@ -9,7 +10,7 @@ const table = /^\| metric \|.*(?:\n\|.*)*$/m;
 /** The document with the table as it should be; throws if it has none. */
 export function withMetricsTable(document: string): string {
   if (!table.test(document)) throw new Error('docs/metrics.md has no table that begins with "| metric |"');
-  return document.replace(table, () => tableOf(allMetrics));
+  return document.replace(table, () => tableOf(allMetrics.filter(({ name }) => name.startsWith(prefix))));
 }
 
 function tableOf(rows: readonly MetricRow[]): string {
