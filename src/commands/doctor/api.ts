@@ -20,7 +20,6 @@ export function noApi(reason: string): Api {
   return { server: '', clockSkew: undefined, unusable: reason, request: () => Promise.resolve(refusal) };
 }
 
-/** The objects in an answer to a list. */
 export function itemsOf(
   answer: Answer,
 ): { kind: 'items'; items: readonly unknown[] } | { kind: 'refused'; why: string } {
@@ -35,7 +34,7 @@ export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'messag
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
 }
 
-/** The Pods of a node; undefined where the API server does not answer. */
+/** Returns undefined where the API server does not answer. */
 export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | undefined> {
   if (node === '') return undefined;
   const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
@@ -43,10 +42,10 @@ export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | 
   return found.kind === 'refused' ? undefined : usable(found.items, slimPod);
 }
 
-/** What was asked for by name; `found` is undefined if it is not there. */
+/** An answer about one object; `found` is undefined if it is not there. */
 export type Looked<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
 
-/** Lists, because the agent may not get Pods. */
+/** Asks for a list, because the agent may not get Pods. */
 export async function findPod({ request }: Asked, { namespace, name }: PodName): Promise<Looked<Pod>> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const found = itemsOf(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
@@ -68,7 +67,7 @@ function withProvider(item: Json): FoundNode {
   return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
-/** Names of a few Nodes; none where the API server does not answer. */
+/** Returns names of a few Nodes; none where the API server does not answer. */
 export async function someNodes({ request }: Asked): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);

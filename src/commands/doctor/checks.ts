@@ -51,7 +51,7 @@ export interface Row {
   check: (known: Known<keyof Facts>) => Check | readonly Check[];
 }
 
-/** A check may need no fact that its row does not name. */
+/** The types hold a check to the facts that its row names. */
 function row<Fact extends keyof Facts>(
   name: string,
   needs: readonly Fact[],

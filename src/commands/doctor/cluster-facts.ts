@@ -1,4 +1,4 @@
-/** What else is asked of the API server: whether it answers, how Calico is configured, how Pods of other nodes are found. Nothing here rejects. */
+/** Asks whether the API server answers, how Calico is configured, and how Pods of other nodes are found. Nothing here rejects. */
 import type { Config } from '../../config/config.ts';
 import { createDirectoryFinder } from '../../directory/client.ts';
 import type { Answer } from '../../kubernetes/connection.ts';
@@ -28,16 +28,17 @@ export async function askVersion(api: Api, now: () => Millis): Promise<VersionAn
 
 export interface FelixLook {
   felix: NonNullable<NodeFacts['felix']>;
-  /** As it is set for this node; undefined where it is not. */
+  /** The prefix that is set for this node; undefined where none is. */
   logPrefix: string | undefined;
 }
 
 /** Reads FelixConfiguration as the agent does, and with the same answers its `logPrefix`. */
-export async function lookAtFelix({ request }: Asked, node: string, now: () => Millis): Promise<FelixLook> {
+export async function lookAtFelix({ request }: Asked, node: string): Promise<FelixLook> {
   const prefixes = new Map<'default' | 'node', string>();
   const reader = createFelixReader({
     node,
-    now,
+    // It is read once.
+    now: () => 0,
     connection: {
       async request(verb, path, options) {
         const answer = await request(verb, path, options);
@@ -60,7 +61,7 @@ export interface Neighbours {
 
 export type Ways = Awaited<ReturnType<typeof statesOf>>;
 
-/** Which ways to look up Pods of other nodes lead anywhere; undefined where none is set or needed, or no API server is known. */
+/** Finds which ways to look up Pods of other nodes lead anywhere. Undefined where none is set or needed, or no API server is known. */
 export async function lookAtWays(neighbours: Neighbours): Promise<Ways | undefined> {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
@@ -75,7 +76,7 @@ export async function lookAtWays(neighbours: Neighbours): Promise<Ways | undefin
   return await statesOf(finders);
 }
 
-/** As the agent would see them, from this Node and its Pods. */
+/** Judges podCIDR by this Node and its Pods, as the agent would. */
 async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise<PodRanges> {
   const { node, maxNodes } = config;
   if (node === '') return { homeOf: () => undefined, followed: () => false, describe: () => 'this Node is not known' };

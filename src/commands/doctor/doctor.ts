@@ -14,7 +14,7 @@ import { inOneLine } from './checks/cluster.ts';
 import { enableLogging } from './enable-logging/enable-logging.ts';
 import { gatherFacts } from './facts.ts';
 import { thisMachine } from './machine.ts';
-import { jsonReport, type Paint, type Report, type Status, statusOf, textReport } from './report.ts';
+import { jsonReport, type Report, type Status, statusOf, textReport } from './report.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 
 /** Less than a check may take, so that it can name the server that did not answer. */
@@ -36,7 +36,7 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
     out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
-  if (options.enableLogging) return await enableLogging({ api, node, output, now: Date.now }, out);
+  if (options.enableLogging) return await enableLogging(api, node, output, out);
   const prefixes = createPrefixTable(config.prefixes);
   const facts = gatherFacts({ config, prefixes, api, ownPod, machine: thisMachine });
   const given = { config, problems, warnings, isPod: ownPod !== undefined, prefixes };
@@ -46,7 +46,9 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   return statusOf(checks) === 'problem' ? 1 : 0;
 }
 
-const paint: Paint = (status, text) => paintTerminal(colours[status], text);
+function paint(status: Status, text: string): string {
+  return paintTerminal(colours[status], text);
+}
 
 async function reach({ kubeconfig, node }: Config): Promise<Api> {
   try {
@@ -62,7 +64,7 @@ async function reach({ kubeconfig, node }: Config): Promise<Api> {
   }
 }
 
-/** What is wrong with the settings may be why. */
+/** Names what is wrong with the settings, which may be why. */
 function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
   if (result.kind === 'written' || problems.length === 0) return result;
   return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };

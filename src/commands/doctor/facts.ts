@@ -1,4 +1,4 @@
-/** All that checks go by, each gathered once. A fact is a plain value, which says so itself where something could not be read. */
+/** Gathers all that checks go by, each once. A fact is a plain value, which says so itself where something could not be read. */
 import type { Config } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
@@ -26,9 +26,9 @@ export interface Facts {
   version: VersionAnswer;
   /** Undefined where no Node is named. */
   ownNode: Looked<FoundNode> | undefined;
-  /** Names of a few. */
+  /** Names of a few Nodes. */
   nodes: readonly string[];
-  /** Of this node; undefined where the API server does not answer. */
+  /** The Pods of this node; undefined where the API server does not answer. */
   pods: readonly Pod[] | undefined;
   reviews: readonly Review[];
   /** Undefined where policies are off. */
@@ -50,26 +50,25 @@ export interface Facts {
   hasProcRoot: boolean;
 }
 
-/** What files of /proc say; undefined where they cannot be read. */
+/** Contents of files of /proc; undefined where they cannot be read. */
 export interface Switches {
-  /** `nf_log_ipv4`, by the number of the address family: that is how the kernel names the file. */
+  /** `nf_log_ipv4`, by the number of the address family, as the kernel names the file. */
   loggers: Readonly<Record<2 | 10, string | undefined>>;
   allNamespaces: string | undefined;
 }
 
-/** What is known without looking. */
+/** All this is known without looking. */
 export interface Given {
   config: Config;
   problems: readonly string[];
   warnings: readonly string[];
-  /** Whether this is a Pod. */
   isPod: boolean;
   prefixes: PrefixTable;
   /** When the facts were complete. */
   now: Millis;
 }
 
-/** What a check goes by that needs these facts. */
+/** A check that needs these facts gets this. */
 export type Known<Fact extends keyof Facts = never> = Given & Pick<Facts, Fact>;
 
 export type Gathered = { readonly [Fact in keyof Facts]: Promise<Facts[Fact]> };
@@ -100,7 +99,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     reviews: reviewRights(api, config),
     policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
     ways: lookAtWays({ api, config, ownNode, pods }),
-    felix: lookAtFelix(api, node, now),
+    felix: lookAtFelix(api, node),
     agent: askAgent(config.metricsAddress),
     view: lookAtView(),
     rules: readRules(machine),
@@ -129,7 +128,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     return answer.kind === 'answered' && answer.found?.hostNetwork === true ? 'node' : 'pod';
   }
 
-  /** Logs that programs write themselves: those that are named, and those that `auto` finds. */
+  /** Programs write these logs themselves: those that are named, and those that `auto` finds. */
   function programLogs(): ProgramLog[] {
     const named = sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
     const isRead = new Set(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
@@ -141,7 +140,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
 /** Everybody may read these, of all that may be mounted there; the second is all that conntrack-details has of the two. */
 const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];
 
-/** What throws becomes a rejection, which concerns only the checks that need it. */
+/** Makes an error a rejection, which concerns only the checks that need the fact. */
 async function look<T>(read: () => T): Promise<T> {
   return await Promise.resolve(read());
 }

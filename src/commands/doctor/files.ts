@@ -10,7 +10,6 @@ import { folders } from '../../sources/kubelet/watched-folder.ts';
 import { lookAt, readingAdviceOn } from '../../sources/tail/open-log.ts';
 import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 
-/** What there is of the agent's memory. */
 export type KeptState =
   | { kind: 'none' }
   | { kind: 'kept'; saved: Millis; node: string; lastDrop: Millis | undefined; lastEvent: Millis | undefined }
@@ -32,7 +31,7 @@ export function readKeptState(folder: string): KeptState {
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Whether a folder, or what it would be made in, can be written to. */
+/** Looks whether a folder, or what it would be made in, can be written to. */
 export function lookAtFolder(path: string): StateFolder {
   try {
     if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };
@@ -75,7 +74,6 @@ export function lookAtContainers(root: string, rules: readonly ContainerRule[]):
   return { kind: 'logs', logs };
 }
 
-/** The log file of a program: when it was last written to, or why it cannot be read. */
 export type ProgramLogLook = { kind: 'written'; at: Millis } | { kind: 'missing' | 'unreadable'; reason: string };
 
 export function lookAtProgramLog(path: string): ProgramLogLook {

@@ -22,7 +22,6 @@ export interface KernelLog {
   packets: readonly { prefix: string; verdict: PacketObservation['verdict']; time: Millis }[];
 }
 
-/** What one of the settings of SOURCES leads to. */
 export interface KernelSourceLook {
   /** `journal:/var/log/journal` */
   name: string;
@@ -39,7 +38,7 @@ export type KernelSetting =
   | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' }>
   | { kind: 'auto' | 'kernel' };
 
-/** As SOURCES has it. */
+/** Returns the setting as SOURCES has it. */
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
@@ -83,7 +82,7 @@ function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine):
   }
 }
 
-/** Undefined where none is named, or it cannot be seen. */
+/** Returns undefined where no unit is named, or it cannot be seen. */
 async function findUnits(directory: string, names: readonly string[], { run }: Machine): Promise<string | undefined> {
   if (names.length === 0) return undefined;
   const args = ['--quiet', '--no-pager', `--directory=${directory}`, '--field=_SYSTEMD_UNIT'];
@@ -98,7 +97,6 @@ async function findUnits(directory: string, names: readonly string[], { run }: M
 const reach = 1024 * 1024;
 const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', '--lines=5000'];
 
-/** The reason why nothing can be read is for a person. */
 async function readKernelLog(
   source: KernelSource,
   { timeZone }: Pick<Config, 'timeZone'>,
@@ -201,7 +199,7 @@ function recordsOf(path: string): string[] {
       if (outcome === 'again') continue;
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;
-      // What follows the first line is about devices.
+      // The lines after the first are about devices.
       records.push(buffer.toString('latin1', 0, outcome).split('\n', 1)[0] ?? '');
     }
   } finally {
@@ -209,7 +207,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Of several sources that have the same lines, the one with the most; undefined where none can be read. */
+/** Several sources may have the same lines: takes the one with the most. Undefined where none can be read. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];

@@ -24,7 +24,6 @@ export const thisMachine = {
 /** A parameter, so that tests need no machine of their own. */
 export type Machine = Readonly<typeof thisMachine>;
 
-/** How a program ended. */
 export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
 
 /** Less than a check may take, so that the check can name what was slow. */
@@ -32,7 +31,6 @@ const timeout: Millis = 4000;
 /** A ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
-/** Runs a program of the search path. */
 function runProgram(program: string, args: readonly string[]): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
   const options = { timeout, killSignal: 'SIGKILL', maxBuffer: maxOutput, encoding: 'latin1' } as const;
@@ -46,7 +44,7 @@ function runProgram(program: string, args: readonly string[]): Promise<Ran> {
   return promise;
 }
 
-/** Content of a file without the white space around it; undefined when it cannot be read, '' where the kernel has no such list of tables. */
+/** Returns undefined when the file cannot be read, and '' where the kernel has no such list of tables. */
 function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1').trim();
@@ -56,12 +54,11 @@ function readFile(path: string): string | undefined {
   }
 }
 
-/** Where the node's journal is, or why it cannot be read. */
 function journal(directory?: string): ReturnType<typeof findJournal> {
   return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
-/** What an agent that listens there says of itself. */
+/** An agent's answer about itself. */
 export type AgentAnswer =
   | { kind: 'nowhere' }
   | { kind: 'silent'; address: string; reason: string }
@@ -77,7 +74,7 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
   return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
 }
 
-/** Where a server that listens at this address is reached from the same machine. */
+/** Returns where a server that listens at this address is reached from the same machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
   return printListenAddress({ address: isAny ? '127.0.0.1' : host, port });

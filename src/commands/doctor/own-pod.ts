@@ -10,7 +10,7 @@ export interface PodName {
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** By POD_NAME and POD_NAMESPACE, else by the host's name, which differs only with hostNetwork. Undefined outside of Pods. */
+/** Goes by POD_NAME and POD_NAMESPACE, else by the host's name, which differs only with hostNetwork. Undefined outside of Pods. */
 export function ownPod(env: NodeJS.ProcessEnv): PodName | undefined {
   const name = env['POD_NAME'] || (existsSync(accountFolder) ? hostname() : undefined);
   const namespace = env['POD_NAMESPACE'] || accountNamespace();

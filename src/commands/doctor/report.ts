@@ -5,38 +5,30 @@ import { printable, printableJson } from '../../platform/printable.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
-/** What one look at the node or the cluster has found. Keys and their order are those of `--output json`. */
+/** Keys and their order are those of `--output json`. */
 export interface Check {
   /** Stable, and unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
   name: string;
   status: Status;
-  /** One line, for a person. */
   finding: string;
   /** One line that says what to do; undefined when all is well. */
   advice: string | undefined;
 }
 
-type Answer = (finding: string, advice: string) => Check;
-
-/** The answers that a check of that name may give. */
-export interface Answers extends Record<Exclude<Status, 'ok'>, Answer> {
-  ok: (finding: string) => Check;
-}
-
-/** `unknown`: it could not be found out. That is never counted as a problem, because what is not seen from here may well be right. */
-export function answersOf(name: string): Answers {
+/** The answers that a check of that name may give. `unknown` is never counted as a problem: what is not seen from here may well be right. */
+export function answersOf(name: string) {
   const answer =
-    (status: Status): Answer =>
-    (finding, advice) => ({ name, status, finding, advice });
+    (status: Status) =>
+    (finding: string, advice: string): Check => ({ name, status, finding, advice });
   return {
-    ok: (finding) => ({ name, status: 'ok', finding, advice: undefined }),
+    ok: (finding: string): Check => ({ name, status: 'ok', finding, advice: undefined }),
     warning: answer('warning'),
     problem: answer('problem'),
     unknown: answer('unknown'),
   };
 }
 
-/** What to do about all that could not be asked. */
+/** The advice where the API server could not be asked. */
 export const seeApiServer = 'see the line api-server; then run doctor again';
 
 /** `3s ago`; `3s in the future`, as a wrong clock or time zone may have it. */
@@ -45,7 +37,6 @@ export function ago(time: Millis, now: Millis): string {
   return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;
 }
 
-/** `1 line`, `2 lines`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -59,7 +50,7 @@ export interface Report {
 
 const order = ['problem', 'warning', 'unknown', 'ok'] as const satisfies readonly Status[];
 
-/** The worst of all; what could not be found out makes nothing worse than ok. */
+/** The worst status of all checks; what could not be found out makes nothing worse than ok. */
 export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem' {
   const worst = order.find((status) => countOf(checks, status) > 0);
   return worst === 'problem' || worst === 'warning' ? worst : 'ok';
@@ -73,11 +64,8 @@ export function jsonReport({ version, node, time, checks }: Report): string {
   return `${printableJson(JSON.stringify(report, null, 2))}\n`;
 }
 
-/** Puts colour around a status; leaves it alone where there is no terminal. */
-export type Paint = (status: Status, text: string) => string;
-
-/** A line for each check, and one below it that says what to do. */
-export function textReport({ checks }: Report, paint: Paint): string {
+/** A line for each check, and one below it that says what to do. `paint` puts colour around a status. */
+export function textReport({ checks }: Report, paint: (status: Status, text: string) => string): string {
   const widths = { status: width(checks.map(({ status }) => status)), name: width(checks.map(({ name }) => name)) };
   const lines = checks.flatMap(({ name, status, finding, advice }) => [
     `${paint(status, status.padEnd(widths.status))}  ${printable(name).padEnd(widths.name)}  ${printable(finding)}`,
@@ -94,7 +82,7 @@ function countOf(checks: readonly Check[], status: Status): number {
   return checks.filter((check) => check.status === status).length;
 }
 
-/** Long names stand out rather than push all others to the right. */
+/** The width of a column. Long names stand out rather than push all others to the right. */
 function width(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => printable(text).length).filter((length) => length <= 24));
 }

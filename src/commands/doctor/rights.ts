@@ -1,4 +1,4 @@
-/** What the agent must be allowed to do, and what the API server says of that. Nothing here rejects. */
+/** The rights that the agent needs, and which of them it has. Nothing here rejects. */
 import type { Config } from '../../config/config.ts';
 import {
   calicoKinds,
@@ -12,13 +12,12 @@ import { may, reviewRight } from '../../kubernetes/rights.ts';
 import { isCalico } from '../../policies/policies.ts';
 import { type Asked, refusalText } from './api.ts';
 
-/** A kind of API object and what the agent does with it. */
 export interface Right {
   group: string;
   /** `pods`, or with a subresource `nodes/status`. */
   resource: string;
   verbs: readonly string[];
-  /** What goes wrong without it. */
+  /** The loss without it, for a person. */
   without: string;
   /** Whether the agent is of no use without it. */
   required: boolean;
@@ -38,10 +37,10 @@ export const rights: readonly Right[] = [
   ),
 ];
 
-/** What `auditOptOut` asks for beside them; deploy/components/audit-opt-out grants it. */
+/** `auditOptOut` needs this, too; deploy/components/audit-opt-out grants it. */
 export const optOutRight = right('', 'namespaces', watched, 'the audit names no Pod', true);
 
-/** What `nodeCondition` asks for beside them; deploy/components/node-condition grants it. */
+/** `nodeCondition` needs this, too; deploy/components/node-condition grants it. */
 export const conditionRight = right('', 'nodes/status', ['patch'], 'the Node does not get its condition', false);
 
 function right(group: string, resource: string, verbs: readonly string[], without: string, required: boolean): Right {
@@ -78,12 +77,12 @@ export async function reviewRights(
   );
 }
 
-/** Whether NetworkPolicies may be listed, which kinds of policies the cluster has, and what of them may not be listed. */
 export interface PolicyRights {
+  /** Whether NetworkPolicies may be listed; undefined where the API server does not say. */
   granted: boolean | undefined;
-  /** `NetworkPolicy.networking.k8s.io`; undefined where the API server does not say. */
+  /** Those of the cluster, as `NetworkPolicy.networking.k8s.io`; undefined where the API server does not say. */
   kinds: readonly string[] | undefined;
-  /** `namespaces`, `globalnetworkpolicies.crd.projectcalico.org`. */
+  /** Those that may not be listed, as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];
 }
 

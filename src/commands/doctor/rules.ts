@@ -1,21 +1,20 @@
 /** The rules of this network namespace that log, and how many iptables has, as the programs that are here print them. */
 import type { Machine, Ran } from './machine.ts';
 
-/** A rule that logs. */
 export interface LogRule {
   /** `LOG` goes to the kernel's log, `NFLOG` to whoever listens to a group. */
   target: 'LOG' | 'NFLOG';
-  /** As it is printed, white space at its end included; '' if there is none. */
+  /** '' if there is none; else with the white space at its end. */
   prefix: string;
-  /** Of NFLOG. */
+  /** Undefined for LOG. */
   group: number | undefined;
-  /** Packets that it has matched; undefined where it has no counter. */
+  /** Undefined where the rule has no counter. */
   packets: number | undefined;
 }
 
 /** The rules of one backend of iptables. */
 export interface Backend {
-  /** Jumps included. */
+  /** All rules count, jumps too. */
   rules: number;
   /** Whether kube-proxy or Calico have chains with rules there. */
   hasClusterChains: boolean;
@@ -29,7 +28,7 @@ export interface Rules {
   nft: Backend | undefined;
   /** Which of them may have more rules that log. */
   unseen: readonly ('iptables-legacy' | 'nft')[];
-  /** Programs that are there and failed. */
+  /** Only of programs that are there. */
   failures: readonly Failure[];
 }
 
@@ -69,7 +68,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
   // Where both backends have programs of their own names, the plain name is a link to one of them.
   if (plain.length > 0) {
     const version = await run('iptables-save', ['--version']);
-    // Before 1.8 there was only one.
+    // Before 1.8 there was only the legacy backend.
     const own = version.kind === 'done' && version.output.includes('nf_tables') ? nft : legacy;
     if (version.kind === 'done' && own.length === 0) own.push(...plain);
   }
@@ -90,7 +89,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
   };
 }
 
-/** What nft shows of iptables' own rules is left out: it would count twice. */
+/** Leaves out what nft shows of iptables' own rules, which would count twice. */
 function distinct(
   ofIptables: readonly LogRule[],
   ofIptablesNft: readonly LogRule[],
@@ -163,7 +162,7 @@ export function readIptablesSave(text: string): Saved {
   return { rules, hasClusterChains, logs };
 }
 
-/** What is quoted is one word, its escapes undone (libxtables, xtables_save_string). */
+/** A quoted text is one word, its escapes undone (libxtables, xtables_save_string). */
 function iptablesWords(rule: string): Word[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
     quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
@@ -209,7 +208,7 @@ function logStatement(words: readonly Word[], packets: number | undefined): LogR
   return { target: group === undefined ? 'LOG' : 'NFLOG', prefix, group, packets };
 }
 
-/** What nft prints after a prefix: another option of `log`, or another statement (nft(8), LOG STATEMENT and STATEMENTS). */
+/** These words may follow a prefix: another option of `log`, or another statement (nft(8), LOG STATEMENT and STATEMENTS). */
 const next =
   'level|flags|group|snaplen|queue-threshold|accept|drop|reject|counter|limit|quota|last|jump|goto|return|continue|queue|log|' +
   'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';

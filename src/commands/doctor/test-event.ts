@@ -1,3 +1,4 @@
+/** `--send-test-event`: writes one Event as the agent does, to see it arrive. */
 import { randomUUID } from 'node:crypto';
 import { bareFlow } from '../../drops/findings.ts';
 import { createEventStore } from '../../kubernetes/event-store.ts';
@@ -10,15 +11,14 @@ import { createEventWriter, denierOf, eventOf, namespaceOf, type Refusal } from 
 import { externalEndpoint, nodeRef } from '../../resolving/endpoints.ts';
 import { createSeriesTable } from '../../series/series.ts';
 import { type Api, findNode, findPod, refusalText } from './api.ts';
-
 import type { PodName } from './own-pod.ts';
 
 export interface TestEventOptions {
   api: Api;
   node: string;
-  /** Given by the user: no other object is taken in its place. */
+  /** The Pod that the user named: no other object is taken in its place. */
   pod: PodName | undefined;
-  /** The one this runs in, if it is there. */
+  /** The Pod that this runs in, if any. */
   ownPod: PodName | undefined;
   now: () => Millis;
 }
@@ -33,11 +33,11 @@ interface Failed {
   advice: string;
 }
 
-/** Writes one of type Normal, as the agent does; another each time, because exporters announce only new ones. Never rejects. */
-export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOptions): Promise<TestEventResult> {
-  const found = await findObject();
-  if (!('object' in found)) return found;
-  const { object } = found;
+/** Writes a new Event each time, because exporters announce only new ones. Never rejects. */
+export async function sendTestEvent(options: TestEventOptions): Promise<TestEventResult> {
+  const { api, node, now } = options;
+  const object = await findObject(options);
+  if ('advice' in object) return object;
   const table = createSeriesTable();
   table.count(findingOf(object, node, now()), now());
   const [series] = table.due(Infinity) as [Series];
@@ -60,23 +60,25 @@ export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOp
     on: `${object.kind} ${at}`,
     look: `kubectl get events -n ${namespaceOf(object)} --field-selector involvedObject.name=${object.name},reason=TestEvent`,
   };
-
-  async function findObject(): Promise<{ object: ObjectRef } | Failed> {
-    const wanted = pod ?? ownPod;
-    const looked = wanted && (await findPod(api, wanted));
-    if (looked?.kind === 'refused') return failed(looked.why, api.unusable ?? 'run doctor for what is wrong');
-    if (looked?.found !== undefined) return { object: podRef(looked.found) };
-    if (pod !== undefined)
-      return failed(`there is no Pod ${pod.namespace}/${pod.name}`, `see kubectl get pods -n ${pod.namespace}`);
-    if (node === '')
-      return failed('no Node is named, and no Pod', 'set NODE_NAME or --node, or name a Pod with --pod NAMESPACE/NAME');
-    const answer = await findNode(api, node);
-    if (answer.kind === 'refused') return failed(answer.why, api.unusable ?? 'run doctor for what is wrong');
-    if (answer.found === undefined)
-      return failed(`there is no Node ${node}`, 'NODE_NAME must be the name that kubectl get nodes shows');
-    return { object: nodeRef(answer.found) };
-  }
 }
+
+async function findObject({ api, node, pod, ownPod }: TestEventOptions): Promise<ObjectRef | Failed> {
+  const wanted = pod ?? ownPod;
+  const looked = wanted && (await findPod(api, wanted));
+  if (looked?.kind === 'refused') return failed(looked.why, api.unusable ?? seeDoctor);
+  if (looked?.found !== undefined) return podRef(looked.found);
+  if (pod !== undefined)
+    return failed(`there is no Pod ${pod.namespace}/${pod.name}`, `see kubectl get pods -n ${pod.namespace}`);
+  if (node === '')
+    return failed('no Node is named, and no Pod', 'set NODE_NAME or --node, or name a Pod with --pod NAMESPACE/NAME');
+  const answer = await findNode(api, node);
+  if (answer.kind === 'refused') return failed(answer.why, api.unusable ?? seeDoctor);
+  if (answer.found === undefined)
+    return failed(`there is no Node ${node}`, 'NODE_NAME must be the name that kubectl get nodes shows');
+  return nodeRef(answer.found);
+}
+
+const seeDoctor = 'run doctor for what is wrong';
 
 function failed(reason: string, advice: string): Failed {
   return { kind: 'failed', reason, advice };
@@ -84,7 +86,7 @@ function failed(reason: string, advice: string): Failed {
 
 function adviceOn(refusal: Refusal): string {
   if (denierOf(refusal) !== undefined) return 'leave Events out of that quota, webhook or policy';
-  return refusal.status === 403 ? `grant create on events: ${rightsFile}` : 'run doctor for what is wrong';
+  return refusal.status === 403 ? `grant create on events: ${rightsFile}` : seeDoctor;
 }
 
 function messageFor(node: string): string {
@@ -92,7 +94,7 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-/** A finding without a packet: its message is not made of its details. */
+/** Makes a finding without a packet, whose message is not made of its details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
   const noEndpoint = externalEndpoint('0.0.0.0', undefined);
   return {

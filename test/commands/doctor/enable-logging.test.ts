@@ -4,12 +4,9 @@ import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-lo
 import { enableLogging } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
 import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
 import { noApi } from '../../../src/commands/doctor/api.ts';
-import { nine } from '../../builders.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';
 import { answered, fakeApi, refused } from './fake.ts';
-
-const now = (): number => nine;
 
 function seen(given: Partial<Seen>): Seen {
   const calico = { version: undefined, bpf: false, logPrefix: undefined, isServed: true };
@@ -48,7 +45,7 @@ describe('a network plug-in is recognised', () => {
     ['app=flannel', 'flannel'],
     ['name=weave-net', 'weave'],
   ])('by a Pod with %s: %s', async (labels, expected) => {
-    expect((await detectPlugIns(cluster(labels, []), 'node-a', now)).plugIns).toEqual([expected]);
+    expect((await detectPlugIns(cluster(labels, []), 'node-a')).plugIns).toEqual([expected]);
   });
 
   test.each([
@@ -56,31 +53,31 @@ describe('a network plug-in is recognised', () => {
     ['openshift-ovn-kubernetes', 'app=ovnkube-node', 'ovn-kubernetes'],
     ['kube-flannel', 'app=flannel', 'flannel'],
   ])('in the namespace %s, too: %s', async (namespace, labels, expected) => {
-    expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a', now)).plugIns).toEqual([expected]);
+    expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a')).plugIns).toEqual([expected]);
   });
 
   test('not by a Pod of a tenant that has its labels', async () => {
     const api = cluster('k8s-app=cilium', [], { namespace: 'shop' });
-    expect((await detectPlugIns(api, 'node-a', now)).plugIns).toEqual([]);
+    expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual([]);
   });
 
   test('GKE Dataplane V2 by the name of its Pods', async () => {
     const api = cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' });
-    expect((await detectPlugIns(api, 'node-a', now)).plugIns).toEqual(['gke-dataplane-v2']);
+    expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual(['gke-dataplane-v2']);
   });
 
   test('k3s by the version of its kubelet, unless another plug-in has its place', async () => {
     const kubelet = 'v1.33.4+k3s1';
-    expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a', now)).plugIns).toEqual(['k3s']);
+    expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a')).plugIns).toEqual(['k3s']);
     const calico = cluster('k8s-app=calico-node', [], { kubelet });
-    expect((await detectPlugIns(calico, 'node-a', now)).plugIns).toEqual(['calico']);
+    expect((await detectPlugIns(calico, 'node-a')).plugIns).toEqual(['calico']);
   });
 
   test('Calico with its version and how its objects are applied', async () => {
     const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
       groups: ['projectcalico.org'],
     });
-    expect((await detectPlugIns(api, 'node-a', now)).calico).toEqual({
+    expect((await detectPlugIns(api, 'node-a')).calico).toEqual({
       version: [3, 31, 4],
       bpf: false,
       isServed: true,
@@ -89,7 +86,7 @@ describe('a network plug-in is recognised', () => {
 
   test('all that is asked is one object of each', async () => {
     const api = cluster('k8s-app=calico-node', []);
-    await detectPlugIns(api, 'node-a', now);
+    await detectPlugIns(api, 'node-a');
     const lists = api.asked.filter(({ path }) => path.startsWith('/api/v1/'));
     expect(lists.map(({ query }) => query['limit'])).toEqual(lists.map(() => 1));
     expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
@@ -214,9 +211,9 @@ test('what is printed of each is in enable-logging.expected.txt', async () => {
   await expectLines(import.meta.dirname, 'enable-logging.expected.txt', lines);
 });
 
-async function printed(api: Parameters<typeof enableLogging>[0]['api'], output: 'text' | 'json' = 'text') {
+async function printed(api: Parameters<typeof enableLogging>[0], output: 'text' | 'json' = 'text') {
   let out = '';
-  const status = await enableLogging({ api, node: 'node-a', output, now }, (text) => void (out += text));
+  const status = await enableLogging(api, 'node-a', output, (text) => void (out += text));
   return { status, out };
 }
 

@@ -125,7 +125,7 @@ test("FelixConfiguration of the node goes before the cluster's", async () => {
       ? answered({ spec: { bpfEnabled: true, logPrefix: 'calico-drop' } })
       : undefined;
   });
-  await expect(lookAtFelix(api, 'node-a', () => nine)).resolves.toMatchObject({
+  await expect(lookAtFelix(api, 'node-a')).resolves.toMatchObject({
     felix: { settings: { bpfEnabled: true } },
     logPrefix: 'calico-drop',
   });

@@ -18,7 +18,6 @@ import { nine, pod } from '../../builders.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 import { configOf, found, logOf, logRule, packet, rulesOf, sourceWith, switchesOf, versionOf } from './scene.ts';
 
-const now = (): number => nine;
 const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p', hostNetwork: true });
 
 /** Returns all sentences of all checks, in every situation that changes one of them. */
@@ -278,19 +277,20 @@ const felixWith = (spec: object): Asked =>
     path.endsWith('/crd.projectcalico.org/v1/felixconfigurations/default') ? answered({ spec }) : undefined,
   );
 
+const calicoOf = async (api: Asked, pods: Facts['pods'] = [proxy]): Promise<Check[]> =>
+  found('calico', { felix: await lookAtFelix(api, 'node-a'), pods });
+
 async function calico(): Promise<Check[]> {
-  const check = async (api: Asked, pods: Facts['pods'] = [proxy]): Promise<Check[]> =>
-    found('calico', { felix: await lookAtFelix(api, 'node-a', now), pods });
   const checked = [
-    check(fakeApi(() => undefined)),
-    check(fakeApi(({ path }) => (path.includes('felix') ? refused(403) : answered({})))),
-    check(fakeApi(() => refused(0))),
-    check(felixWith({ logPrefix: 'calico-drop %k %p' })),
-    check(felixWith({ bpfEnabled: true, logSeverityScreen: 'Error' })),
-    check(felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false, logPrefix: 'x' })),
-    check(felixWith({ bpfEnabled: true }), []),
+    calicoOf(fakeApi(() => undefined)),
+    calicoOf(fakeApi(({ path }) => (path.includes('felix') ? refused(403) : answered({})))),
+    calicoOf(fakeApi(() => refused(0))),
+    calicoOf(felixWith({ logPrefix: 'calico-drop %k %p' })),
+    calicoOf(felixWith({ bpfEnabled: true, logSeverityScreen: 'Error' })),
+    calicoOf(felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false, logPrefix: 'x' })),
+    calicoOf(felixWith({ bpfEnabled: true }), []),
   ];
-  const unsure = { felix: await lookAtFelix(felixWith({ bpfEnabled: true }), 'node-a', now), pods: undefined };
+  const unsure = { felix: await lookAtFelix(felixWith({ bpfEnabled: true }), 'node-a'), pods: undefined };
   return [...(await Promise.all(checked)).flat(), ...found('calico', unsure)];
 }
 

@@ -6,7 +6,6 @@ import { prefix } from '../../../telemetry/metric-table.ts';
 import type { Known } from '../facts.ts';
 import { ago, answersOf, type Check, plural } from '../report.ts';
 
-/** One value of a scrape. */
 interface Sample {
   name: string;
   labels: Readonly<Record<string, string>>;
@@ -83,7 +82,6 @@ function counts(all: readonly Sample[]): string {
   return `runs${from}: ${plural(lines, 'line')} read, ${plural(drops, 'drop')}, ${written}`;
 }
 
-/** The times are of what the agent has counted since its start. */
 function lastTimes(all: readonly Sample[], now: Millis): string {
   const rows = [
     ['last_drop_timestamp_seconds', 'last drop'],
@@ -97,7 +95,7 @@ function lastTimes(all: readonly Sample[], now: Millis): string {
     .join('');
 }
 
-/** `name{label="value",…} value`; what is no such line is passed over (Prometheus text format 0.0.4). */
+/** Reads lines as `name{label="value",…} value`, and passes over others (Prometheus text format 0.0.4). */
 export function readMetrics(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)(?: -?\d+)?$/.exec(line) ?? [];
@@ -114,7 +112,7 @@ function valuesOf(all: readonly Sample[], name: string): Sample[] {
   return all.filter((sample) => sample.name === prefix + name);
 }
 
-/** Values that are not 0. */
+/** Returns the values that are not 0. */
 function present(all: readonly Sample[], name: string): Sample[] {
   return valuesOf(all, name).filter(({ value }) => value !== 0);
 }

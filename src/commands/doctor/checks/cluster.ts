@@ -6,10 +6,10 @@ import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-/** Problems that fit in a line. */
+/** So many problems fit in a line. */
 const most = 4;
 
-/** What is wrong is left out by the other checks, and its default used. */
+/** The other checks go by the defaults in place of wrong settings. */
 export function checkSettings({ config, problems, warnings }: Known): Check {
   const { ok, problem, warning } = answersOf('settings');
   if (problems.length > 0)
@@ -85,7 +85,6 @@ function checkClock(skew: Millis | undefined): Check {
   );
 }
 
-/** Whether there is a Node of that name. */
 export function checkNode({ config: { node }, ownNode, nodes }: Known<'ownNode' | 'nodes'>): Check {
   const { ok, problem, unknown } = answersOf('node');
   if (ownNode === undefined) return unknown('no Node is named', 'set NODE_NAME or --node');

@@ -7,7 +7,7 @@ import { latestLines } from '../kernel-log.ts';
 import { ago, answersOf, type Check, plural } from '../report.ts';
 import type { LogRule } from '../rules.ts';
 
-/** A node has a handful; with Calico's `%p` in them, hundreds. */
+/** A node has a handful of prefixes; with Calico's `%p` in them, hundreds. */
 const maxShown = 12;
 /** Rows of the prefix table for what is logged on purpose, whatever becomes of the packet. */
 const onPurpose = new Set(['trace', 'audit']);
@@ -21,7 +21,7 @@ interface Seen {
   last: Millis | undefined;
 }
 
-/** What each prefix of rules and lines means, and when such a line was last seen. */
+/** Says what each prefix of rules and lines means, and when such a line was last seen. */
 export function checkPrefixes({
   rules,
   view,
@@ -46,7 +46,7 @@ export function checkPrefixes({
   }
   const areAll = view !== 'pod' && rules.unseen.length === 0;
   const all = [...found.values()].map((seen) => checkOf(seen, areAll, log !== undefined, now));
-  // What needs doing is not to be among those left out.
+  // Those with something to do come first, so that they are not left out.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
@@ -84,7 +84,7 @@ function adviceOn(text: string, isOfRule: boolean): string {
   if (!isOfRule)
     return 'if a rule of this node has that prefix and stands before one that drops: give it one with the word drop in it, or name it in PREFIXES';
   const [word = ''] = text.split(/[\s:]/, 1);
-  // It is to be copied to a shell.
+  // The user copies the setting to a shell.
   const setting = /^[\w.-]+$/.test(word) ? `PREFIXES=${word}=dropped, or ` : '';
   return `if the rule stands before one that drops: ${setting}a prefix with the word drop in it`;
 }

@@ -88,10 +88,10 @@ const families = [
   { name: 'nf-log IPv6', family: 10, module: 'nf_log_ipv6' },
 ] as const;
 
-/** `nf_log_ipv4`, `nf_log_ipv6`, or of newer kernels' one module, `nf_log_syslog`. */
+/** Newer kernels have one module for both families, `nf_log_syslog`. */
 const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
 
-/** For TRACE and invalid packets: LOG rules use the kernel's log whatever stands here (nf_log_packet, net/netfilter/nf_log.c). */
+/** This concerns TRACE and invalid packets: LOG rules use the kernel's log whatever stands here (nf_log_packet, net/netfilter/nf_log.c). */
 export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>): Check[] {
   if (view === 'pod')
     return [
@@ -118,9 +118,9 @@ export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>):
   });
 }
 
-/** Nodes that are containers on one machine. */
+/** These nodes are containers on one machine. */
 const inContainers = /^kind:|^k3s:\/\/k3d-/;
-/** Clouds, whose nodes are machines. */
+/** The nodes of these clouds are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
 /** Only the first network namespace logs, unless a sysctl changes that. It matters where the node is itself a container. */

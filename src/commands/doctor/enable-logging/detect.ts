@@ -1,8 +1,8 @@
+/** Finds which network plug-ins run, by the labels of their Pods. */
 import { at, list, text } from '../../../platform/json.ts';
 import { type Api, itemsOf } from '../api.ts';
 import { lookAtFelix } from '../cluster-facts.ts';
 
-/** What enforces network policies, or could. */
 export type PlugIn =
   | 'calico'
   | 'canal'
@@ -18,20 +18,17 @@ export type PlugIn =
   | 'flannel'
   | 'weave';
 
-/** What was seen of a cluster. */
 export interface Seen {
   plugIns: readonly PlugIn[];
   calico: {
-    /** Major, minor and patch of calico-node's image; undefined where its tag is no version. */
+    /** From the tag of calico-node's image; undefined where that is no version. */
     version: readonly [number, number, number] | undefined;
     /** Undefined: FelixConfiguration could not be read. */
     bpf: boolean | undefined;
-    /** As it is set now, if it is. */
     logPrefix: string | undefined;
-    /** projectcalico.org/v3 is served, so its objects can be applied by kubectl. */
+    /** Whether kubectl can apply objects of projectcalico.org/v3. */
     isServed: boolean;
   };
-  /** The agent of AWS VPC CNI that enforces policies runs beside it. */
   hasAwsPolicyAgent: boolean;
   /** Why the cluster could not be looked at, or not all of it. */
   obstacles: readonly string[];
@@ -55,8 +52,8 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
   ['weave', 'name=weave-net'],
 ];
 
-/** Asks for one Pod of each in each namespace, one Node, the groups of the API and FelixConfiguration: lists that the agent may read, too. Never rejects. */
-export async function detectPlugIns(api: Pick<Api, 'request'>, node: string, now: () => number): Promise<Seen> {
+/** Reads only what the agent may read, too. Never rejects. */
+export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Seen> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
     const found = itemsOf(await api.request('GET', path, { query: { ...query, limit: 1 } }));
@@ -72,7 +69,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string, now
     Promise.all(agents.map(async ([, labelSelector, namespaces = []]) => await anyPod(labelSelector, namespaces))),
     first('/api/v1/nodes', {}),
     api.request('GET', '/apis'),
-    lookAtFelix(api, node, now),
+    lookAtFelix(api, node),
   ]);
   const found = new Map<PlugIn, unknown>();
   for (const [i, [plugIn]] of agents.entries()) if (pods[i] !== undefined) found.set(nameOf(plugIn, pods[i]), pods[i]);

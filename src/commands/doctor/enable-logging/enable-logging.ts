@@ -1,15 +1,9 @@
+/** `--enable-logging`: how dropped packets come to be logged in this cluster. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { printable, printableJson } from '../../../platform/printable.ts';
 import type { Api } from '../api.ts';
 import { detectPlugIns, type Seen } from './detect.ts';
 import { type Recipe, recipesFor } from './recipes.ts';
-
-export interface EnableLoggingOptions {
-  api: Api;
-  node: string;
-  output: 'text' | 'json';
-  now: () => number;
-}
 
 const verdicts: Readonly<Record<Recipe['works'], string>> = {
   switch: 'works after these steps',
@@ -18,9 +12,13 @@ const verdicts: Readonly<Record<Recipe['works'], string>> = {
 };
 
 /** Prints how dropped packets come to be logged in this cluster, how to undo that, and what it costs. Applies nothing. 0 where there is a way. */
-export async function enableLogging(options: EnableLoggingOptions, out: (text: string) => void): Promise<0 | 1> {
-  const { api, node, output, now } = options;
-  const seen = await detectPlugIns(api, node, now);
+export async function enableLogging(
+  api: Api,
+  node: string,
+  output: 'text' | 'json',
+  out: (text: string) => void,
+): Promise<0 | 1> {
+  const seen = await detectPlugIns(api, node);
   const recipes = recipesFor(seen);
   const obstacles = api.unusable === undefined ? seen.obstacles : [api.unusable];
   if (output === 'json') {

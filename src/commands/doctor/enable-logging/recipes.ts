@@ -8,10 +8,9 @@ export interface Recipe {
   works: 'switch' | 'ready' | 'no';
   /** One sentence without an end. */
   why: string;
-  /** What to know before. */
   before?: readonly string[];
   commands?: readonly string[];
-  /** What `commands` apply. */
+  /** A file that `commands` apply. */
   manifest?: { file: string; text: string };
   undo?: readonly string[];
   cost?: string;
@@ -83,7 +82,7 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
   },
 };
 
-/** What is to be done for each plug-in that was seen, in the order of the table of agents. */
+/** Recipes stand in the order in which the plug-ins were seen. */
 export function recipesFor(seen: Seen): Recipe[] {
   return seen.plugIns.map((plugIn) => {
     if (plugIn === 'calico' || plugIn === 'canal') return calicoRecipe(plugIn, seen);
@@ -135,13 +134,13 @@ function updateAddOn(enabled: boolean): string {
 
 type Version = NonNullable<Seen['calico']['version']>;
 
-/** From these on, lines name the policy and each LOG rule has a limit; docs/logging/calico.md. */
+/** From these versions on, lines name the policy and each LOG rule has a limit (docs/logging/calico.md). */
 function namesPolicies([major, minor, patch]: Version): boolean {
   if (major !== 3 || minor > 31) return major > 3 || minor > 31;
   return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);
 }
 
-/** As in deploy/logging/calico, which test/commands/doctor/enable-logging.test.ts holds. */
+/** A test holds this against deploy/logging/calico. */
 function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
   const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
@@ -161,7 +160,7 @@ function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
   // Objects of the store itself have the tier in their names before 3.32.
   const tier = isServed || (version !== undefined && version[0] === 3 && version[1] >= 32) ? '' : 'default.';
   const policies = [`${tier}deny-in`, `${tier}deny-out`];
-  // Null takes a field away. What Calico's definition would not take was not read from it.
+  // Null takes a field away. A prefix that Calico would not take was not read from it.
   const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
   const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
   return {
