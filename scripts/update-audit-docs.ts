@@ -6,7 +6,6 @@ import { fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
 const path = new URL('../docs/audit.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);
 const clickHousePath = new URL('../deploy/audit/clickhouse.sql', import.meta.url);
-const clickHouseUpgradePath = new URL('../deploy/audit/clickhouse-upgrade.sql', import.meta.url);
 const openSearchPath = new URL('../deploy/audit/opensearch-template.json', import.meta.url);
 const table = /^\| field \|.*(?:\n\|.*)*$/m;
 
@@ -79,16 +78,6 @@ TTL toDateTime(\`@timestamp\`) + INTERVAL 400 DAY;
 `;
 }
 
-/** Returns the statements that bring a table of an earlier version to this one. */
-export function clickHouseUpgrade(): string {
-  const added = clickHouseColumns().map((column) => `  ADD COLUMN IF NOT EXISTS ${column}`);
-  return `-- Written by npm run update -- audit. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
--- that are in the table already have '' in them, as rows that leave a field out.
-ALTER TABLE audit
-${added.join(',\n')};
-`;
-}
-
 function clickHouseColumns(): string[] {
   return Object.entries<Field>(fields).map(([name, field]) => `\`${name}\` ${columnType(field)}`);
 }
@@ -126,7 +115,6 @@ if (import.meta.main) {
   writeFileSync(path, withFieldsTable(readFileSync(path, 'utf8')));
   writeFileSync(schemaPath, recordSchemaText());
   writeFileSync(clickHousePath, clickHouseTable());
-  writeFileSync(clickHouseUpgradePath, clickHouseUpgrade());
   writeFileSync(openSearchPath, openSearchTemplate());
   process.stdout.write('docs/audit.md, docs/audit.schema.json and deploy/audit are up to date\n');
 }

@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import {
-  clickHouseTable,
-  clickHouseUpgrade,
-  openSearchTemplate,
-  recordSchema,
-  withFieldsTable,
-} from '../../scripts/update-audit-docs.ts';
+import { clickHouseTable, openSearchTemplate, recordSchema, withFieldsTable } from '../../scripts/update-audit-docs.ts';
 import { fields } from '../../src/audit/fields.ts';
 import { packetRow } from '../../src/audit/record.ts';
 import { ends, line, observation } from '../builders.ts';
@@ -25,7 +19,6 @@ test('docs/audit.schema.json is the schema of a record (npm run update -- audit)
 
 test('deploy/audit has the table and the template of all fields (npm run update -- audit)', () => {
   expect(read('../deploy/audit/clickhouse.sql')).toBe(clickHouseTable());
-  expect(read('../deploy/audit/clickhouse-upgrade.sql')).toBe(clickHouseUpgrade());
   expect(JSON.parse(read('../deploy/audit/opensearch-template.json'))).toEqual(JSON.parse(openSearchTemplate()));
 });
 

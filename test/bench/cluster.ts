@@ -11,8 +11,7 @@ export async function agentToken(connection: Connection): Promise<string> {
   await connection.kubectl(['create', 'namespace', 'kube-netfilter-tailer']);
   await connection.kubectl(['apply', '-f', join(root, 'deploy/base/rbac.yaml')]);
   const account = ['kube-netfilter-tailer', '-n', 'kube-netfilter-tailer'];
-  const { stdout } = await connection.kubectl(['create', 'token', ...account, '--duration=24h']);
-  return stdout.trim();
+  return (await connection.succeed(['create', 'token', ...account, '--duration=24h'])).trim();
 }
 
 /** The Pods with the numbers `from` to `to`, `to` excluded, with their status. */

@@ -154,7 +154,7 @@ try {
 
 /** One replica, with a token that the API server reviews. */
 async function startDirectory(
-  { kubectl }: Connection,
+  { succeed }: Connection,
   connection: ApiConnection,
 ): Promise<{ find: PodFinder['find']; stop: () => Promise<void> }> {
   const host = '127.0.0.1';
@@ -168,10 +168,10 @@ async function startDirectory(
   });
   watch.start();
   while (!watch.synced) await delay(100);
-  await kubectl(['create', 'serviceaccount', 'agent', '-n', 'bench']);
-  const { stdout } = await kubectl(['create', 'token', 'agent', '-n', 'bench', `--audience=${audience}`]);
+  await succeed(['create', 'serviceaccount', 'agent', '-n', 'bench']);
+  const token = await succeed(['create', 'token', 'agent', '-n', 'bench', `--audience=${audience}`]);
   const { check } = createAuthenticator({
-    review: (token) => reviewToken(connection, token),
+    review: (presented) => reviewToken(connection, presented),
     audience,
     username: 'system:serviceaccount:bench:agent',
     now: clock.now,
@@ -186,7 +186,7 @@ async function startDirectory(
     clock,
   });
   const folder = mkdtempSync(join(tmpdir(), 'bench-directory-'));
-  writeFileSync(join(folder, 'token'), stdout);
+  writeFileSync(join(folder, 'token'), token);
   const replica = { host, port: server.port, certificate: certificate.certificate };
   writeFileSync(join(folder, 'replica'), encodeReplica(replica));
   const { find } = createDirectoryFinder({ folder, clock, random: Math.random, timeout: 10_000 });
@@ -213,14 +213,8 @@ function spread(number: number, of: number): number {
 }
 
 async function createCluster(connection: Connection): Promise<void> {
-  const anything = {
-    type: 'object',
-    properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-  };
-  const items = ['IPPool', 'IPAMBlock'].map((kind) =>
-    definitionOf({ group, version: 'v1', kind, scope: 'Cluster' }, anything),
-  );
-  await connection.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
+  const items = ['IPPool', 'IPAMBlock'].map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' }));
+  await connection.apply(...items);
   await connection.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
   await createObjects(connection, {
     items: [

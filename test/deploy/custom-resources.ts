@@ -1,5 +1,7 @@
 /** Definitions of what the manifests use of other projects: those fields, with the types that they have there. */
 
+import type { Manifest } from './manifests.ts';
+
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
 const texts = { type: 'array', items: text };
@@ -15,11 +17,14 @@ function definition(group: string, kind: string, scope: Scope, properties: objec
 
 type Scope = 'Cluster' | 'Namespaced';
 
+/** Any fields, all of which are kept. */
+const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
 /** A CustomResourceDefinition with one version; `schema`: OpenAPI v3. */
 export function definitionOf(
   { group, version, kind, scope }: { group: string; version: string; kind: string; scope: Scope },
-  schema: object,
-): object {
+  schema: object = anything,
+): Manifest & { spec: object } {
   const singular = kind.toLowerCase();
   const plural = `${singular.replace(/y$/, 'ie')}s`.replace('constraintss', 'constraints');
   return {

@@ -15,6 +15,7 @@ import { createDeploying, succeed } from './deploying.ts';
 import { createCriLog } from './kube-proxy/cri-log.ts';
 import { kubeProxyPod } from './kube-proxy/objects.ts';
 import { run } from './network/command.ts';
+import { clusterRights } from './granted.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 import { failedSync } from './slack/failed-sync.ts';
 
@@ -388,18 +389,7 @@ function deployFrom(from: string, name: string): string {
 }
 
 async function grant(name: string, serviceAccount: string, rules: readonly object[]): Promise<void> {
-  const rbac = 'rbac.authorization.k8s.io';
-  const items = [
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
-      subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
-    },
-  ];
-  await succeed(kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) }));
+  await connection.apply(...clusterRights(name, rules, { namespace, name: serviceAccount }));
 }
 
 function agentPod(name: string, node: string): KubernetesObject {

@@ -1,11 +1,11 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { rightsFile } from '../../src/kubernetes/rights.ts';
 import { imageCommand } from '../deploy/image-command.ts';
 import { readManifests } from '../deploy/manifests.ts';
-import { makeAccount, type Rule } from './granted.ts';
+import { clusterRights, makeAccount, type Rule, rulesIn } from './granted.ts';
 import { type AgentProcess, startAgent } from './agent-process.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import type { Connection } from './control-plane/connection.ts';
@@ -40,6 +40,8 @@ export interface AgentRig {
   ) => Promise<StoredEvent[]>;
   /** A new folder. */
   readonly newFolder: () => string;
+  /** The path of an empty log in a new folder. */
+  readonly newLog: () => string;
 }
 
 /** Installs deploy/base/rbac.yaml. */
@@ -60,6 +62,11 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     folder,
     kubeconfig,
     newFolder,
+    newLog() {
+      const log = join(newFolder(), 'kern.log');
+      writeFileSync(log, '');
+      return log;
+    },
     events,
     start(env, args = []) {
       const agent = startAgent(
@@ -100,27 +107,24 @@ function shown({ involvedObject, count, message }: StoredEvent): string {
 async function deployedAccount(connection: Connection): Promise<string> {
   const created = await connection.kubectl(['create', 'namespace', namespace]);
   if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw new Error(created.stderr);
-  const items = readManifests(rightsFile);
-  const { rules = [] } = items.find(({ kind }) => kind === 'ClusterRole') as { rules?: readonly Rule[] };
   const place = { namespace, name: 'kube-netfilter-tailer' };
-  return await connection.writeKubeconfig('agent', await makeAccount(connection, place, items, rules));
+  const token = await makeAccount(connection, place, readManifests(rightsFile), rulesIn(rightsFile));
+  return await connection.writeKubeconfig('agent', token);
 }
 
 /** A ServiceAccount that may do what `rules` say and nothing else, from now on; returns its token. */
 export async function accountWith(connection: Connection, name: string, rules: readonly Rule[]): Promise<string> {
-  const rbac = 'rbac.authorization.k8s.io';
+  const account = { namespace, name };
   const items = [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+    ...clusterRights(name, rules, account),
   ];
-  return await makeAccount(connection, { namespace, name }, items, rules);
+  return await makeAccount(connection, account, items, rules);
+}
+
+/** The same; returns a kubeconfig with the token. */
+export async function kubeconfigWith(connection: Connection, name: string, rules: readonly Rule[]): Promise<string> {
+  return await connection.writeKubeconfig(name, await accountWith(connection, name, rules));
 }
 
 /** A Node as the kubelet would have registered it. */

@@ -1,9 +1,7 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { nodeLimits } from '../../src/events/write-budget.ts';
-import type { WriteBudgetState } from '../../src/model/state-change.ts';
 import { readSeries } from '../../src/series/changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import {
@@ -80,26 +78,11 @@ test('a drop between Pods of two nodes has Events on both, the remote Pod being 
   expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP.'));
 });
 
-test('a static Pod has its Events where kubectl describe looks for them', async () => {
-  const namespace = 'static';
-  const log = newLog();
-  const annotations = { 'kubernetes.io/config.mirror': '0123456789abcdef0123456789abcdef' };
-  await createObjects(controlPlane, {
-    items: [podObject({ namespace, name: 'proxy', node, addresses: ['10.80.1.2'], annotations })],
-  });
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('203.0.113.9', '10.80.1.2', 443));
-  await rig.untilEvents(namespace, (all) => all.length === 1);
-  const { stdout } = await controlPlane.kubectl(['describe', 'pod', 'proxy', '-n', namespace]);
-  expect(stdout).toMatch(/PacketDrop .* 203\.0\.113\.9 /);
-});
-
 // The line is one of an older kernel, which names no namespace; how full the table of this machine is, its own kernel says.
 test("a full connection tracking table is an Event on the Node, which says that the node's own has room", async () => {
   const full = 'agent-full';
   await createInQuietHours(controlPlane, [nodeObject(full, '192.168.80.3')]);
-  const log = newLog();
+  const log = rig.newLog();
   const agent = rig.start({ NODE_NAME: full, SOURCES: `file:${log}` });
   await agent.untilReady();
   // Once would be none.
@@ -124,7 +107,7 @@ test('a connection tracking table that is nearly full is an Event on the Node, a
   // Its mode shows that the namespace is the host's.
   for (const [file, text] of Object.entries({ count: '950\n', max: '1000\n', buckets: '256\n' }))
     writeFileSync(join(proc, `sys/net/netfilter/nf_conntrack_${file}`), text, { mode: 0o644 });
-  const agent = rig.start({ NODE_NAME: name, SOURCES: `file:${newLog()}`, PROC_ROOT: proc });
+  const agent = rig.start({ NODE_NAME: name, SOURCES: `file:${rig.newLog()}`, PROC_ROOT: proc });
   await agent.untilReady();
   const [event] = await rig.untilEvents('default', (all) => all.length > 0, name);
   expect(event).toMatchObject({ reason: 'ConntrackTableNearlyFull', type: 'Warning' });
@@ -169,42 +152,6 @@ test('POD_CACHE=cluster knows all Pods without asking', async () => {
 });
 
 describe('counts are exact', () => {
-  test('counts are exact over random kills', async () => {
-    const { namespace, log } = await scene('killed', { web: ['10.80.3.1'], db: ['10.80.3.2'] });
-    const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
-    // The first run begins at the end of the file.
-    const first = rig.start(env);
-    await first.untilReady();
-    let written = 0;
-    const write = (lines: number): void => {
-      for (let each = 0; each < lines; each++)
-        appendFileSync(log, dropLine('10.80.3.1', '10.80.3.2', 5432 + (written++ % 3)));
-    };
-    write(10);
-    await rig.untilEvents(namespace, (all) => sumOf(all, 'db') > 0);
-    await first.kill();
-    let budget = budgetIn(env.STATE_DIR);
-    for (let round = 0; round < 12; round++) {
-      write(50);
-      const agent = rig.start(env);
-      await agent.untilLog(({ msg }) => msg === 'Started');
-      write(50);
-      // The moment lies between its first list and its second write.
-      await delay(Math.random() * 2500);
-      await agent.kill();
-      const left = budgetIn(env.STATE_DIR);
-      // Writes of the hour stay taken; only time brings them back.
-      expect(left.left).toBeLessThanOrEqual(budget.left + ((left.at - budget.at) / 1000) * nodeLimits.hour.rate + 1e-6);
-      budget = left;
-    }
-    expect(budget.left).toBeLessThan(nodeLimits.hour.burst - 1);
-    const last = rig.start(env);
-    await last.untilReady();
-    const isExact = (all: StoredEvent[]): boolean => sumOf(all, 'db') === written && sumOf(all, 'web') === written;
-    // The last of them may have to wait for half a minute.
-    await rig.untilEvents(namespace, isExact);
-  });
-
   test('counts are exact over an orderly restart, with what is due written at the end', async () => {
     const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
     const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
@@ -275,67 +222,6 @@ describe('the API server', () => {
     expect(agent.log.filter(({ msg }) => /does not answer/.test(String(msg)))).toHaveLength(1);
     await agent.untilLog(({ msg }) => /answers again/.test(String(msg)));
   });
-
-  test('goes away and comes back', async () => {
-    const { namespace, log } = await scene('away', { web: ['10.80.4.2'] });
-    const gate = await newGate();
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: await through(gate) });
-    await agent.untilReady();
-    await gate.close();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.2', 80).repeat(7));
-    await agent.untilLog(({ msg }) => /does not answer/.test(String(msg)));
-    await gate.open();
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 7);
-    // Changes made meanwhile are known again.
-    await createObjects(controlPlane, {
-      items: [podObject({ namespace, name: 'late', node, addresses: ['10.80.4.3'] })],
-    });
-    const known = dropLine('203.0.113.9', '10.80.4.3', 81);
-    await rig.untilEvents(namespace, (all) => {
-      if (sumOf(all, 'late') === 0) appendFileSync(log, known);
-      return sumOf(all, 'late') > 0;
-    });
-  });
-
-  test('an API server that refuses the token: logged once, and cured by a new token', async () => {
-    const { namespace, log } = await scene('token', { web: ['10.80.4.4'] });
-    const kubeconfig = await controlPlane.writeKubeconfig('wrong-token', 'not-a-token');
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
-    const { level, msg } = await agent.untilLog((entry) => /token/.test(String(entry['msg'])));
-    expect([level, msg]).toEqual(['error', expect.stringContaining('401')]);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.4', 80).repeat(2));
-    await untilCounted(agent, 2);
-    // In one step: the agent may read it at any time.
-    writeFileSync(`${kubeconfig}.new`, readFileSync(rig.kubeconfig));
-    renameSync(`${kubeconfig}.new`, kubeconfig);
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
-  });
-
-  test('a namespace that is being deleted gets no Events, others do', async () => {
-    const { namespace, log } = await scene('terminating', { web: ['10.80.4.5'] });
-    const other = await scene('staying', { web: ['10.80.4.6'] });
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
-    await agent.untilReady();
-    // No controller is there to finish it: it stays Terminating.
-    await controlPlane.request('DELETE', `/api/v1/namespaces/${namespace}`);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.5', 80));
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.6', 80));
-    await rig.untilEvents(other.namespace, (all) => sumOf(all) === 1);
-    await untilMetric(agent, /events_abandoned_total\{reason="terminating"\} 1$/m);
-    expect(await rig.events(namespace)).toEqual([]);
-  });
-
-  test('an Event that was deleted starts again with the packets since', async () => {
-    const { namespace, log } = await scene('deleted', { web: ['10.80.4.7'] });
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
-    await agent.untilReady();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.7', 80).repeat(3));
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
-    await controlPlane.kubectl(['delete', 'events', '--all', '-n', namespace]);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.7', 80).repeat(2));
-    // Due half a minute after the first write.
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
-  });
 });
 
 describe('rights', () => {
@@ -381,7 +267,7 @@ describe('settings and state', () => {
   });
 
   test('a Node that does not exist', async () => {
-    const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${newLog()}` });
+    const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${rig.newLog()}` });
     const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
     expect(msg).toContain('agent-nod');
     // The first few, of whichever test file made them.
@@ -400,20 +286,6 @@ describe('settings and state', () => {
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));
     await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
     expect(readdirSync(STATE_DIR).filter((name) => name.includes('unusable'))).toHaveLength(1);
-  });
-
-  test('a state that cannot be written: logged once, and Events are still written', async () => {
-    const { namespace, log } = await scene('unwritable', { web: ['10.80.6.2'] });
-    const blocked = join(rig.newFolder(), 'a-file');
-    writeFileSync(blocked, '');
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: join(blocked, 'state') });
-    await agent.untilReady();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.6.2', 80));
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
-    expect(agent.log.filter(({ problem }) => problem === 'state save')).toEqual([
-      expect.objectContaining({ level: 'error', error: expect.objectContaining({ code: 'ENOTDIR' }) }),
-    ]);
-    await untilMetric(agent, /state_errors_total\{operation="save"\} [1-9]/m);
   });
 
   test('an agent that can read nothing says so, and ends', async () => {
@@ -439,14 +311,7 @@ async function scene(
     controlPlane,
     Object.entries(pods).map(([name, addresses]) => podObject({ namespace, name, node, addresses })),
   );
-  return { namespace, log: newLog() };
-}
-
-function newLog(): string {
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
-  expect(existsSync(log)).toBe(true);
-  return log;
+  return { namespace, log: rig.newLog() };
 }
 
 async function newGate(): Promise<Gate> {
@@ -474,11 +339,6 @@ function annotationsOn(events: StoredEvent[], object: string): Record<string, st
   expect(others).toEqual([]);
   const entries = Object.entries(event?.metadata.annotations ?? {});
   return Object.fromEntries(entries.map(([key, value]) => [key.replace('kube-netfilter-tailer/', ''), value]));
-}
-
-/** Reads the rest of the hour's writes from the disk. */
-function budgetIn(stateDir: string): WriteBudgetState {
-  return readSegments(stateDir).values.get('budget') as WriteBudgetState;
 }
 
 type Agent = ReturnType<AgentRig['start']>;

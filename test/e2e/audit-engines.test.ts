@@ -33,7 +33,7 @@ const scan = Array.from({ length: 25 }, (_, index) => ({
   'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
 }));
 /** The first row knows only that a rule of the policy matched; the others are admitted by policies, or are of another one. */
-const ofOlderAgent = {
+const namedOnly = {
   ...made[1],
   'event.id': 'named',
   'network.packets': 3,
@@ -44,22 +44,12 @@ const ofOlderAgent = {
   'policy.namespace': 'shop',
 };
 const others = [
-  { ...ofOlderAgent, 'event.id': 'admitted', 'policy.verdict': 'admitted' as const },
-  { ...ofOlderAgent, 'event.id': 'other', 'policy.namespace': 'shop-2' },
+  { ...namedOnly, 'event.id': 'admitted', 'policy.verdict': 'admitted' as const },
+  { ...namedOnly, 'event.id': 'other', 'policy.namespace': 'shop-2' },
   { ...scan[0], 'event.id': 'longer', 'policy.decided_by': 'NetworkPolicy shop/default-deny-2' },
 ];
-const records: FlowRecord[] = [...made, ...scan, ofOlderAgent, ...others];
+const records: FlowRecord[] = [...made, ...scan, namedOnly, ...others];
 const rows = records.map((record) => rowOf(record));
-/** Fields that schema 1.1 does not have. */
-const ofSchema12 = [
-  'verdict',
-  'verdict_evidence',
-  'direction',
-  'decided_by',
-  'decided_by_count',
-  'rule',
-  'nearest',
-].map((name) => `policy.${name}`);
 const never = new AbortController().signal;
 let folder: string;
 
@@ -120,30 +110,6 @@ describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
     expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 52 }]);
     expect(all).toHaveLength(rows.length);
   });
-
-  test('a table of schema 1.1 takes rows of 1.2 after clickhouse-upgrade.sql, and the first query finds rows of both', async () => {
-    const older = clickHouse('clickhouse.sql').replaceAll(
-      new RegExp(`^ *\\x60(?:${ofSchema12.join('|')})\\x60.*\\n`, 'gm'),
-      '',
-    );
-    const ofBefore = `INSERT INTO audit (${['event.id', 'event.name', 'event.action', '@timestamp', 'schema.version', 'network.packets', 'security_rule.name', 'policy.kind', 'policy.namespace', 'source.k8s.owner.name'].map((name) => `\`${name}\``).join(', ')})
-      VALUES ('old', 'network.flow.drop', 'dropped', '2026-11-21 09:30:00', '1.1', 7, 'default-deny', 'NetworkPolicy', 'shop', 'before')`;
-    const upgrade = clickHouse('clickhouse-upgrade.sql');
-    const [first = ''] = clickHouse('clickhouse-queries.sql').split(';\n');
-    const [before = [], after = []] = await query(
-      [ofBefore, upgrade, upgrade, insert, insert],
-      ["SELECT * FROM audit FINAL WHERE `event.id` = 'old'", first],
-      period,
-      older,
-    );
-    expect(Object.keys(before[0] ?? {})).toEqual(expect.arrayContaining(ofSchema12));
-    expect(before).toMatchObject([{ 'network.packets': 7, 'policy.verdict': '', 'policy.decided_by_count': null }]);
-    expect(after).toMatchObject([
-      { from_whom: 'scanner', packets: 50, evidence: 'evaluated' },
-      { from_whom: 'before', packets: 7, evidence: 'named' },
-      { from_whom: 'tester', packets: 3, evidence: 'named' },
-    ]);
-  });
 });
 
 describe('rotel, a receiver of OTLP', () => {
@@ -196,12 +162,11 @@ function byId(a: Record<string, unknown>, b: Record<string, unknown>): number {
   return String(a['log.record.uid']).localeCompare(String(b['log.record.uid']));
 }
 
-/** Each query of `asked` after the table was made (by `create`) and `done`; in a database of its own. */
+/** Each query of `asked` after the table was made and `done`; in a database of its own. */
 async function query(
   done: readonly string[],
   asked: readonly string[],
   parameters: Readonly<Record<string, string>> = {},
-  create = clickHouse('clickhouse.sql'),
 ) {
   // Numbers of 64 bits are text in JSON by default.
   const settings = 'SET output_format_json_quote_64bit_integers = 0';
@@ -210,7 +175,12 @@ async function query(
     maxBuffer: 256 * 1024 * 1024,
   });
   running.child.stdin?.end(
-    JSON.stringify({ wheels: wheelFolders(), done: [settings, create, ...done], asked, parameters }),
+    JSON.stringify({
+      wheels: wheelFolders(),
+      done: [settings, clickHouse('clickhouse.sql'), ...done],
+      asked,
+      parameters,
+    }),
   );
   const { stdout } = await running;
   return JSON.parse(stdout) as Record<string, unknown>[][];

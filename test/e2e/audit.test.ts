@@ -5,20 +5,19 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import type { AgentProcess } from './agent-process.ts';
-import { readManifests } from '../deploy/manifests.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import {
-  accountWith,
   type AgentRig,
   createAgentRig,
   dropLine,
+  kubeconfigWith,
   nodeObject,
   podObject,
   untilMetric,
 } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
-import type { Rule } from './granted.ts';
+import { rulesIn } from './granted.ts';
 import { type OtlpReceiver, startOtlpReceiver, take } from './otlp-receiver.ts';
 
 /** The audit of an agent that runs: each dropped packet is in one record of each receiver, whatever happens in between. */
@@ -130,7 +129,8 @@ test('records say who and how often, in the file and by OTLP', async () => {
 
 test('killed at any moment, with a receiver that fails at any moment and policies that come to be known, each packet is in one record, and what is sent again is the same', async () => {
   const { env, drop, inFile, written } = await scene();
-  const KUBECONFIG = await readingPolicies();
+  const rights = rulesIn('deploy/base/rbac.yaml', 'deploy/base/policies.yaml');
+  const KUBECONFIG = await kubeconfigWith(controlPlane, 'audit-policies', rights);
   const start = (): AgentProcess => rig.start({ ...env, KUBECONFIG });
   /** Whether the receiver had a record twice that says that this policy denied its packets. */
   const cameTwice = (policy: string): boolean => {
@@ -156,8 +156,8 @@ test('killed at any moment, with a receiver that fails at any moment and policie
     return take(response);
   });
   for (let run = 0; run < 8; run++) {
-    if (run === 1) await apply(denyAll('default-deny'));
-    if (run === 5) await apply(denyAll('later'));
+    if (run === 1) await controlPlane.apply(denyAll('default-deny'));
+    if (run === 5) await controlPlane.apply(denyAll('later'));
     const agent = start();
     // Lines from before an agent first kept its place in the log may be older than what it begins with.
     if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
@@ -178,20 +178,7 @@ test('killed at any moment, with a receiver that fails at any moment and policie
   expect(inFile().some((record) => record['policy.verdict'] === undefined)).toBe(true);
 });
 
-/** A kubeconfig with the right to read policies. */
-async function readingPolicies(): Promise<string> {
-  const rules = ['deploy/base/rbac.yaml', 'deploy/base/policies.yaml'].flatMap((file) =>
-    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
-  );
-  return await controlPlane.writeKubeconfig('audit-policies', await accountWith(controlPlane, 'audit-policies', rules));
-}
-
 const denyAll = (name: string): object => networkPolicy({ podSelector: {} }, name, namespace);
-
-async function apply(policy: object): Promise<void> {
-  const { code, stderr } = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
-  if (code !== 0) throw new Error(stderr);
-}
 
 test('a namespace that opted out is named neither in the file nor in the state, and is from the next interval on once it no longer does', async () => {
   const { env, drop, inFile, folder } = await scene();
@@ -204,11 +191,8 @@ test('a namespace that opted out is named neither in the file nor in the state, 
       `kube-netfilter-tailer/audit${value ?? '-'}`,
     ]);
   expect((await label('=redacted')).code).toBe(0);
-  const rules = ['deploy/base/rbac.yaml', 'deploy/components/audit-opt-out/rbac.yaml'].flatMap((file) =>
-    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
-  );
-  const token = await accountWith(controlPlane, 'audit-opt-out', rules);
-  const KUBECONFIG = await controlPlane.writeKubeconfig('audit-opt-out', token);
+  const rights = rulesIn('deploy/base/rbac.yaml', 'deploy/components/audit-opt-out/rbac.yaml');
+  const KUBECONFIG = await kubeconfigWith(controlPlane, 'audit-opt-out', rights);
   const agent = rig.start({ ...env, KUBECONFIG, AUDIT_OPT_OUT: 'true' });
   await agent.untilReady();
   drop(6);

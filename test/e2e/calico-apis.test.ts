@@ -10,6 +10,7 @@ import {
   type Flow,
   type Policy,
 } from '../../src/policies/policies.ts';
+import { definitionOf } from '../deploy/custom-resources.ts';
 import { pod } from '../policies/objects.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 
@@ -43,29 +44,6 @@ const apiService = {
 };
 const installed: object[] = [];
 
-function definition({ group, version }: Api) {
-  const plural = 'globalnetworkpolicies';
-  const names = {
-    kind: 'GlobalNetworkPolicy',
-    listKind: 'GlobalNetworkPolicyList',
-    plural,
-    singular: 'globalnetworkpolicy',
-  };
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: { group, scope: 'Cluster', names, versions: [{ name: version, served: true, storage: true, schema }] },
-  };
-}
-
-async function kubectl(args: readonly string[], items: readonly object[]): Promise<void> {
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  const { code, stderr } = await controlPlane.kubectl(args, { input });
-  if (code !== 0) throw new Error(stderr);
-}
-
 const statusOf = async ({ group, version }: Api): Promise<number> =>
   (await controlPlane.request('GET', `/apis/${group}/${version}`)).status;
 
@@ -79,9 +57,9 @@ async function untilStatus(api: Api, status: number): Promise<void> {
 
 /** Installs one policy of that name, which admits or denies all. */
 async function install(api: Api, name: string, action: 'Allow' | 'Deny'): Promise<void> {
-  const made = definition(api);
+  const made = definitionOf({ ...api, kind: 'GlobalNetworkPolicy', scope: 'Cluster' });
   installed.push(made);
-  await kubectl(['apply', '-f', '-'], [made]);
+  await controlPlane.apply(made);
   const policy = {
     apiVersion: `${api.group}/${api.version}`,
     kind: 'GlobalNetworkPolicy',
@@ -89,18 +67,19 @@ async function install(api: Api, name: string, action: 'Allow' | 'Deny'): Promis
     spec: { selector: 'all()', types: ['Ingress'], ingress: [{ action }] },
   };
   // Somewhat later than it is created, it is served.
-  await vi.waitFor(() => kubectl(['apply', '-f', '-'], [policy]), { timeout: 30_000, interval: 250 });
+  await vi.waitFor(() => controlPlane.apply(policy), { timeout: 30_000, interval: 250 });
   await untilStatus(api, 200);
 }
 
 async function installAway(): Promise<void> {
   installed.push(apiService);
-  await kubectl(['apply', '-f', '-'], [apiService]);
+  await controlPlane.apply(apiService);
   await untilStatus(served, 503);
 }
 
 afterEach(async () => {
-  await kubectl(['delete', '--ignore-not-found', '--timeout=60s', '-f', '-'], installed.splice(0));
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: installed.splice(0) });
+  await controlPlane.succeed(['delete', '--ignore-not-found', '--timeout=60s', '-f', '-'], { input });
   for (const api of [stored, served]) await untilStatus(api, 404);
 });
 

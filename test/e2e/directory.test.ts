@@ -10,7 +10,7 @@ import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, untilMe
 import { bundle, bundleNode } from './bundle.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
-import { makeAccount, type Rule } from './granted.ts';
+import { makeAccount, rulesIn } from './granted.ts';
 
 /** The shared directory at a real API server, with the rights of its component, asked by agents with those of the base. */
 
@@ -26,9 +26,9 @@ const postgres = { name: 'postgres', containerPort: 5432 };
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
-  const items = readManifests('deploy/components/shared-directory/rbac.yaml');
-  const { rules = [] } = items.find(({ kind }) => kind === 'ClusterRole') as { rules?: readonly Rule[] };
-  const token = await makeAccount(controlPlane, { namespace, name }, items, rules);
+  const rights = 'deploy/components/shared-directory/rbac.yaml';
+  const items = readManifests(rights);
+  const token = await makeAccount(controlPlane, { namespace, name }, items, rulesIn(rights));
   kubeconfig = await controlPlane.writeKubeconfig('directory', token);
   await createObjects(controlPlane, {
     items: [nodeObject(node, '192.168.83.1'), nodeObject('directory-other', '192.168.83.2')],
@@ -183,9 +183,7 @@ async function directorySettings(): Promise<Record<string, string>> {
 async function tokenOf(account: string, audience: string | undefined): Promise<string> {
   await controlPlane.kubectl(['create', 'serviceaccount', account, '-n', namespace]);
   const more = audience === undefined ? [] : [`--audience=${audience}`];
-  const { code, stdout, stderr } = await controlPlane.kubectl(['create', 'token', account, '-n', namespace, ...more]);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim();
+  return (await controlPlane.succeed(['create', 'token', account, '-n', namespace, ...more])).trim();
 }
 
 async function scene(
@@ -193,13 +191,11 @@ async function scene(
   here: string,
   there: Readonly<Record<string, readonly string[]>>,
 ): Promise<{ place: string; log: string }> {
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
   const pods = Object.entries(there).map(([each, addresses]) =>
     podObject({ namespace: place, name: each, node: 'directory-other', addresses, ports: [postgres] }),
   );
   await createObjects(controlPlane, {
     items: [podObject({ namespace: place, name: 'web', node, addresses: [here] }), ...pods],
   });
-  return { place, log };
+  return { place, log: rig.newLog() };
 }

@@ -165,8 +165,7 @@ describe('a test Event', () => {
 });
 
 test('doctor sees a running agent, its state, and the drop that it has published', async () => {
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
+  const log = rig.newLog();
   const STATE_DIR = rig.newFolder();
   const settings = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR };
   const agent = rig.start(settings);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Recipe } from '../../src/commands/doctor/enable-logging/recipes.ts';
+import { definitionOf } from '../deploy/custom-resources.ts';
 import { nodeObject, podObject } from './agent-rig.ts';
 import { bundle } from './bundle.ts';
 import { type Connection, connect } from './control-plane/connection.ts';
@@ -29,11 +30,7 @@ afterAll(async () => {
 });
 afterEach(() => kubectl('delete', 'pods', '-n', 'kube-system', '--all', '--force', '--grace-period=0'));
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await connection.kubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
+const kubectl = (...args: string[]): Promise<string> => connection.succeed(args);
 
 /** A Pod as the plug-in's own manifest makes it. */
 async function plugIn(name: string, labels: string, image = 'agent:1'): Promise<void> {
@@ -84,13 +81,7 @@ test('a cluster without any says so, and ends with 1', async () => {
 
 describe('Calico', () => {
   beforeAll(async () => {
-    const file = join(folder, 'definitions.json');
-    const items = [
-      definition('FelixConfiguration', 'felixconfigurations'),
-      definition('GlobalNetworkPolicy', 'globalnetworkpolicies'),
-    ];
-    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-    await kubectl('apply', '-f', file);
+    await connection.apply(...['FelixConfiguration', 'GlobalNetworkPolicy'].map(definition));
     await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
     await kubectl('create', 'namespace', 'shop');
   }, 120_000);
@@ -124,34 +115,8 @@ describe('Calico', () => {
   });
 });
 
-/** Makes Calico's definition without its schema: any field is kept. */
-function definition(kind: string, plural: string): object {
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.crd.projectcalico.org` },
-    spec: {
-      group: 'crd.projectcalico.org',
-      names: { kind, plural, singular: kind.toLowerCase() },
-      scope: 'Cluster',
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  };
-}
-function felix(spec: object): object {
-  return {
-    apiVersion: 'crd.projectcalico.org/v1',
-    kind: 'FelixConfiguration',
-    metadata: { name: 'default' },
-    spec,
-  };
+function definition(kind: string): object {
+  return definitionOf({ group: 'crd.projectcalico.org', version: 'v1', kind, scope: 'Cluster' });
 }
 
 /** Returns what the printed commands change. */
@@ -175,7 +140,6 @@ async function shell(command: string): Promise<void> {
 }
 
 async function configure(spec: object): Promise<void> {
-  const file = join(folder, 'felix.json');
-  writeFileSync(file, JSON.stringify(felix(spec)));
-  await kubectl('apply', '-f', file);
+  const felix = { apiVersion: 'crd.projectcalico.org/v1', kind: 'FelixConfiguration', metadata: { name: 'default' } };
+  await connection.apply({ ...felix, spec });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readManifests } from '../deploy/manifests.ts';
 import type { Connection } from './control-plane/connection.ts';
 
 const WITHIN_MS = 60_000;
@@ -22,17 +23,40 @@ export async function makeAccount(
 ): Promise<string> {
   // By the server: of two test files that do it at once, neither is refused.
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
-  await succeed(connection, apply, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await connection.succeed(apply, { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
   // A soak of an hour ends after the hour that a token has by default.
-  const token = (await succeed(connection, ['create', 'token', name, '-n', namespace, '--duration=3h'])).trim();
+  const token = (await connection.succeed(['create', 'token', name, '-n', namespace, '--duration=3h'])).trim();
   await untilRights(connection, token, rules, true);
   return token;
 }
 
-async function succeed({ kubectl }: Connection, args: readonly string[], input = ''): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(args, { input });
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
+/** A ClusterRole with `rules`, and its binding to a ServiceAccount. */
+export function clusterRights(
+  name: string,
+  rules: readonly Rule[],
+  account: { namespace: string; name: string },
+): readonly object[] {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const roleRef = { apiGroup, kind: 'ClusterRole', name };
+  const metadata = { name };
+  return [
+    { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata, rules },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef,
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    },
+  ];
+}
+
+/** The rules of the ClusterRoles in manifests of deploy/. */
+export function rulesIn(...files: readonly string[]): readonly Rule[] {
+  return files
+    .flatMap(readManifests)
+    .filter(({ kind }) => kind === 'ClusterRole')
+    .flatMap((role) => (role as { rules?: readonly Rule[] }).rules ?? []);
 }
 
 /** Until the account of a token has all rights of `rules`, or none of them; in one namespace or in all. Rejects after a minute. */

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await createObjects(controlPlane, {
     items: [podOf(shop, 'postgres-0', 'postgres'), podOf(shop, 'cart-7', 'cart')],
   });
-  await kubectlApply([statefulSet('postgres', shop), service('cart', shop)]);
+  await controlPlane.apply(statefulSet('postgres', shop), service('cart', shop));
   const other = drop('postgres-0', 'Not ready', { namespace });
   await send({ ...other, reason: 'Unhealthy', ...by('kubelet') });
   await send({ ...drop('postgres-0', 'From another program', { namespace }), ...by('kube-iptables-tailer') });
@@ -306,13 +306,6 @@ function statefulSet(app: string, namespace: string): object {
 function service(app: string, namespace: string): object {
   const spec = { selector: { app }, ports: [{ port: 80 }] };
   return { apiVersion: 'v1', kind: 'Service', metadata: { name: app, namespace }, spec };
-}
-
-async function kubectlApply(items: readonly object[]): Promise<void> {
-  const { code, stderr } = await controlPlane.kubectl(['apply', '-f', '-'], {
-    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-  });
-  if (code !== 0) throw new Error(stderr);
 }
 
 function by(program: string): Pick<CoreEvent, 'source' | 'reportingComponent'> {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { readManifests } from '../deploy/manifests.ts';
 import { type AgentProcess } from './agent-process.ts';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject } from './agent-rig.ts';
@@ -49,8 +48,7 @@ export async function createLiveDropsRig(connection: Connection): Promise<LiveDr
       podObject({ namespace, name: 'db', node, addresses: [`${net}.2`] }),
     ],
   });
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
+  const log = rig.newLog();
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, DROPS_ADDRESS: `${address}:0` });
   await agent.untilReady();
   const { dropsAddress } = await agent.untilLog(({ msg }) => msg === 'Started');

@@ -1,13 +1,11 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { definitionOf } from '../deploy/custom-resources.ts';
-import { readManifests } from '../deploy/manifests.ts';
 import {
-  accountWith,
   type AgentRig,
   createAgentRig,
   dropLine,
+  kubeconfigWith,
   nodeObject,
   podObject,
   untilMetric,
@@ -15,7 +13,7 @@ import {
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { createAll, createDeploying } from './deploying.ts';
-import type { Rule } from './granted.ts';
+import { rulesIn } from './granted.ts';
 
 /** Pods of other nodes at a real API server, each way with the rights that deploy/ gives for it. */
 
@@ -27,18 +25,14 @@ let calicoKubeconfig: string;
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
-  const rules = rulesOf('deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml');
-  calicoKubeconfig = await controlPlane.writeKubeconfig('calico', await accountWith(controlPlane, 'calico', rules));
+  const rules = rulesIn('deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml');
+  calicoKubeconfig = await kubeconfigWith(controlPlane, 'calico', rules);
   const deploying = createDeploying(controlPlane, rig.folder);
   const group = 'crd.projectcalico.org';
-  const anything = {
-    type: 'object',
-    properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-  };
   await createAll(
     controlPlane,
     deploying,
-    ['IPPool', 'IPAMBlock'].map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' }, anything)),
+    ['IPPool', 'IPAMBlock'].map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' })),
   );
   await createAll(controlPlane, deploying, [
     {
@@ -105,15 +99,13 @@ async function scene(
   here: string,
   there: Readonly<Record<string, string>>,
 ): Promise<{ namespace: string; log: string }> {
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
   const pods = Object.entries(there).map(([name, address]) =>
     podObject({ namespace, name, node: otherNode, addresses: [address] }),
   );
   await createObjects(controlPlane, {
     items: [podObject({ namespace, name: 'web', node, addresses: [here] }), ...pods],
   });
-  return { namespace, log };
+  return { namespace, log: rig.newLog() };
 }
 
 function nodeWithRange(name: string, address: string, podCIDR: string): ReturnType<typeof nodeObject> {
@@ -136,12 +128,4 @@ function blockObject(cidr: string, pods: Readonly<Record<number, string>>): obje
     metadata: { name: cidr.replaceAll(/[./]/g, '-') },
     spec: { cidr, affinity: `host:${otherNode}`, allocations, attributes, unallocated: [], strictAffinity: false },
   };
-}
-
-function rulesOf(...files: readonly string[]): Rule[] {
-  return files.flatMap((file) =>
-    readManifests(file).flatMap((manifest) =>
-      manifest.kind === 'ClusterRole' ? ((manifest as { rules?: Rule[] }).rules ?? []) : [],
-    ),
-  );
 }

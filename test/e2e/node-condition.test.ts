@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { conditionType } from '../../src/incidents/node-condition.ts';
 import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
-import { readManifests } from '../deploy/manifests.ts';
-import { accountWith, type AgentRig, createAgentRig, nodeObject, untilMetric } from './agent-rig.ts';
-import type { Rule } from './granted.ts';
+import { type AgentRig, createAgentRig, kubeconfigWith, nodeObject, untilMetric } from './agent-rig.ts';
+import { rulesIn } from './granted.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { type CriLog, createCriLog } from './kube-proxy/cri-log.ts';
@@ -45,12 +44,6 @@ async function ours(name: string): Promise<Condition | undefined> {
   return (await conditionsOf(name)).find(({ type }) => type === conditionType);
 }
 
-function rulesOf(...files: string[]): Rule[] {
-  return files.flatMap((file) =>
-    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
-  );
-}
-
 /** A Node with kube-proxy's log, and an agent that keeps its condition. */
 async function scene(name: string, address: string, KUBECONFIG: string) {
   await createObjects(connection, { items: [nodeObject(name, address)] });
@@ -87,9 +80,8 @@ function isReported({ msg }: { msg?: unknown }): boolean {
 
 test('a Node says that its rules are stale while they are, over a restart, and an agent without state clears it', async () => {
   const name = 'condition-node';
-  const rules = rulesOf('deploy/base/rbac.yaml', 'deploy/components/node-condition/rbac.yaml');
-  const token = await accountWith(connection, 'node-condition', rules);
-  const { log, env } = await scene(name, '192.168.84.1', await connection.writeKubeconfig('node-condition', token));
+  const rules = rulesIn('deploy/base/rbac.yaml', 'deploy/components/node-condition/rbac.yaml');
+  const { log, env } = await scene(name, '192.168.84.1', await kubeconfigWith(connection, 'node-condition', rules));
   log.write('I1122 10:00:00.000000       1 server.go:1] "Starting"');
   const agent = rig.start(env);
   await agent.untilReady();

@@ -1,22 +1,21 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
-import { readManifests } from '../deploy/manifests.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import {
-  accountWith,
   type AgentRig,
   createAgentRig,
   dropLine,
+  kubeconfigWith,
   nodeObject,
   podObject,
   untilMetric,
 } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
-import type { Rule } from './granted.ts';
+import { rulesIn } from './granted.ts';
 
 /** Tests which policy denied a packet, in the Events of an agent with the rights that the base grants, at a real API server. */
 
@@ -27,10 +26,7 @@ let reading: string;
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
-  const rules = [rightsFile, policiesFile].flatMap((file) =>
-    readManifests(file).flatMap((manifest) => (manifest as { rules?: readonly Rule[] }).rules ?? []),
-  );
-  reading = await controlPlane.writeKubeconfig('policies', await accountWith(controlPlane, 'policies', rules));
+  reading = await kubeconfigWith(controlPlane, 'policies', rulesIn(rightsFile, policiesFile));
   await createObjects(controlPlane, { items: [nodeObject(node, '192.168.83.1')] });
 });
 afterEach(() => rig.killAll());
@@ -42,7 +38,7 @@ const allowFrontend = {
 
 test('the Event of the Pod that is isolated names the policy and the clause, and that of its peer names neither', async () => {
   const { shop, batch, log } = await scene('denied', 1);
-  await apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
+  await controlPlane.apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading });
   await agent.untilReady();
   appendFileSync(log, dropLine('10.83.1.2', '10.83.1.1', 5432));
@@ -57,13 +53,13 @@ test('the Event of the Pod that is isolated names the policy and the clause, and
 
 test('a policy that was written since the last Event is seen by the next', async () => {
   const { shop, batch, log } = await scene('changed', 2);
-  await apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
+  await controlPlane.apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading });
   await agent.untilReady();
   appendFileSync(log, dropLine('10.83.2.2', '10.83.2.1', 5432));
   await rig.untilEvents(shop, (all) => all.length === 1);
   const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': batch } } }];
-  await apply(networkPolicy({ ...allowFrontend, ingress: [{ from }] }, 'allow-batch', shop));
+  await controlPlane.apply(networkPolicy({ ...allowFrontend, ingress: [{ from }] }, 'allow-batch', shop));
   appendFileSync(log, dropLine('10.83.2.2', '10.83.2.1', 5433));
   const events = await rig.untilEvents(shop, (all) => all.length === 2);
   const admitted = events.find(({ message }) => message.includes('5433/TCP'))?.message;
@@ -72,7 +68,7 @@ test('a policy that was written since the last Event is seen by the next', async
 
 test('Events of many connections of one Pod take one list of its policies', async () => {
   const { shop, log } = await scene('many', 3);
-  await apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
+  await controlPlane.apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading });
   await agent.untilReady();
   const now = new Date();
@@ -86,7 +82,7 @@ test('Events of many connections of one Pod take one list of its policies', asyn
 
 test('a row of the audit after the Event has the verdict', async () => {
   const { shop, log } = await scene('audit', 6);
-  await apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
+  await controlPlane.apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
   const file = join(rig.folder, 'policies-audit.ndjson');
   const env = {
     NODE_NAME: node,
@@ -118,7 +114,7 @@ test('a row of the audit after the Event has the verdict', async () => {
 
 test('without the right an Event is as before, and the log has one line of it', async () => {
   const { shop, log } = await scene('unread', 4);
-  await apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
+  await controlPlane.apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
   await agent.untilReady();
   for (const port of [80, 443]) appendFileSync(log, dropLine('10.83.4.2', '10.83.4.1', port));
@@ -135,7 +131,7 @@ test('without the right an Event is as before, and the log has one line of it', 
 
 test('with POLICIES=off nothing is read, and nothing is in the log', async () => {
   const { shop, log } = await scene('off', 5);
-  await apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
+  await controlPlane.apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading, POLICIES: 'off' });
   await agent.untilReady();
   appendFileSync(log, dropLine('10.83.5.2', '10.83.5.1', 80));
@@ -154,12 +150,5 @@ async function scene(name: string, net: number): Promise<{ shop: string; batch: 
   await createObjects(controlPlane, {
     items: [labelled(shop, 'postgres-0', 'postgres', 1), labelled(batch, 'worker-7', 'worker', 2)],
   });
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
-  return { shop, batch, log };
-}
-
-async function apply(policy: object): Promise<void> {
-  const { code, stderr } = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
-  if (code !== 0) throw new Error(stderr);
+  return { shop, batch, log: rig.newLog() };
 }

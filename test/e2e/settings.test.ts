@@ -79,9 +79,7 @@ test('a prefix in a mounted ConfigMap is followed without a restart, and what wa
 /** A Pod with that address; the path of an empty log. */
 async function scene(namespace: string, address: string): Promise<string> {
   await createInQuietHours(controlPlane, [podObject({ namespace, name: 'web', node, addresses: [address] })]);
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
-  return log;
+  return rig.newLog();
 }
 
 function lines(prefix: string, destination: string, count: number): string {

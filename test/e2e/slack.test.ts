@@ -77,18 +77,6 @@ describe.concurrent('one message for each problem and hour', () => {
     expect(await messages()).toEqual([expect.stringContaining(' slack-pair/server: ')]);
   });
 
-  test('a packet a second is one', async () => {
-    const { namespace, addresses, outside, drop, messages } = await scene('slack-lasting', 94, ['web']);
-    const [web = ''] = addresses;
-    for (let second = 0; second < 35; second++) {
-      drop(outside, web, 80, 1);
-      await delay(1000);
-    }
-    // The first write counted one or two.
-    await rig.untilEvents(namespace, (all) => sumOf(all, 'web') > 25, undefined, secondWrite);
-    expect(await messages()).toHaveLength(1);
-  });
-
   test.each([
     ['goes on', 'slack-restarted', 95, false],
     ['goes on without what it knew', 'slack-forgotten', 96, true],
@@ -179,30 +167,6 @@ describe('packets that had to wait, at an exporter with the usual 5 s', () => {
       expect(other.texts.filter((text) => text.includes(`${namespace}/web:`))).toHaveLength(1);
     } finally {
       await strict.stop();
-      await other.stop();
-    }
-  });
-});
-
-describe('a message that Slack does not take', () => {
-  test('a message that Slack refuses is lost for this hour, and later ones arrive', async () => {
-    const other = await startWebhook({ refuses: (text) => /slack-refused\/web: .* port 443\/TCP/.test(text) });
-    const config = readExporterConfig(shippedConfig(), { SLACK_WEBHOOK_URL: other.url });
-    const unlucky = await startEventExporter(connection, config);
-    try {
-      const { namespace, addresses, outside, drop, messages } = await scene('slack-refused', 100, ['web']);
-      drop(outside, addresses[0] ?? '', 443, 3);
-      await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
-      drop(outside, addresses[0] ?? '', 80, 3);
-      await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
-      await messages();
-      await other.until((texts) => texts.some((text) => text.includes(`${namespace}/last:`)));
-      expect(other.texts.filter((text) => text.includes(`${namespace}/web:`))).toEqual([
-        expect.stringContaining(' port 80/TCP'),
-      ]);
-      expect(other.refused).toHaveLength(1);
-    } finally {
-      await unlucky.stop();
       await other.stop();
     }
   });

@@ -3,12 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { definitionOf } from '../deploy/custom-resources.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { type CommandResult, connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
-import { makeAccount } from './granted.ts';
+import { clusterRights, makeAccount } from './granted.ts';
 import { createOwnFolder } from './own-folder.ts';
 
 /** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
@@ -26,27 +27,12 @@ const numbers = { '0X1F': '1_e5', '1_e5': '0B11', '0O17': '0X_F', '017': '1e3', 
 
 /** Kinds as Calico's manifests define them, as far as they matter here. */
 const calicoDefinitions = [
-  definition('Tier', 'tiers', 'Cluster'),
-  definition('NetworkPolicy', 'networkpolicies', 'Namespaced'),
-  definition('GlobalNetworkPolicy', 'globalnetworkpolicies', 'Cluster'),
-  definition('NetworkSet', 'networksets', 'Namespaced'),
-  definition('GlobalNetworkSet', 'globalnetworksets', 'Cluster'),
+  ...['Tier', 'GlobalNetworkPolicy', 'GlobalNetworkSet'].map((kind) => definition(kind, 'Cluster')),
+  ...['NetworkPolicy', 'NetworkSet'].map((kind) => definition(kind, 'Namespaced')),
 ];
 
-function definition(kind: string, plural: string, scope: string) {
-  const names = { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() };
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.projectcalico.org` },
-    spec: {
-      group: 'projectcalico.org',
-      scope,
-      names,
-      versions: [{ name: 'v3', served: true, storage: true, schema }],
-    },
-  };
+function definition(kind: string, scope: 'Cluster' | 'Namespaced') {
+  return definitionOf({ group: 'projectcalico.org', version: 'v3', kind, scope });
 }
 
 let clerk: string;
@@ -85,7 +71,7 @@ beforeAll(async () => {
       shop,
     ),
   ];
-  await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: policies });
+  await controlPlane.apply(...policies);
   clerk = await accountOf(shop, `clerk-${run}`, ['pods', 'networkpolicies']);
   reader = await accountOf(shop, `reader-${run}`, ['pods', 'networkpolicies', 'namespaces']);
 });
@@ -121,25 +107,11 @@ async function accountOf(namespace: string, name: string, resources: string[]): 
     { namespace, name },
     [
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-        subjects: [{ kind: 'ServiceAccount', name, namespace }],
-      },
+      ...clusterRights(name, rules, { namespace, name }),
     ],
     [{ apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list'] }],
   );
   return await controlPlane.writeKubeconfig(name, token);
-}
-
-async function kubectl(args: readonly string[], input: object | string): Promise<string> {
-  const text = typeof input === 'string' ? input : JSON.stringify(input);
-  const { code, stdout, stderr } = await controlPlane.kubectl(args, { input: text });
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
 }
 
 function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = asked): Promise<CommandResult> {
@@ -193,12 +165,15 @@ describe('why, with Calico', () => {
   const inSecurity = `security-${run}`;
 
   beforeAll(async () => {
-    await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: calicoDefinitions });
+    await controlPlane.apply(...calicoDefinitions);
     const names = calicoDefinitions.map(({ metadata }) => metadata.name);
     const wait = ['wait', '--for=condition=Established', '--timeout=20s'];
-    await kubectl([...wait, ...names.map((name) => `crd/${name}`)], '');
+    await controlPlane.succeed([...wait, ...names.map((name) => `crd/${name}`)]);
     // Somewhat later than they are established, they are served.
-    await vi.waitFor(async () => await kubectl(['get', '-A', names.join(',')], ''), { timeout: 30_000, interval: 250 });
+    await vi.waitFor(async () => await controlPlane.succeed(['get', '-A', names.join(',')]), {
+      timeout: 30_000,
+      interval: 250,
+    });
     const items = [
       calico('Tier', { order: 10 }, inSecurity),
       calico(
@@ -208,10 +183,14 @@ describe('why, with Calico', () => {
         shop,
       ),
     ];
-    await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items });
+    await controlPlane.apply(...items);
   });
   afterAll(async () => {
-    await kubectl(['delete', ...calicoDefinitions.map(({ metadata }) => `crd/${metadata.name}`), '--timeout=20s'], '');
+    await controlPlane.succeed([
+      'delete',
+      ...calicoDefinitions.map(({ metadata }) => `crd/${metadata.name}`),
+      '--timeout=20s',
+    ]);
   });
 
   test('names the policy of Calico that denies, and its tier', async () => {
@@ -236,7 +215,7 @@ describe('why, with Calico', () => {
 
 test('with --context the cluster is that of the context, and another name is refused', async () => {
   const { users, contexts, clusters } = JSON.parse(
-    await kubectl(['config', 'view', '--raw', '-o', 'json', '--kubeconfig', controlPlane.adminKubeconfig], ''),
+    await controlPlane.succeed(['config', 'view', '--raw', '-o', 'json', '--kubeconfig', controlPlane.adminKubeconfig]),
   ) as { users: object[]; contexts: { name: string; context: object }[]; clusters: object[] };
   const nowhere = { name: 'nowhere', cluster: { server: 'https://127.0.0.1:1' } };
   const path = join(createOwnFolder('why'), 'two-contexts.json');
@@ -261,7 +240,9 @@ test('suggest takes labels that the StatefulSet selects by; those of the Pod whe
   const readable = await ask('suggest');
   expect(readable.stdout).toContain(`StatefulSet ${shop}/postgres selects by`);
   expect(readable.stdout).not.toContain('shard');
-  expect(await kubectl(['apply', '--dry-run=server', '-f', '-'], readable.stdout)).toContain('server dry run');
+  expect(await controlPlane.succeed(['apply', '--dry-run=server', '-f', '-'], { input: readable.stdout })).toContain(
+    'server dry run',
+  );
   const unreadable = await ask('suggest', reader);
   expect(unreadable.stdout).toContain(`StatefulSet ${shop}/postgres is not known`);
   expect(unreadable.stdout).toContain('shard: a');
@@ -269,14 +250,18 @@ test('suggest takes labels that the StatefulSet selects by; those of the Pod whe
 
 test('kubectl reads labels that look like numbers as suggest has taken them from the Pod', async () => {
   const { stdout } = await ask('suggest', undefined, ['--from', `${batch}/numbers-1`, ...asked.slice(2)]);
-  const read = JSON.parse(await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], stdout));
+  const read = JSON.parse(
+    await controlPlane.succeed(['create', '--dry-run=server', '-o', 'json', '-f', '-'], { input: stdout }),
+  );
   expect(read.spec.ingress[0].from[0].podSelector.matchLabels).toStrictEqual(numbers);
 });
 
 test('what suggest prints is a policy that the API server takes, and that admits the connection', async () => {
   const { code, stdout } = await ask('suggest');
   expect(code).toBe(0);
-  expect(await kubectl(['apply', '--dry-run=server', '-f', '-'], stdout)).toContain('created (server dry run)');
-  await kubectl(['apply', '-f', '-'], stdout);
+  expect(await controlPlane.succeed(['apply', '--dry-run=server', '-f', '-'], { input: stdout })).toContain(
+    'created (server dry run)',
+  );
+  await controlPlane.succeed(['apply', '-f', '-'], { input: stdout });
   expect(await ask('why')).toMatchObject({ code: 0, stderr: '' });
 });

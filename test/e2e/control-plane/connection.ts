@@ -52,6 +52,10 @@ export interface Connection extends Address {
   readonly address: Address;
   /** The real kubectl, as the administrator by default; resolves whatever its exit code. */
   readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<CommandResult>;
+  /** The same; resolves to what it prints, and rejects with its error output unless it exits with 0. */
+  readonly succeed: (args: readonly string[], options?: KubectlOptions) => Promise<string>;
+  /** Creates or changes objects by `kubectl apply`. */
+  readonly apply: (...items: readonly object[]) => Promise<string>;
   /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
   readonly request: (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
   /** Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server. Default: as it is reached from here. */
@@ -62,16 +66,21 @@ export interface Connection extends Address {
 export function connect(address: Address): Connection {
   const { server, certificateAuthority, adminToken, adminKubeconfig, kubectlPath, folder } = address;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca: certificateAuthority });
+  const kubectl: Connection['kubectl'] = (args, { input = '', kubeconfig = adminKubeconfig } = {}) =>
+    runKubectl(kubectlPath, ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args], input);
+  const succeed: Connection['succeed'] = async (args, options) => {
+    const { code, stdout, stderr } = await kubectl(args, options);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  };
 
   return {
     ...address,
     address,
-    kubectl: (args, { input = '', kubeconfig = adminKubeconfig } = {}) =>
-      runKubectl(
-        kubectlPath,
-        ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args],
-        input,
-      ),
+    kubectl,
+    succeed,
+    apply: (...items) =>
+      succeed(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) }),
     request: (method, path, { body, token = adminToken, contentType = 'application/json' } = {}) =>
       new Promise((resolve, reject) => {
         const content = body === undefined ? '' : JSON.stringify(body);

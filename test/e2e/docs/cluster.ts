@@ -11,21 +11,14 @@ const crd = 'crd.projectcalico.org';
 
 /** The cluster of samples/, with the agent, Calico and kube-proxy installed as the documents take them to be. */
 export async function fillCluster(connection: Connection, podAddress: string): Promise<void> {
-  const { kubectl } = connection;
-  const succeed = async (args: readonly string[], input = ''): Promise<void> => {
-    const { code, stderr } = await kubectl(args, { input });
-    if (code !== 0) throw new Error(`[docs] kubectl ${args.join(' ')}: ${stderr}`);
-  };
+  const { succeed } = connection;
   const custom = [
     ...definitions,
     ...calico,
     ofAws,
     definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced'),
   ];
-  await succeed(
-    ['apply', '--server-side', '-f', '-'],
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: custom }),
-  );
+  await connection.apply(...custom);
   await succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
   const saved = JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList;
   await createObjects(connection, { items: saved.items.map(endingAtOnce) });
@@ -66,10 +59,7 @@ async function patchStatus({ request }: Connection, path: string, status: object
 }
 
 function definition(group: string, version: string, kind: string, scope: 'Cluster' | 'Namespaced'): object {
-  return definitionOf(
-    { group, version, kind, scope },
-    { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-  );
+  return definitionOf({ group, version, kind, scope });
 }
 
 /** Kinds of Calico that commands speak of, with their scopes [projectcalico/calico, libcalico-go/config/crd]. */

@@ -1,8 +1,7 @@
 import { expect, vi } from 'vitest';
 import { accountWith } from '../agent-rig.ts';
-import { readManifests } from '../../deploy/manifests.ts';
 import { rightsFile } from '../../../src/kubernetes/rights.ts';
-import { type Rule, untilRights } from '../granted.ts';
+import { type Rule, rulesIn, untilRights } from '../granted.ts';
 import { failing, refusedWrites } from './answers.ts';
 import type { Fault, Scene } from './fault.ts';
 import { certificateFor } from './proxy.ts';
@@ -12,7 +11,7 @@ import { testFaults } from './suite.ts';
 
 const namespace = 'kube-netfilter-tailer';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
-const { rules = [] } = readManifests(rightsFile).find(({ kind }) => kind === 'ClusterRole') as { rules?: Rule[] };
+const rules = rulesIn(rightsFile);
 
 /** So that watches are asked for again. */
 const cut = failing(({ pass }) => pass());
@@ -75,14 +74,16 @@ function tokenFault(): Fault {
     title: 'the token ends, until the kubeconfig has another',
     async settings(scene) {
       secret = `token-of-${scene.node}`;
-      await succeed(scene, ['create', 'secret', 'generic', secret, '-n', namespace]);
+      await scene.controlPlane.succeed(['create', 'secret', 'generic', secret, '-n', namespace]);
       const bound = ['--bound-object-kind=Secret', `--bound-object-name=${secret}`];
-      token = await succeed(scene, ['create', 'token', 'kube-netfilter-tailer', '-n', namespace, ...bound]);
+      token = (
+        await scene.controlPlane.succeed(['create', 'token', 'kube-netfilter-tailer', '-n', namespace, ...bound])
+      ).trim();
       renewKubeconfig(scene, await scene.controlPlane.writeKubeconfig(scene.node, token));
       return {};
     },
     async begin(scene) {
-      await succeed(scene, ['delete', 'secret', secret, '-n', namespace]);
+      await scene.controlPlane.succeed(['delete', 'secret', secret, '-n', namespace]);
       const isRefused = async (): Promise<boolean> =>
         (await scene.controlPlane.request('GET', '/api/v1/nodes', { token })).status === 401;
       await vi.waitUntil(isRefused, { timeout: 60_000, interval: 200 });
@@ -159,10 +160,4 @@ function eventsOfOneNamespace(): Fault {
     end: (scene) => grantEvents(scene, scene.otherNamespace),
     problems: ['right create events'],
   };
-}
-
-async function succeed({ controlPlane }: Scene, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await controlPlane.kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim();
 }

@@ -66,7 +66,7 @@ export async function startReplicas(connection: Connection, newFolder: () => str
   }));
   const startProxies = () => Promise.all(targets.map((target) => startFaultProxy(target, target.upstream)));
   const forDirectory = `--audience=${audience}`;
-  const token = await succeed(connection, ['create', 'token', account, '-n', namespace, forDirectory]);
+  const token = (await connection.succeed(['create', 'token', account, '-n', namespace, forDirectory])).trim();
   const finders = published.map((replica) => finderOf(replica, token, newFolder()));
   return {
     async untilKnown(address) {
@@ -173,10 +173,4 @@ async function publishedReplicas({ request }: Connection, count: number): Promis
   const entries = Object.values((body as { data?: Record<string, string> }).data ?? {});
   const replicas = entries.flatMap((text) => decodeReplica(text) ?? []);
   return replicas.length === count && replicas;
-}
-
-async function succeed({ kubectl }: Connection, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim();
 }

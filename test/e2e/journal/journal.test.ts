@@ -309,17 +309,3 @@ test("the node's journal is found", () => {
   const directories = ['/nonexistent', journald.directory];
   expect(findJournal({ directories, searchPath })).toEqual({ directory: journald.directory });
 });
-
-test('nothing is left of a journald whose test was killed', async () => {
-  const script = `
-    import { startJournald } from ${JSON.stringify(join(import.meta.dirname, 'rig.ts'))};
-    console.log((await startJournald()).directory);`;
-  const killed = spawnProcess(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [output] = (await once(killed.stdout, 'data')) as [Buffer];
-  const directory = output.toString().trim();
-  expect(existsSync(directory)).toBe(true);
-  killed.kill('SIGKILL');
-  await vi.waitFor(() => expect(existsSync(directory)).toBe(false), limit);
-});

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { definitionOf } from '../../deploy/custom-resources.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import type { NodeNamespace } from './node-namespace.ts';
 
@@ -61,27 +62,16 @@ const SERVED_WITHIN_MS = 60_000;
 export type FelixVersion = 'crd.projectcalico.org/v1' | 'projectcalico.org/v3';
 const usual: FelixVersion = 'crd.projectcalico.org/v1';
 
-const definitionOf = (version: FelixVersion): string => `felixconfigurations.${version.split('/')[0]}`;
+function definition(version: FelixVersion) {
+  const [group = '', name = ''] = version.split('/');
+  return definitionOf({ group, version: name, kind: 'FelixConfiguration', scope: 'Cluster' });
+}
 
 /** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served. */
 export async function installFelixConfigurations(connection: Connection, version = usual): Promise<void> {
-  const names = {
-    kind: 'FelixConfiguration',
-    listKind: 'FelixConfigurationList',
-    plural: 'felixconfigurations',
-    singular: 'felixconfiguration',
-  };
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  const [group, name] = version.split('/');
-  await apply(connection, {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: definitionOf(version) },
-    spec: { group, scope: 'Cluster', names, versions: [{ name, served: true, storage: true, schema }] },
-  });
-  const wait = ['wait', '--for=condition=Established', '--timeout=20s', `crd/${definitionOf(version)}`];
-  const { code, stderr } = await connection.kubectl(wait);
-  if (code !== 0) throw new Error(`[felix] ${stderr}`);
+  const made = definition(version);
+  await connection.apply(made);
+  await connection.succeed(['wait', '--for=condition=Established', '--timeout=20s', `crd/${made.metadata.name}`]);
   await untilServed(connection, version);
 }
 
@@ -116,12 +106,6 @@ export async function setFelixConfiguration(
 
 /** Leaves the cluster as if Calico had never been installed. */
 export async function removeFelixConfigurations(connection: Connection, version = usual): Promise<void> {
-  const definition = `crd/${definitionOf(version)}`;
-  const { code, stderr } = await connection.kubectl(['delete', definition, '--ignore-not-found', '--timeout=20s']);
-  if (code !== 0) throw new Error(`[felix] ${stderr}`);
-}
-
-async function apply(connection: Connection, object: object): Promise<void> {
-  const { code, stderr } = await connection.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
-  if (code !== 0) throw new Error(`[felix] ${stderr}`);
+  const { name } = definition(version).metadata;
+  await connection.succeed(['delete', `crd/${name}`, '--ignore-not-found', '--timeout=20s']);
 }

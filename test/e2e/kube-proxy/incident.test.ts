@@ -80,38 +80,6 @@ describe.concurrent('incidents', () => {
     expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
   }, 600_000);
 
-  test('chains that are gone a second time, with successes in between, are an incident at once', async (context) => {
-    const { proxyPod } = await stage.play(context, 'incident-twice', 131, { retry: 2 }, async (here) => {
-      await stage.startAgent(context, here);
-      for (let round = 0; round < 2; round++) await here.fail();
-    });
-    const events = await published.until('kube-system', (all) => failuresIn(all) === 2, proxyPod);
-    expect(gist(events)).toEqual(['Warning KN102 ServiceChainMissing']);
-  }, 600_000);
-
-  test('a deleted table of nftables is an incident', async (context) => {
-    const options = { mode: 'nftables', retry: 2 } as const;
-    const { name, proxyPod } = await stage.play(context, 'incident-nftables', 106, options, async (here) => {
-      await stage.startAgent(context, here);
-      await fight(here);
-    });
-    // Each attempt fails with more than one line.
-    const events = await published.until('default', (all) => failuresIn(all) >= 3, name);
-    expect(gist(events)).toEqual(['Warning KN111 NftSyncFailed']);
-    expect(await published.describe('pod', proxyPod, '-n', 'kube-system')).toMatch(
-      /Warning +NftSyncFailed .*\[KN111\]/,
-    );
-    expect(await published.describe('node', name)).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
-
-    for (const [namespace, object] of [
-      ['kube-system', proxyPod],
-      ['default', name],
-    ] as const) {
-      const both = await published.until(namespace, haveBothEnds, object, quietPeriod);
-      expect(gist(both)).toEqual(['Normal KN111 NftSyncSucceeded', 'Warning KN111 NftSyncFailed']);
-    }
-  }, 600_000);
-
   test('a full connection tracking table: an Event on the node whose kernel says so, and one when it has room', async (context) => {
     const name = 'incident-conntrack';
     await createObjects(connection, { items: [nodeObject(name, '192.168.96.107')] });
@@ -180,18 +148,5 @@ describe.concurrent('incidents', () => {
       const counted = await published.until(namespace, (all) => failuresIn(all) === total, object);
       expect(gist(counted)).toEqual(['Warning KN102 ServiceChainMissing']);
     }
-  }, 600_000);
-
-  test('a lock that another program holds: an Event while it lasts, and one at the end', async (context) => {
-    const { name, proxyPod } = await stage.play(context, 'incident-lock', 105, {}, async (here) => {
-      await stage.startAgent(context, here);
-      const letGo = await here.place.holdLock();
-      await here.change();
-      await published.until('default', (all) => all.length === 1, here.name);
-      await letGo();
-    });
-    expect(await published.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);
-    const both = await published.until('kube-system', haveBothEnds, proxyPod, quietPeriod);
-    expect(gist(both)).toEqual(['Normal KN104 XtablesLockFree', 'Warning KN104 XtablesLockHeld']);
   }, 600_000);
 });

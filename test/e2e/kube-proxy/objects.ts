@@ -59,8 +59,7 @@ export async function changeEndpoints(
 /** So that the next test has no rules for them. */
 export async function removeServices(connection: Connection, namespace: string): Promise<void> {
   const kinds = 'services,endpointslices.discovery.k8s.io';
-  const { code, stderr } = await connection.kubectl(['delete', kinds, '--all', '-n', namespace, '--timeout=20s']);
-  if (code !== 0) throw new Error(`[kube-proxy] ${stderr}`);
+  await connection.succeed(['delete', kinds, '--all', '-n', namespace, '--timeout=20s']);
 }
 
 /** A Pod of kube-proxy's DaemonSet, with the node's address; no kubelet runs it. */

@@ -16,19 +16,14 @@ export interface Published {
 }
 
 export function createPublished(connection: Connection, rig: AgentRig): Published {
-  const kubectl = async (args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await connection.kubectl(args);
-    if (code !== 0 || stderr !== '') throw new Error(`[kube-proxy] kubectl ${args.join(' ')}: ${stderr}`);
-    return stdout;
-  };
   return {
     until: async (namespace, matches, object, within) =>
       own(await rig.untilEvents(namespace, (all) => matches(own(all)), object, within)),
     async describe(...what) {
-      const text = await kubectl(['describe', ...what]);
+      const text = await connection.succeed(['describe', ...what]);
       return text.slice(text.indexOf('Events:'));
     },
-    eventsFor: (namespace, object) => kubectl(['events', '--for', object, '-n', namespace]),
+    eventsFor: (namespace, object) => connection.succeed(['events', '--for', object, '-n', namespace]),
   };
 }
 

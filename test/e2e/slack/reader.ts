@@ -1,5 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { type AgentRig, dropLine } from '../agent-rig.ts';
 
 /** An agent that reads a log of its own, to which drops are written. */
@@ -10,8 +9,7 @@ export interface Reader {
 }
 
 export async function startReader(rig: AgentRig, node: string): Promise<Reader> {
-  const log = join(rig.newFolder(), 'kern.log');
-  writeFileSync(log, '');
+  const log = rig.newLog();
   let stateDir = rig.newFolder();
   const start = async () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: stateDir });

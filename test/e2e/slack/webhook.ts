@@ -8,24 +8,16 @@ export interface Webhook {
   readonly url: string;
   /** All texts so far, in the order in which they came. */
   readonly texts: readonly string[];
-  /** Those that were refused, each as often as it came. */
-  readonly refused: readonly string[];
   /** Resolves when `matches` accepts the texts; rejects with them after `within` ms (20 s). */
   readonly until: (matches: (texts: readonly string[]) => boolean, within?: number) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** `refuses`: the connection that brings such a text is cut off. */
-export async function startWebhook(options: { refuses?: (text: string) => boolean } = {}): Promise<Webhook> {
+export async function startWebhook(): Promise<Webhook> {
   const texts: string[] = [];
-  const refused: string[] = [];
   const changes = new EventEmitter();
   const server = createServer((request, response) => {
     void take(request).then((text) => {
-      if (options.refuses?.(text) === true) {
-        refused.push(text);
-        return void response.destroy();
-      }
       texts.push(text);
       changes.emit('change');
       return response.end('ok');
@@ -36,7 +28,6 @@ export async function startWebhook(options: { refuses?: (text: string) => boolea
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/T0/B0/x`,
     texts,
-    refused,
     async until(matches, within = 20_000) {
       const signal = AbortSignal.timeout(within);
       while (!matches(texts)) {
