@@ -2,6 +2,11 @@
 import { spawnSync } from 'node:child_process';
 
 const wording = [
+  'agent/wording',
+  'commands/wording',
+  'config/wording',
+  'kubernetes/wording',
+  'sources/wording',
   'incidents/catalogue/wording',
   'drops/advice',
   'drops/policy-verdict',

@@ -4,3 +4,13 @@ import { expect } from 'vitest';
 export async function expectLines(folder: string, name: string, lines: readonly string[]): Promise<void> {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`${folder}/${name}`);
 }
+
+/** What this throws says. */
+export function messageOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'is accepted';
+}

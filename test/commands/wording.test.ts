@@ -1,12 +1,13 @@
 /** The wording of all that command lines are refused with, and of the notes on inputs. The other tests assert subjects and counts only. */
 import { mkdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import type { Command } from 'commander';
+import { expect, test } from 'vitest';
 import { readDropsOptions } from '../../src/commands/options/drops-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { readReportOptions } from '../../src/commands/options/report-options.ts';
 import { readTopOptions } from '../../src/commands/options/top-options.ts';
-import { UsageError } from '../../src/commands/options/command.ts';
+import { expectLines, messageOf } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { parsed } from './parsed.ts';
 import { replay } from './program.ts';
@@ -15,182 +16,126 @@ import { cluster, drop, policyDeny, policyDenyText, stamped, writerIn } from './
 const path = temporaryFolder();
 const write = writerIn(path);
 
-describe('run', () => {
-  test.each<[string[], string]>([
-    [['--colour', 'red'], "unknown option '--colour'"],
-    [['--nod', 'a'], "unknown option '--nod' (Did you mean --node?)"],
-    [['--logLevel=debug'], "unknown option '--logLevel=debug'"],
-    [['--hepl'], "unknown option '--hepl' (Did you mean --help?)"],
-    [['kern.log'], "too many arguments for 'run'. Expected 0 arguments but got 1."],
-    [['--', '--node'], "too many arguments for 'run'. Expected 0 arguments but got 1."],
-    [['--node'], "option '--node <NAME>' argument missing"],
-    [['--include-noise'], "option '--include-noise <true|false>' argument missing"],
-    [['--help=yes'], "unknown option '--help=yes'"],
-    [['-x'], "unknown option '-x'"],
-    [['--colour', 'red', 'kern.log'], "unknown option '--colour'"],
-  ])('says what is wrong with %j', (args, problem) => {
-    expect(() => parsed('run', ...args)).toThrow(new UsageError([problem], 'kube-netfilter-tailer run'));
-  });
-});
+/** Command lines that are refused; `_` stands for a space in a word, `""` for a word without letters. */
+const refused: Record<string, [read: (command: Command) => unknown, lines: string]> = {
+  run: [
+    () => {},
+    `run --colour red
+run --nod a
+run --logLevel=debug
+run --hepl
+run kern.log
+run -- --node
+run --node
+run --include-noise
+run --help=yes
+run -x
+run --colour red kern.log`,
+  ],
+  replay: [
+    readReplayOptions,
+    `replay
+replay --pods a.json
+replay kern.log -o xml
+replay kern.log -o ""
+replay kern.log -o audit --audit-peers x
+replay kern.log -o audit --audit-ipv4-prefix 33
+replay kern.log -o json --audit-opt-out=true
+replay kern.log --color yes
+replay kern.log --since 2w
+replay kern.log --pod ""
+replay kern.log --writes -o wide
+replay kern.log --prefix my-drop
+replay kern.log --prefix _=dropped
+replay kern.log --prefix a=maybe
+replay kern.log --prefix a=
+replay kern.log --now yesterday
+replay kern.log --now 5
+replay kern.log --boot-time 1795232531
+replay kern.log --time-zone Mars/Phobos
+replay kern.log --explain a_line
+replay kern.log --writes -o audit
+replay - -
+replay --pods - -
+replay --pods - --pods - kern.log
+replay kern.log --colour
+replay kern.log -x
+replay kern.log --quiet=yes
+replay kern.log --node
+replay kern.log --node ""
+replay --color=x --time-zone=x --now=x`,
+  ],
+  report: [
+    (command) => readReportOptions(command, false),
+    `report
+report a.ndjson -o markdwn
+report a.ndjson -o yaml
+report - --baseline -
+report a.ndjson --basline=b
+report a.ndjson --db`,
+  ],
+  drops: [
+    readDropsOptions,
+    `kubectl_drops a b
+kubectl_drops Web
+kubectl_drops web,type=Normal
+kubectl_drops pod/
+kubectl_drops svc/a.b
+kubectl_drops node/a
+kubectl_drops constructor/a
+kubectl_drops -n Shop
+kubectl_drops -n ../x
+kubectl_drops -n
+kubectl_drops -l ""
+kubectl_drops -l app=web web-0
+kubectl_drops -A deploy/web
+kubectl_drops --node $(id)
+kubectl_drops -o jsonpath={.x}
+kubectl_drops --since 10
+kubectl_drops --since 0s
+kubectl_drops --contxt a`,
+  ],
+  top: [
+    (command) => readTopOptions(command, true),
+    `kubectl_drops top --sort port
+kubectl_drops top --interval 0
+kubectl_drops top --interval 1.5
+kubectl_drops top --agents-port 65536
+kubectl_drops top --agents-namespace ../x
+kubectl_drops top --node ..
+kubectl_drops top --count 3
+kubectl_drops top web-0`,
+  ],
+  others: [
+    () => {},
+    `config prnt
+config show
+config check
+config check a b
+config print --effectiv
+relpay kern.log
+xyz
+completion
+completion csh`,
+  ],
+};
 
-describe('replay', () => {
-  test.each<[string[], string[]]>([
-    [[], ['no LOG is named; - reads standard input']],
-    [['--pods', 'a.json'], ['no LOG is named; - reads standard input']],
-    [['kern.log', '-o', 'xml'], ['--output xml: must be one of table, wide, json, yaml, audit, mermaid, html']],
-    [['kern.log', '-o', ''], ['--output : must be one of table, wide, json, yaml, audit, mermaid, html']],
-    [['kern.log', '-o', 'audit', '--audit-peers', 'x'], ['--audit-peers x: must be one of shown, redacted']],
-    [['kern.log', '-o', 'audit', '--audit-ipv4-prefix', '33'], ['--audit-ipv4-prefix 33: must be 0 to 32']],
-    [['kern.log', '-o', 'json', '--audit-opt-out=true'], ['--audit-opt-out: is for --output audit']],
-    [['kern.log', '--color', 'yes'], ['--color yes: must be one of auto, always, never']],
-    [['kern.log', '--since', '2w'], ['--since 2w: must be a time such as 2026-11-21T03:42:11Z, or 30m, 2h, 3d']],
-    [['kern.log', '--pod', ''], ['--pod: has no value']],
-    [['kern.log', '--writes', '-o', 'wide'], ['--writes and --output wide exclude each other']],
-    [
-      ['kern.log', '--prefix', 'my-drop'],
-      ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', ' =dropped'],
-      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', ' =dropped'],
-      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', 'a=maybe'],
-      ['--prefix a=maybe: the verdict must be one of dropped, rejected, logged, accepted'],
-    ],
-    [['kern.log', '--prefix', 'a='], ['--prefix a=: the verdict must be one of dropped, rejected, logged, accepted']],
-    [['kern.log', '--now', 'yesterday'], ['--now yesterday: must be a time such as 2026-11-21T03:42:11Z']],
-    // A lone number is no time: V8 would take it for a month.
-    [['kern.log', '--now', '5'], ['--now 5: must be a time such as 2026-11-21T03:42:11Z']],
-    [
-      ['kern.log', '--boot-time', '1795232531'],
-      ['--boot-time 1795232531: must be a time such as 2026-11-21T03:42:11Z'],
-    ],
-    [
-      ['kern.log', '--time-zone', 'Mars/Phobos'],
-      ['--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00'],
-    ],
-    [['kern.log', '--explain', 'a line'], ['--explain takes one line and no LOG']],
-    [['kern.log', '--writes', '-o', 'audit'], ['--writes and --output audit exclude each other']],
-    [['-', '-'], ['standard input (-) can be read only once']],
-    [['--pods', '-', '-'], ['standard input (-) can be read only once']],
-    [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
-    [['kern.log', '--colour'], ["unknown option '--colour' (Did you mean --color?)"]],
-    [['kern.log', '-x'], ["unknown option '-x'"]],
-    [['kern.log', '--quiet=yes'], ["unknown option '--quiet=yes'"]],
-    [['kern.log', '--node'], ["option '--node <NAME>' argument missing"]],
-    [['kern.log', '--node', ''], ['--node: has no value']],
-    [
-      ['--color=x', '--time-zone=x', '--now=x'],
-      [
-        '--color x: must be one of auto, always, never',
-        '--now x: must be a time such as 2026-11-21T03:42:11Z',
-        '--time-zone x: is no time zone; try Europe/Berlin, UTC or +02:00',
-        'no LOG is named; - reads standard input',
-      ],
-    ],
-  ])('says what is wrong with %j', (args, problems) => {
-    expect(() => readReplayOptions(parsed('replay', ...args))).toThrow(
-      new UsageError(problems, 'kube-netfilter-tailer replay'),
-    );
-  });
-});
-
-describe('report', () => {
-  test.each<[string[], string]>([
-    [[], 'no ROWS are named; - reads standard input'],
-    [
-      ['a.ndjson', '-o', 'markdwn'],
-      '--output markdwn: must be one of html, table, markdown, csv, json; did you mean markdown?',
-    ],
-    [['a.ndjson', '-o', 'yaml'], '--output yaml: must be one of html, table, markdown, csv, json'],
-    [['-', '--baseline', '-'], 'standard input (-) can be read only once'],
-    [['a.ndjson', '--basline=b'], "unknown option '--basline=b' (Did you mean --baseline?)"],
-    [['a.ndjson', '--db'], "option '--db <FILE>' argument missing"],
-  ])('says what is wrong with %j', (args, problem) => {
-    expect(() => readReportOptions(parsed('report', ...args), false)).toThrow(
-      new UsageError([problem], 'kube-netfilter-tailer report'),
-    );
-  });
-});
+test.each(Object.entries(refused))(
+  'what command lines of %s are refused with is as expected',
+  async (name, [read, lines]) => {
+    const said = lines.split('\n').map((line) => {
+      const words = line.split(' ').map((word) => word.replace('_', ' ').replace('""', ''));
+      return `$ ${line}\n${messageOf(() => read(parsed(...words)))}\n`;
+    });
+    await expectLines(import.meta.dirname, `refused/${name}.expected.txt`, said);
+  },
+);
 
 test('report does not print the page on a terminal', () => {
   expect(() => readReportOptions(parsed('report', 'a.ndjson'), true)).toThrow(
-    new UsageError(
-      ['--output html: write the page to a file (report … > report.html), or take --output table'],
-      'kube-netfilter-tailer report',
-    ),
+    '--output html: write the page to a file (report … > report.html), or take --output table',
   );
   expect(readReportOptions(parsed('report', 'a.ndjson', '-o', 'csv'), true)).toMatchObject({ output: 'csv' });
-});
-
-describe('drops', () => {
-  test.each<[string[], ...string[]]>([
-    [['a', 'b'], 'too many arguments. Expected 1 argument but got 2.'],
-    [['Web'], 'Web: is not the name of a Pod'],
-    [['web,type=Normal'], 'web,type=Normal: is not the name of a Pod'],
-    [['pod/'], 'pod/: is not the name of a Pod'],
-    [['svc/a.b'], 'svc/a.b: is not the name of a service'],
-    [
-      ['node/a'],
-      'node/a: must be POD, or one of deployment, statefulset, daemonset, replicaset, job, service and /NAME',
-    ],
-    [
-      ['constructor/a'],
-      'constructor/a: must be POD, or one of deployment, statefulset, daemonset, replicaset, job, service and /NAME',
-    ],
-    [['-n', 'Shop'], '--namespace Shop: is no name of a Namespace'],
-    [['-n', '../x'], '--namespace ../x: is no name of a Namespace'],
-    [['-n'], "option '-n, --namespace <NAMESPACE>' argument missing"],
-    [['-l', ''], '--selector: must have 1 to 1000 characters'],
-    [['-l', 'app=web', 'web-0'], '--selector and a name exclude each other'],
-    [['-A', 'deploy/web'], 'deployment/web: is in one namespace; --all-namespaces excludes it'],
-    [['--node', '$(id)'], '--node $(id): is not the name of a Node'],
-    [['-o', 'jsonpath={.x}'], '--output jsonpath={.x}: must be wide, json, yaml, name; for others: kubectl get events'],
-    [['--since', '10'], '--since 10: must be a duration such as 90s, 10m or 2h'],
-    [['--since', '0s'], '--since 0s: must be a duration such as 90s, 10m or 2h'],
-    [['--contxt', 'a'], "unknown option '--contxt' (Did you mean --context?)"],
-  ])('says what is wrong with %j', (args, ...problems) => {
-    expect(() => readDropsOptions(parsed('kubectl drops', ...args))).toThrow(new UsageError(problems, 'kubectl drops'));
-  });
-});
-
-describe('drops top', () => {
-  test.each<[string[], ...string[]]>([
-    [['--sort', 'port'], '--sort port: must be one of rate, packets, last, from, to'],
-    [['--interval', '0'], '--interval 0: must be a whole number from 1 to 3600'],
-    [['--interval', '1.5'], '--interval 1.5: must be a whole number from 1 to 3600'],
-    [['--agents-port', '65536'], '--agents-port 65536: must be a whole number from 1 to 65535'],
-    [['--agents-namespace', '../x'], '--agents-namespace ../x: is no name of a Namespace'],
-    [['--node', '..'], '--node ..: is not the name of a Node'],
-    [['--count', '3'], '--count: is for --plain'],
-    [['web-0'], "too many arguments for 'top'. Expected 0 arguments but got 1."],
-  ])('says what is wrong with %j', (args, ...problems) => {
-    expect(() => readTopOptions(parsed('kubectl drops', 'top', ...args), true)).toThrow(
-      new UsageError(problems, 'kubectl drops top'),
-    );
-  });
-});
-
-test.each<[string[], string]>([
-  [['config', 'prnt'], "unknown command 'prnt' (Did you mean print?)"],
-  [['config', 'show'], "unknown command 'show'"],
-  [['config', 'check'], "missing required argument 'FILE'"],
-  [['config', 'check', 'a', 'b'], "too many arguments for 'check'. Expected 1 argument but got 2."],
-  [['config', 'print', '--effectiv'], "unknown option '--effectiv' (Did you mean --effective?)"],
-  [['relpay', 'kern.log'], "unknown command 'relpay' (Did you mean replay?)"],
-  [['xyz'], "unknown command 'xyz'"],
-  [['completion'], "missing required argument 'SHELL'"],
-  [
-    ['completion', 'csh'],
-    "command-argument value 'csh' is invalid for argument 'SHELL'. Allowed choices are bash, zsh, fish, kubectl.",
-  ],
-])('says what is wrong with %j', (args, problem) => {
-  expect(() => parsed(...args)).toThrow(`kube-netfilter-tailer: ${problem}\nTry: `);
 });
 
 test('notes on the inputs of replay are worded so', async () => {

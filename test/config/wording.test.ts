@@ -1,141 +1,101 @@
 /** The wording of all that this slice says. The other tests assert subjects and counts only. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { checkConfigFile, ConfigError, loadConfig } from '../../src/config/config.ts';
+import { checkConfigFile, loadConfig } from '../../src/config/config.ts';
 import { envTypos } from '../../src/config/layer.ts';
 import { withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { expectLines, messageOf } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { createReloadScene } from './reload-scene.ts';
 import { problemsOf, readConfig } from './reading.ts';
 
-const sources =
-  'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths';
-
-describe('a wrong value of an option', () => {
-  test.each<[string, string, string]>([
-    ['node', '', 'is no name of a Node'],
-    ['state-dir', 'state', 'must be an absolute path'],
-    ['pod-cache', 'all', 'must be node or cluster'],
-    ['include-noise', 'yes', 'must be true or false'],
-    ['reverse-dns', 'TRUE', 'must be true or false'],
-    ['time-zone', 'Europe/Atlantis', 'is no time zone; try Europe/Berlin, UTC or +02:00'],
-    ['metrics-address', '9090', 'must be :PORT or HOST:PORT, for example :9090'],
-    ['log-level', 'trace', 'must be debug, info, warn or error'],
-    ['max-nodes', '-1', 'must be a whole number'],
-    ['max-services', '1e3', 'must be a whole number'],
-    ['max-endpoint-slices', 'none', 'must be a whole number'],
-    ['source', 'journald', `${sources}; did you mean journal?`],
-    ['log-level', 'wran', 'must be debug, info, warn or error; did you mean warn?'],
-    ['legacy-metric', 'on', 'must be off, namespace, name, name_with_namespace or workload'],
-    ['source', 'file:kern.log', sources],
-    [
-      'prefix',
-      'my-drop',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
-    ],
-    [
-      'prefix',
-      'my-drop=DROP',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped; did you mean my-drop=dropped?',
-    ],
-    ['source', '', 'names nothing to read'],
-    ['audit-label', 'team/', 'is no name of a label'],
-    ['audit-label', 'a/b/c', 'is no name of a label'],
-    ['audit-label', 'team=shop', 'is no name of a label'],
-    ['audit-label', 'Example.com/team', 'is no name of a label'],
-    ['unit', 'kube-proxy@', 'is a template: name its instance, such as kube-proxy@node-a'],
-  ])('--%s %j', (flag, value, expected) => {
-    const place = value === '' && flag === 'source' ? '--source' : `--${flag} ${JSON.stringify(value)}`;
-    const list = ['source', 'prefix', 'unit', 'audit-label'].includes(flag);
-    expect(() => readConfig({ node: 'node-a', [flag]: list ? [value] : value }, {})).toThrow(
-      new ConfigError([() => `${place}: ${expected}`]),
-    );
+test('what wrong values of options are refused with is as expected', async () => {
+  const wrong = `node=
+state-dir=state
+pod-cache=all
+include-noise=yes
+reverse-dns=TRUE
+time-zone=Europe/Atlantis
+metrics-address=9090
+log-level=trace
+log-level=wran
+max-nodes=-1
+max-services=1e3
+max-endpoint-slices=none
+legacy-metric=on
+source=journald
+source=file:kern.log
+source=
+source=kernel,kernel
+prefix=my-drop
+prefix=my-drop=DROP
+unit=kube-proxy@
+audit-label=team/
+audit-label=a/b/c
+audit-label=team=shop
+audit-label=Example.com/team
+audit-label=a,b,c,d,e,f,g,h,i
+audit-label=app,team,app`;
+  const said = wrong.split('\n').map((line) => {
+    const [flag = '', ...rest] = line.split('=');
+    const value = rest.join('=');
+    const isList = ['source', 'prefix', 'unit', 'audit-label'].includes(flag);
+    return messageOf(() => readConfig({ node: 'node-a', [flag]: isList ? value.split(',') : value }, {}));
   });
-
-  test('one source twice', () => {
-    expect(() => readConfig({ node: 'node-a', source: ['kernel', 'kernel'] }, {})).toThrow(
-      new ConfigError([() => '--source: names something twice']),
-    );
-  });
-
-  test.each([
-    ['a,b,c,d,e,f,g,h,i', 'must be eight labels at most'],
-    ['app,team,app', 'names a label twice'],
-  ])('labels %s', (list, expected) => {
-    expect(() => readConfig({ node: 'node-a', 'audit-label': list.split(',') }, {})).toThrow(
-      new ConfigError([() => `--audit-label: ${expected}`]),
-    );
-  });
-
-  test('no node at all', () => {
-    expect(() => readConfig({}, {})).toThrow(
-      new ConfigError([
-        () =>
-          'NODE_NAME or --node: is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName',
-      ]),
-    );
-  });
+  await expectLines(import.meta.dirname, 'options.expected.txt', [...said, messageOf(() => readConfig({}, {}))]);
 });
 
-describe('a wrong config file', () => {
-  test.each<[string, ...string[]]>([
-    ['statDir: /a', '1:1: statDir: there is no such setting; did you mean stateDir?'],
-    ['MAX_NODES: 1', '1:1: MAX_NODES: there is no such setting; did you mean maxNodes?'],
-    ['time-zone: UTC', '1:1: time-zone: there is no such setting; did you mean timeZone?'],
-    ['colour: red', '1:1: colour: there is no such setting'],
-    ['# a\n\nlogLevel:   inof', '3:13: logLevel "inof": must be debug, info, warn or error; did you mean info?'],
-    ['logLevel: warning', '1:11: logLevel "warning": must be debug, info, warn or error; did you mean warn?'],
-    ['podCache: nodes', '1:11: podCache "nodes": must be node or cluster; did you mean node?'],
-    ['includeNoise: yes', '1:15: includeNoise "yes": must be true or false'],
-    ['includeNoise: "true"', '1:15: includeNoise "true": must be true or false, without quotes'],
-    ['maxNodes: "5"', '1:11: maxNodes "5": must be a whole number, without quotes'],
-    ['maxNodes: 1.5', '1:11: maxNodes 1.5: must be a whole number'],
-    ['maxNodes: -1', '1:11: maxNodes -1: must be a whole number'],
-    ['maxNodes: .inf', '1:11: maxNodes Infinity: must be a whole number'],
-    ['maxNodes: 1234567890', '1:11: maxNodes 1234567890: must be a whole number of at most nine digits'],
-    ['stateDir: 5', '1:11: stateDir 5: must be text; put it in quotes'],
-    ['stateDir: [/a]', '1:11: stateDir: must be text; put it in quotes'],
-    ['stateDir: {a: 1}', '1:11: stateDir: must be text; put it in quotes'],
-    ['sources: kernel', '1:10: sources "kernel": must be a list: a line "- VALUE" each, or [VALUE, VALUE]'],
-    [
-      'sources: [kernl, 5]',
-      `1:11: sources[0] "kernl": ${sources}; did you mean kernel?`,
-      '1:18: sources[1] 5: must be text; put it in quotes',
-    ],
-    ['sources:\n  - kernel\n  - - a', '3:5: sources[1]: must be text; put it in quotes'],
-    ['sources: []', '1:10: sources: names nothing to read'],
-    ['sources: {a: 1}', '1:10: sources: must be a list: a line "- VALUE" each, or [VALUE, VALUE]'],
-    ['stateDir:', '1:1: stateDir: has no value; leave the line out for the default'],
-    ['kubeconfig: null', '1:1: kubeconfig: has no value; leave the line out for the default'],
-    [
-      'prefixes:\n  a: DROP',
-      '2:6: prefixes.a "DROP": must be dropped, rejected, logged or accepted; did you mean dropped?',
-    ],
-    ['prefixes:\n  "a b": true', '2:10: prefixes."a b" true: must be dropped, rejected, logged or accepted'],
-    [
-      'prefixes:\n  " ": dropped',
-      '2:3: prefixes." " " =dropped": must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
-    ],
-    ['maxNodes: 1\n"maxNodes": 2', '2:2: is there twice: leave one out'],
-    ['? [a]\n: 1', '1:3: a list or a map cannot be a key here'],
-    ['a: &x [b]\nb: *x', '2:4: aliases (*name) are not understood here: write the value out'],
-    ['a: 1\n---\nb: 2', ' holds several documents (---): one is expected'],
-    ['- a', '1:1: is a list where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    [
-      'just text',
-      '1:1: is a single value where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"',
-    ],
-    ['null', '1:1: is a single value where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    [' \n', ' is empty; settings are one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    ['{a: 1,', '1:7: is not YAML: unexpected end of the stream within a flow collection'],
-    ['stateDir: !!binary aGk=', '1:11: is not YAML: unknown scalar tag !<tag:yaml.org,2002:binary>'],
-  ])('%j', (text, ...expected) => {
-    expect(problemsOf(text)).toEqual(expected);
-  });
+test('what wrong config files are refused with is as expected', async () => {
+  const wrong = [
+    'statDir: /a',
+    'MAX_NODES: 1',
+    'time-zone: UTC',
+    'colour: red',
+    '# a\n\nlogLevel:   inof',
+    'logLevel: warning',
+    'podCache: nodes',
+    'includeNoise: yes',
+    'includeNoise: "true"',
+    'maxNodes: "5"',
+    'maxNodes: 1.5',
+    'maxNodes: -1',
+    'maxNodes: .inf',
+    'maxNodes: 1234567890',
+    'stateDir: 5',
+    'stateDir: [/a]',
+    'stateDir: {a: 1}',
+    'sources: kernel',
+    'sources: [kernl, 5]',
+    'sources:\n  - kernel\n  - - a',
+    'sources: []',
+    'sources: {a: 1}',
+    'stateDir:',
+    'kubeconfig: null',
+    'prefixes:\n  a: DROP',
+    'prefixes:\n  "a b": true',
+    'prefixes:\n  " ": dropped',
+    'maxNodes: 1\n"maxNodes": 2',
+    '? [a]\n: 1',
+    'a: &x [b]\nb: *x',
+    'a: 1\n---\nb: 2',
+    '- a',
+    'just text',
+    'null',
+    ' \n',
+    '{a: 1,',
+    'stateDir: !!binary aGk=',
+  ];
+  const said = wrong.map(
+    (text) =>
+      `${text}\n${problemsOf(text)
+        .map((problem) => `  => ${problem}\n`)
+        .join('')}`,
+  );
+  await expectLines(import.meta.dirname, 'files.expected.txt', said);
+});
 
-  test('more mistakes than are shown', () => {
-    expect(problemsOf(`sources: [${'x,'.repeat(1000)}]`).at(-1)).toBe('and 976 more');
-  });
+test('of many mistakes the first are shown', () => {
+  expect(problemsOf(`sources: [${'x,'.repeat(1000)}]`).at(-1)).toBe('and 976 more');
 });
 
 describe('what is no config file', () => {

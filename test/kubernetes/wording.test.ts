@@ -5,6 +5,7 @@ import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import { readSnapshot } from '../../src/kubernetes/snapshot.ts';
 import { nine } from '../builders.ts';
+import { expectLines } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { fakeApi } from './pod-finders/fake-api.ts';
 
@@ -20,61 +21,29 @@ function read(content: string): { problems: string[]; unusable: string[] } {
   return { problems: problems.map(withoutPath), unusable: unusable.map(withoutPath) };
 }
 
-describe('a file that is not what it should be', () => {
-  test.each([
-    ['a bad line', `${json(pod('a'))}\noops\n${json(pod('b'))}`, 'line 2 is not JSON'],
-    ['a bad line after a blank one', `${json(pod('a'))}\n\noops\n`, 'line 3 is not JSON'],
-    ['an empty list', json({ kind: 'List', items: [] }), 'the list is empty'],
-    ['other JSON', '{"pods": 5}', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
-    [
-      'lines of other JSON, of which one is enough',
-      '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n',
-      'line 1: is JSON, but no Kubernetes object or list (it has no `kind`)',
-    ],
-    ['null', 'null', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
-    [
-      'another kind',
-      json({ kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data: {} }),
-      'has ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
-    ],
-    [
-      'other kinds',
-      json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap'), pod('c', 'Secret')] }),
-      'has Secret, ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
-    ],
-    [
-      'what an API server answers when it refuses',
-      json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' }),
-      'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
-    ],
-    [
-      'an empty file',
-      '',
-      'line 1, column 1: is not JSON as `kubectl get … -o json` prints it: it is empty (Unexpected end of JSON input)',
-    ],
-    [
-      'YAML',
-      'apiVersion: v1\nkind: Pod\n',
-      "is not JSON as `kubectl get … -o json` prints it: it looks like YAML, use -o json (Unexpected token 'a')",
-    ],
-    [
-      'the table',
-      'NAMESPACE   NAME   READY\nshop   web-0   1/1\n',
-      "is not JSON as `kubectl get … -o json` prints it: it is the table kubectl prints, use -o json (Unexpected token 'N')",
-    ],
-    [
-      'JSON that is cut',
-      '{\n  "kind": "List",\n  "items": [',
-      'line 3, column 13: is not JSON as `kubectl get … -o json` prints it: it is cut off (Unexpected end of JSON input)',
-    ],
-    [
-      'a missing comma',
-      '{\n  "kind": "Pod"\n  "spec": {}\n}',
-      "line 3, column 3: is not JSON as `kubectl get … -o json` prints it (Expected ',' or '}' after property value)",
-    ],
-  ])('%s', (_, content, reason) => {
-    expect(read(content)).toEqual({ problems: [], unusable: [reason] });
+test('what is said of a file that is not what it should be is as expected', async () => {
+  const wrong = [
+    ['a bad line', `${json(pod('a'))}\noops\n${json(pod('b'))}`],
+    ['a bad line after a blank one', `${json(pod('a'))}\n\noops\n`],
+    ['an empty list', json({ kind: 'List', items: [] })],
+    ['other JSON', '{"pods": 5}'],
+    ['lines of other JSON, of which one is enough', '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n'],
+    ['null', 'null'],
+    ['another kind', json({ kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data: {} })],
+    ['other kinds', json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap'), pod('c', 'Secret')] })],
+    ['what an API server answers when it refuses', json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' })],
+    ['an empty file', ''],
+    ['YAML', 'apiVersion: v1\nkind: Pod\n'],
+    ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n'],
+    ['JSON that is cut', '{\n  "kind": "List",\n  "items": ['],
+    ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}'],
+  ] as const;
+  const said = wrong.map(([title, content]) => {
+    const { problems, unusable } = read(content);
+    expect(problems).toEqual([]);
+    return `${title}: ${unusable.join('; ')}`;
   });
+  await expectLines(import.meta.dirname, 'saved-objects.expected.txt', said);
 });
 
 test('objects that cannot be used', () => {

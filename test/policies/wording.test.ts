@@ -9,7 +9,7 @@ import {
   sentenceOf,
 } from '../../src/policies/policies.ts';
 import { nine } from '../builders.ts';
-import { expectLines } from '../expected-file.ts';
+import { expectLines, messageOf } from '../expected-file.ts';
 import { calico, clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
 
 test('messages about selectors of Calico that are refused are as expected', async () => {
@@ -162,15 +162,6 @@ test('sentences for an Event are as expected', async () => {
   });
   await expectLines(import.meta.dirname, 'sentences.expected.txt', lines);
 });
-
-function messageOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return (error as Error).message;
-  }
-  return 'is accepted';
-}
 
 const naming = (end: 'source' | 'destination', services: object): object =>
   calico('NetworkPolicy', { ingress: [{ action: 'Allow', [end]: { services } }] }, 'db', 'shop');

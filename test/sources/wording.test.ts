@@ -14,6 +14,7 @@ import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
 import { parseContainerRule } from '../../src/sources/kubelet/rules.ts';
 import { createReport } from '../../src/sources/tail/report.ts';
 import { lookAt, readingAdviceOn } from '../../src/sources/tail/open-log.ts';
+import { expectLines, messageOf } from '../expected-file.ts';
 import { cursorOf, fakeJournalctl, outputFor, printed } from './fake-journalctl.ts';
 import { fakeRing, systemError } from './fake-ring.ts';
 import { fakeTime } from './fake-time.ts';
@@ -94,29 +95,24 @@ describe('what the kernel’s log is read from', () => {
 });
 
 describe('a saved log that is refused', () => {
-  test.each<[string, Buffer | undefined, string]>([
-    [
-      'system.journal',
-      Buffer.from('LPKSHHRH\0\0'),
-      'is a binary journal: export it with `journalctl --file FILE -k -o json`',
-    ],
-    [
-      'kern.log.xz',
-      Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4]),
-      'is xz compressed: pipe it in with `xz -dc FILE | … -`',
-    ],
-    ['kern.log.bz2', Buffer.from('BZh91AY&SY'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
-    ['logs.zip', Buffer.from('PK\x03\x04\x14\0'), 'is a zip archive: unpack it first'],
-    ['kubectl', Buffer.from('\x7fELF\x02\x01'), 'is a program, not a log'],
-    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le'), 'is UTF-16: save it as UTF-8'],
-    ['missing.log', undefined, 'no such file'],
-    ['folder', undefined, 'is a folder; name the files in it'],
-    ['system.journal/kern.log', undefined, 'a part of the path is not a folder'],
-  ])('%s', (name, bytes, advice) => {
-    const file = folder(name);
+  test('its kind and what to do are as expected', async () => {
+    const files: [name: string, bytes?: Buffer][] = [
+      ['system.journal', Buffer.from('LPKSHHRH\0\0')],
+      ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
+      ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
+      ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
+      ['kubectl', Buffer.from('\x7fELF\x02\x01')],
+      ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
+      ['missing.log'],
+      ['folder'],
+      ['system.journal/kern.log'],
+    ];
     mkdirSync(folder('folder'), { recursive: true });
-    if (bytes !== undefined) writeFileSync(file, bytes);
-    expect(() => openInput(file)).toThrow(new InputError(`${file}: ${advice.replaceAll('FILE', file)}`));
+    const said = files.map(([name, bytes]) => {
+      if (bytes !== undefined) writeFileSync(folder(name), bytes);
+      return messageOf(() => openInput(folder(name))).replaceAll(folder(), '');
+    });
+    await expectLines(import.meta.dirname, 'saved-logs.expected.txt', said);
   });
 
   test.each([
@@ -138,63 +134,31 @@ describe('a saved log that is refused', () => {
   });
 });
 
+const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
+  createReport({ path: '/a', needles: [], saved: undefined, from: 'start', ...listener, onLine: () => {} }, () => noon);
+
 describe('a log that is followed', () => {
-  test.each<[string, string, (report: ReturnType<typeof createReport>) => void]>([
-    [
-      'too-long',
-      '/a: line 2 is longer than 64 KiB and was skipped; further ones are only counted',
+  test('its problems are as expected', async () => {
+    const acts: ((report: ReturnType<typeof createReport>) => void)[] = [
       (report) => report.tooLong(2, 1),
-    ],
-    [
-      'replaced',
-      '/a is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost',
       (report) => report.replaced(),
-    ],
-    [
-      'not-a-file',
-      '/a is a device. The file that was there before it is still read',
       (report) => report.obstructed({ kind: 'not-a-file', text: '/a is a device' }),
-    ],
-    [
-      'deleted',
-      '/a was deleted or renamed, and there is no new one; what is written to the old one is still read',
       (report) => report.obstructed({ kind: 'missing', text: '' }),
-    ],
-    ['read', '/a cannot be read past byte 5: EIO', (report) => report.failed('past byte 5: EIO')],
-    [
-      'well',
-      '/a is read now',
+      (report) => report.failed('past byte 5: EIO'),
       (report) => {
         report.waiting({ kind: 'missing', text: '' });
         report.well();
       },
-    ],
-  ])('%s: %s', (key, text, act) => {
-    const { heard, listener } = listening();
-    act(
-      createReport(
-        { path: '/a', needles: [], saved: undefined, from: 'start', ...listener, onLine: () => {} },
-        () => noon,
-      ),
-    );
-    expect(heard.notices.at(-1)).toMatchObject({ key, text });
-  });
-
-  test.each([
-    [0, '/a was cut off, and is read on from its end: what was written since may be missing'],
-    [5, '/a was cut off, and is read on from its end: 5 bytes or more had not been read'],
-  ])('cut off, with %i bytes that had not been read', (unread, reason) => {
-    const { heard, listener } = listening();
-    const options = {
-      path: '/a',
-      needles: [],
-      saved: undefined,
-      from: 'start' as const,
-      ...listener,
-      onLine: () => {},
-    };
-    createReport(options, () => noon).cut(unread);
-    expect(heard.losses).toMatchObject([{ reason }]);
+      (report) => report.cut(0),
+      (report) => report.cut(5),
+    ];
+    const said = acts.map((act) => {
+      const { heard, listener } = listening();
+      act(reportTo(listener));
+      const notice = heard.notices.at(-1);
+      return notice === undefined ? `lost: ${heard.losses.at(-1)?.reason}` : `${notice.key}: ${notice.text}`;
+    });
+    await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
   });
 
   test.each<[string, string | undefined, string]>([
@@ -222,38 +186,18 @@ describe('a log that is followed', () => {
 });
 
 describe('the journal', () => {
-  const retry = 'It is tried again once a minute or more often';
-
-  test.each<[Ending, string | undefined, string]>([
-    [
-      { error: systemError('ENOENT') },
-      undefined,
-      'The journal cannot be read: this image has no journalctl. Use the image variant that has it, or SOURCES=kernel, or SOURCES=file:PATH',
-    ],
-    [
-      { error: systemError('EMFILE') },
-      undefined,
-      `The journal cannot be read: journalctl cannot be started: too many open files. ${retry}`,
-    ],
-    [
-      { code: 1, signal: null },
-      'No journal files were opened due to insufficient permissions.',
-      `The journal cannot be read: journalctl ended with code 1: No journal files were opened due to insufficient permissions (it takes root, or a group that may read the journal). ${retry}`,
-    ],
-    [
-      { code: 1, signal: null },
-      'Failed to open /host: No such file or directory',
-      `The journal cannot be read: journalctl ended with code 1: Failed to open /host: No such file or directory (is the node's journal mounted there?). ${retry}`,
-    ],
-    [
-      { code: 3, signal: null },
-      undefined,
-      `The journal cannot be read: journalctl ended with code 3: it did not say why. ${retry}`,
-    ],
-    [{ code: null, signal: 'SIGKILL' }, undefined, 'journalctl was ended by SIGKILL and is started again'],
-    [{ code: 0, signal: null }, undefined, 'journalctl ended and is started again'],
-  ])('%o, %s', (ending, lastError, text) => {
-    expect(noticeOf(ending, lastError).text).toBe(text);
+  test('what is said of its end is as expected', async () => {
+    const endings: [Ending, lastError?: string][] = [
+      [{ error: systemError('ENOENT') }],
+      [{ error: systemError('EMFILE') }],
+      [{ code: 1, signal: null }, 'No journal files were opened due to insufficient permissions.'],
+      [{ code: 1, signal: null }, 'Failed to open /host: No such file or directory'],
+      [{ code: 3, signal: null }],
+      [{ code: null, signal: 'SIGKILL' }],
+      [{ code: 0, signal: null }],
+    ];
+    const said = endings.map(([ending, lastError]) => noticeOf(ending, lastError).text);
+    await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
   });
 
   test('records that are none, records that are gone, and a journal that is read again', () => {
