@@ -196,33 +196,26 @@ interface Ran {
   err: string;
 }
 
-async function ranSuggest(from: string, to: string, port: string, files: string[]): Promise<Ran> {
-  const args = ['--from', from, '--to', to, '--port', port, ...files.flatMap((file) => ['--policies', path(file)])];
-  const options = readWhyOptions(parsed('suggest', ...args));
-  const ran: Ran = { status: -1, out: '', err: '' };
-  ran.status = await suggestPolicies(options, {
-    out: (text) => void (ran.out += text),
-    err: (text) => void (ran.err += text),
+async function asked(
+  command: typeof why,
+  name: string,
+  args: readonly string[],
+  files: readonly string[],
+): Promise<Ran> {
+  const options = readWhyOptions(parsed(name, ...args, ...files.flatMap((file) => ['--policies', path(file)])));
+  const found: Ran = { status: -1, out: '', err: '' };
+  found.status = await command(options, {
+    out: (text) => void (found.out += text),
+    err: (text) => void (found.err += text),
   });
-  return ran;
+  return found;
 }
 
-async function run(from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> {
-  const args = [
-    '--from',
-    from,
-    '--to',
-    to,
-    '--port',
-    port,
-    ...files.flatMap((file) => ['--policies', path(file)]),
-    ...more,
-  ];
-  const options = readWhyOptions(parsed('why', ...args));
-  const ran: Ran = { status: -1, out: '', err: '' };
-  ran.status = await why(options, { out: (text) => void (ran.out += text), err: (text) => void (ran.err += text) });
-  return ran;
-}
+const ranSuggest = (from: string, to: string, port: string, files: string[]): Promise<Ran> =>
+  asked(suggestPolicies, 'suggest', ['--from', from, '--to', to, '--port', port], files);
+
+const run = (from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> =>
+  asked(why, 'why', ['--from', from, '--to', to, '--port', port, ...more], files);
 
 const [worker, postgres] = ['batch/worker-7', 'shop/postgres-0'];
 

@@ -32,7 +32,7 @@ export async function drops(
   });
 }
 
-/** Runs a part of `drops`: what the API server or the kubeconfig makes impossible is one line. */
+/** Runs a part of `drops`. Errors of the API server and of the kubeconfig are one line. */
 export async function withStatus<T extends number>(
   program: string,
   { err }: Pick<Streams, 'err'>,
@@ -149,7 +149,7 @@ function nameLine(event: Json): string {
   return `event/${printable(String(at(event, 'metadata', 'name')))}\n`;
 }
 
-/** JSON is YAML, too, and can escape any character: a text with one that a terminal must not get is printed so. */
+/** Prints as JSON what has a character that a terminal must not get: JSON is YAML, too, and can escape any character. */
 function printableYaml(value: Json): string {
   const plain = dump(value, { lineWidth: -1 });
   if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(plain)) return plain;

@@ -1,4 +1,4 @@
-/** The Events of lost packets that a user may see: as they are now, and as they come. */
+/** Lists and watches the Events of lost packets, with the user's rights. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../config/config.ts';
 import { component } from '../../events/events.ts';
@@ -19,7 +19,7 @@ export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 /** Which Events are asked for, and where. */
 export interface Wanted extends Cluster {
   readonly options: DropsOptions;
-  /** Undefined: Events of all Pods, and of other objects. */
+  /** Undefined where Events of all Pods, and of other objects, are wanted. */
   readonly isSelected?: IsSelected | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
-/** Events that are written from here on, without end. Rejects with a `RefusedError` when the API server refuses. */
+/** Yields Events as they are written, without end. Rejects with a `RefusedError` when the API server refuses. */
 export async function* watchDrops(
   wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
@@ -110,7 +110,7 @@ async function* changes(
   }
 }
 
-/** `source` is what wrote the Event: others use reasons of the same name. */
+/** `source` is the program that wrote the Event: others use reasons of the same name. */
 function fieldSelectorOf({ all, target }: DropsOptions): string {
   const parts = [`source=${component}`, ...(all ? [] : ['reason=PacketDrop'])];
   if (target.kind === 'pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);
@@ -152,7 +152,7 @@ export interface Cluster {
   readonly namespace: string | undefined;
 }
 
-/** `timeout` is that of one request. Throws an `AccessError`. */
+/** `timeout` limits each request. Throws an `AccessError`. */
 export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
   try {
     const access = readUserAccess(flags);
@@ -171,12 +171,11 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
   }
 }
 
-/** `/api/v1/namespaces/shop/events`, `/api/v1/events`. */
 export function pathOf(api: string, namespace: string | undefined, plural: string): string {
   return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }
 
-/** Ends the command as an answer of the API server does. */
+/** Makes an error that ends the command as an answer of the API server does. */
 export function refused(message: string, status = 0, reason = ''): RefusedError {
   return new RefusedError({ kind: 'refused', status, reason, message, retryAfter: undefined });
 }

@@ -1,4 +1,4 @@
-/** One row of the list: what the annotations of an Event (docs/events.md) say of lost packets. Any of its texts may be a stranger's. */
+/** Makes a row of the list from the annotations of an Event (docs/events.md). Any of its texts may be a stranger's. */
 import { icmpName } from '../../drops/icmp-names.ts';
 import { annotationPrefix, annotationSchema } from '../../events/events.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -53,7 +53,7 @@ function peerOf(of: (key: string) => string | undefined): string {
   const [peer, peers] = [of('peer'), of('peers')];
   if (peer === undefined) return peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}`;
   const [kind = '', ...name] = peer.split('/');
-  // The kind of what is no object is a word of this program: external, unknown.
+  // Kinds in lower case are words of this program for peers that are no objects: external, unknown.
   return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
 }
 

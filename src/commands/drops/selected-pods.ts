@@ -1,4 +1,4 @@
-/** Which Pods are meant by labels or by a workload. */
+/** Finds the Pods that labels or a workload select. */
 import { LRUCache } from 'lru-cache';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
@@ -28,7 +28,7 @@ export async function selectedPods(
   return watchedPods(look, found);
 }
 
-/** A Pod that was created since is asked for once; what an Event names as a Pod may be any text. */
+/** A Pod that was created since is asked for once. An Event may name any text as a Pod. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
   found: LRUCache<string, boolean>,

@@ -1,4 +1,4 @@
-/** The policies of a cluster and what they depend on, listed with the rights of who asks. What may not be listed is unknown. */
+/** Lists the policies of a cluster and what they depend on, with the user's rights. Policies that may not be listed are unknown. */
 import type { Refusal } from '../../events/events.ts';
 import type { Connection, Query } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
@@ -23,7 +23,7 @@ export interface Reader {
   readonly collector: Collector;
 }
 
-/** The `apiVersion` and `kind` of objects whose answer may leave them out. */
+/** Answers may leave these fields out of objects. */
 type ItemKind = Pick<PolicyKind, 'apiVersion' | 'kind'>;
 
 /** A missing right or object, or a list that is too large, is a missing fact. No answer at all is a `WhyError`. */
@@ -103,7 +103,7 @@ export interface CalicoApi extends Reader {
   readonly resources: ReadonlySet<string>;
 }
 
-/** Undefined where the cluster has no Calico. What policies need beside is read later, by `readRequired`. */
+/** Returns undefined where the cluster has no Calico. `readRequired` reads later what policies name. */
 export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<CalicoApi | undefined> {
   const api = await findApi(reader);
   if (api === undefined) return undefined;
@@ -176,7 +176,7 @@ async function findApi({ connection, collector }: Reader): Promise<CalicoApi | u
   return undefined;
 }
 
-/** Where they may not be listed, objects of the kind `unread` are not all known. */
+/** Notes as `unread` a kind whose objects may not be listed, so that not all are known. */
 async function readObjects(api: CalicoApi, name: CalicoName, unread: CalicoKind, namespace?: string): Promise<void> {
   if ((await listCalico(api, name, namespace)) !== undefined) api.collector.unread(unread);
 }
@@ -200,7 +200,7 @@ async function readCalicoPolicies(
 ): Promise<void> {
   const [kind, plural] = name;
   const noteUnread = (refusal: Refusal | undefined, tier: string): void => {
-    // What is staged decides nothing.
+    // Staged policies decide nothing.
     if (refusal === undefined || kind.startsWith('Staged')) return;
     api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, refusal, tier));
   };

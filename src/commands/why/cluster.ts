@@ -1,4 +1,4 @@
-/** What a verdict needs of a cluster, read with the rights of who asks. What may not be read is unknown. */
+/** Reads what a verdict needs of a cluster, with the user's rights. Objects that may not be read are unknown. */
 import { version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
@@ -20,7 +20,7 @@ import { collectObjects, evaluatorOf, findFlow, type KnownObjects, WhyError, wor
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 
-/** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `WhyError`. */
+/** `wholeNamespaces`: reads all Pods of the Namespaces of the two. Throws a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
   const collector = collectObjects();
   const reader: Reader = { connection: await connect(options), collector };

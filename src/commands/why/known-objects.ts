@@ -1,4 +1,4 @@
-/** What `why` knows of a cluster, from files or from the API server: policies, Pods, the workloads that own them, and whose the two ends are. */
+/** Collects what `why` knows of a cluster, from files or from the API server, and finds the two ends in it. */
 import { suggest } from '../../config/suggest.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
@@ -38,7 +38,7 @@ export interface KnownObjects {
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-/** What was given cannot be used, or the API server cannot be asked at all: a line for each problem. */
+/** Wrong input, or an API server that cannot be asked at all: a line for each problem. */
 export class WhyError extends Error {
   override name = 'WhyError';
   readonly problems: readonly string[];
@@ -78,10 +78,8 @@ export function collectObjects() {
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
     addPolicy,
-    /** All objects of that kind are known. */
     complete: (kind: keyof typeof complete): void => void (complete[kind] = true),
     unread: calico.unread,
-    /** How much is known of the endpoints of Services. */
     endpoints: calico.services,
     objects: (): KnownObjects => ({ ...known, calico: calico.read(), ownerOf: workloadOf }),
   };
@@ -121,7 +119,7 @@ export function collectObjects() {
   function addPolicy(policy: Policy): void {
     const key = keyOf(policy.ref);
     const isStored = policy.ref.apiVersion.startsWith('crd.');
-    // What Calico's API server shows of a policy goes over how it is stored.
+    // A policy as Calico's API server shows it goes over the same as it is stored.
     if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
   }
 }
@@ -131,12 +129,11 @@ interface ItemKind {
   readonly kind: string;
 }
 
-/** The object, or those of a list, which need not repeat their kind; `path`: where in what was given. */
+/** Returns the object, or those of a list, which need not repeat their kind. `path` leads there. */
 export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
   const items = at(object, 'items');
   const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
   const isList = Array.isArray(items);
-  // In a PodList and its like the items do not repeat their kind.
   const own =
     !isList || kind === 'List' || apiVersion === undefined ? itemKind : { apiVersion, kind: kind.replace(/List$/, '') };
   return (isList ? (items as Json[]) : [object]).flatMap((item, index) => {
@@ -231,7 +228,7 @@ function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: re
   return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
 }
 
-/** What may be meant: a Pod of the workload or Service of that name. */
+/** Names a Pod that may be meant, such as one of the workload or Service of that name. */
 function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
   if (pods.size === 0)
     return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';

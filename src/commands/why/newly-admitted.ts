@@ -1,4 +1,4 @@
-/** `suggest --audit`: which flows of the audit a suggestion would admit beside the one that it was made for. */
+/** `suggest --audit`: counts the flows of the audit that a suggestion would admit beside the one that it was made for. */
 import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
@@ -40,7 +40,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
       flow.packets += row['network.packets'] ?? 0;
       flows.set(text, flow);
     },
-    /** What they come to, for a person: a title, and the flows with most packets. */
+    /** Returns a title, and the flows with most packets. */
     lines: (rows: number): string[] => {
       const admitted = [...flows].filter(([, { outcome }]) => outcome === 'new');
       const top = admitted.toSorted(([, a], [, b]) => b.packets - a.packets).slice(0, most.top);
@@ -64,12 +64,11 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
     const [outcomeBefore, outcomeAfter] = [before, after].map(({ verdict }) =>
       outcomeOf(verdict(flow, 'ingress'), verdict(flow, 'egress')),
     );
-    // What it does not admit, whoever the ends are, it does not admit newly.
     if (outcomeAfter === 'denies' || outcomeBefore === 'admits') return 'old';
     return outcomeBefore === 'denies' && outcomeAfter === 'admits' ? 'new' : 'unknown';
   }
 
-  /** Undefined where it is redacted, stands for several, or has a network in place of an address. */
+  /** Returns undefined for an end that is redacted, stands for several, or has a network in place of an address. */
   function endOf(row: FlowRecord, end: 'source' | 'destination'): End | undefined {
     const address = canonicalAddress(row[`${end}.address`] ?? '');
     const [kind, namespace = ''] = [row[`${end}.kind`], row[`${end}.k8s.namespace.name`]];
@@ -134,7 +133,7 @@ const longestText = 512;
 const mostNamed = 20;
 const [major] = schemaVersion.split('.');
 
-/** Files as `report` takes them: patterns, gzip, Zstandard, `-`. What is broken is left out, counted and named. */
+/** Takes files as `report` does: patterns, gzip, Zstandard, `-`. Broken rows are left out, counted and named. */
 export async function readAuditRows(named: readonly string[], onRow: (row: FlowRecord) => void): Promise<RowsRead> {
   const { files, problems } = findFiles(named);
   let [rows, broken] = [0, 0];

@@ -33,7 +33,7 @@ export function readSavedFiles(
     for (const document of documents) used += add(document);
     if (used === 0) throw new WhyError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
-  // Whether a list has all Pods, or all Nodes, is not in it; that there are any is taken for all.
+  // A list does not say whether it has all Pods, or all Nodes; one that has any is taken for complete.
   if (objects().pods.size > 0) complete('pods');
   if (objects().nodes.size > 0) complete('nodes');
   endpoints.completeIfAny();
@@ -83,7 +83,7 @@ const policyApis: ReadonlySet<string> = new Set([
 ]);
 const policyKinds = ['NetworkPolicy', 'ClusterNetworkPolicy', 'AdminNetworkPolicy', 'GlobalNetworkPolicy'];
 
-/** A sentence for each: `policies.yaml:7:3: shop/web: spec.ingres: there is no such field; did you mean ingress?` */
+/** Returns a sentence for each problem: `policies.yaml:7:3: shop/web: spec.ingres: there is no such field; did you mean ingress?` */
 function problemsOf(file: string, content: string, documents: readonly Json[]): string[] {
   const problems = documents.flatMap((document, index) =>
     itemsOf(document).flatMap(({ object, path }) =>
@@ -103,7 +103,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** A policy without a Namespace is of the one that kubectl is asked for (-n), which no file names. */
+/** A policy without a Namespace gets the one that kubectl is asked for (-n), which no file names. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
@@ -149,58 +149,52 @@ function eventsOf(content: string): Event[] {
   }
 }
 
-/** Where a value stands, or for a field its key; of what is behind an alias, where the alias is. Undefined: not known. */
+/** Returns where a value stands, or for a field its key; of what is behind an alias, where the alias is. Undefined where it is not known. */
 function offsetOf(
   events: readonly Event[],
   content: string,
   document: number,
   path: readonly string[],
 ): number | undefined {
-  let next = -1;
-  for (let index = 0; index <= document; index++) {
-    next = events.findIndex((event, place) => place > next && event.type === EVENT_ID.DOCUMENT);
-    if (next < 0) return undefined;
-  }
-  next++;
-  const root = events[next];
-  let offset = root === undefined ? undefined : startOf(root);
+  let documents = -1;
+  let index = events.findIndex(({ type }) => type === EVENT_ID.DOCUMENT && ++documents === document) + 1;
+  let offset = index === 0 ? undefined : startOf(events[index]);
   for (const key of path) {
-    const parent = events[next++];
-    if (parent?.type !== EVENT_ID.MAPPING && parent?.type !== EVENT_ID.SEQUENCE) return offset;
-    for (let item = 0; ; item++) {
-      const event = events[next];
-      if (event === undefined || event.type === EVENT_ID.POP) return offset;
-      const isKey = parent.type === EVENT_ID.MAPPING;
-      const isFound = isKey
-        ? event.type === EVENT_ID.SCALAR && getScalarValue(content, event) === key
-        : String(item) === key;
-      if (isFound || isKey) next = isKey ? next + 1 : next;
-      if (isFound) {
-        offset = startOf(event) ?? offset;
-        break;
-      }
-      next = endOf(events, next);
-    }
+    const isMap = events[index]?.type === EVENT_ID.MAPPING;
+    if (index === 0 || (!isMap && events[index]?.type !== EVENT_ID.SEQUENCE)) return offset;
+    const children = childrenOf(events, index);
+    const isKey = (child: number, place: number): boolean => {
+      const event = events[child];
+      return place % 2 === 0 && event?.type === EVENT_ID.SCALAR && getScalarValue(content, event) === key;
+    };
+    const found = isMap ? children.findIndex(isKey) : Number(key);
+    const child = children[found];
+    if (child === undefined) return offset;
+    offset = startOf(events[child]) ?? offset;
+    index = children[isMap ? found + 1 : found] ?? 0;
   }
   return offset;
 }
 
-function startOf(event: Event): number | undefined {
-  const start = event.type === EVENT_ID.SCALAR ? event.valueStart : 'start' in event ? event.start : -1;
-  if (start < 0) return undefined;
-  const isQuoted =
-    event.type === EVENT_ID.SCALAR &&
-    (event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED);
-  return isQuoted ? start - 1 : start;
+/** Returns the indexes of what is directly in a list or a map: of a map, keys and values in turn. */
+function childrenOf(events: readonly Event[], parent: number): number[] {
+  const children: number[] = [];
+  let depth = 0;
+  for (let index = parent + 1; index < events.length && depth >= 0; index++) {
+    const type = events[index]?.type;
+    if (type === EVENT_ID.POP) depth--;
+    else if (depth === 0) children.push(index);
+    if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth++;
+  }
+  return children;
 }
 
-function endOf(events: readonly Event[], first: number): number {
-  let depth = 0;
-  for (let place = first; place < events.length; place++) {
-    const type = events[place]?.type;
-    if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth++;
-    else if (type === EVENT_ID.POP) depth--;
-    if (depth === 0) return place + 1;
-  }
-  return events.length;
+function startOf(event: Event | undefined): number | undefined {
+  if (event === undefined) return undefined;
+  const isScalar = event.type === EVENT_ID.SCALAR;
+  const start = isScalar ? event.valueStart : 'start' in event ? event.start : -1;
+  if (start < 0) return undefined;
+  const isQuoted =
+    isScalar && (event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED);
+  return isQuoted ? start - 1 : start;
 }

@@ -53,7 +53,7 @@ const yamlStyle: DumpOptions = {
   ],
 };
 
-/** What sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
+/** Matches all that sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
 const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
 /** `policies`: a port name has a typo, which another policy would only hide. */
@@ -78,7 +78,7 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-/** Names of ports with a typo, which keep a rule from admitting the connection. */
+/** Finds names of ports with a typo, which keep a rule from admitting the connection. */
 function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
   return suggested
     .flatMap(({ near }) => near.portNames)
@@ -136,7 +136,7 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
   return `${lines.join('')}${dump(policy, yamlStyle)}`;
 }
 
-/** Whose labels stand for an end; '' where it is no Pod. */
+/** Says whose labels stand for an end; '' where it is no Pod. */
 function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);

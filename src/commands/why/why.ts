@@ -44,7 +44,7 @@ const maxMissing = 5;
 
 const longestCell = 160;
 
-/** What both directions come to. */
+/** The worst outcome of both directions. */
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
   return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
 }
@@ -101,7 +101,7 @@ function directionLines(title: string, trace: Trace): string[] {
   ];
 }
 
-/** What is staged is never enforced: it says what would be. */
+/** Staged policies are never enforced: the lines say what would be. */
 function stagedLines({ staged, selecting }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
@@ -166,7 +166,7 @@ export function endText(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** `wholeNamespaces`: all Pods of the two Namespaces, and not only the two. */
+/** `wholeNamespaces`: reads all Pods of the two Namespaces, and not only the two. */
 export async function readObjects(
   options: WhyOptions,
   wholeNamespaces: boolean,
@@ -175,7 +175,7 @@ export async function readObjects(
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
     for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
-    // Most likely they were not saved, and the verdict would be a guess.
+    // Most likely policies were not saved, and the verdict would be a guess.
     if (objects.policies.size === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
     return objects;
   }
@@ -189,7 +189,7 @@ export interface Printed {
   readonly text: string;
 }
 
-/** Runs a command. What was given wrong, and what cannot be written, ends it with 2: a status below that is a verdict. */
+/** Runs a command. Wrong input, and output that cannot be written, end it with 2: a status below that is a verdict. */
 export async function withStatus(
   { out, err }: Pick<Streams, 'out' | 'err'>,
   command: () => Promise<Printed>,
@@ -212,7 +212,7 @@ function print(out: Streams['out'], text: string): void {
   try {
     out(text);
   } catch (error) {
-    // Who has read enough still gets the verdict as the status.
+    // A reader who has read enough still gets the verdict as the status.
     if (!hasReadEnough(error)) throw error;
   }
 }
