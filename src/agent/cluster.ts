@@ -102,12 +102,12 @@ export function createClusterContext(options: ClusterContextOptions) {
     clock,
     random: Math.random,
   });
-  // Before it is known who did, all are taken to have done so.
+  // Until the list of Namespaces is there, treat every Namespace as opted out.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
 }
 
-/** Where anything names Pods that an API object does not name already: the audit, and the flows of the last hour. */
+/** Only the audit and the flows of the last hour need the Namespaces that opted out. */
 function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
@@ -147,10 +147,10 @@ function createPodLookups({
   });
   return createFinderChain(
     finders,
-    // A policy may make all nodes look up their first address in the same second; this part of it can wait.
+    // A policy may make all nodes look up their first address in the same second, so delay this log line.
     () => void setTimeout(() => void logWays(), Math.random() * readSpreadOf(nodeCount())).unref(),
     (way, error) => {
-      // The others ask the API server, whose failures are reported with all that it is asked.
+      // All other ways ask the API server, and the connection reports its failures.
       if (way === 'directory') problems.directory(error);
     },
   );

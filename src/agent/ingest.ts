@@ -37,7 +37,7 @@ type PipelineConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 /** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
 const seriesLimits = { perObject: 8, total: 5000 };
 
-/** A node whose API server is away for long; 1.5 KB each. */
+/** Enough for a node whose API server is away for long; each takes 1.5 KB. */
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions) {

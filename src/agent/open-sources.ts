@@ -21,9 +21,9 @@ export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
   /** Where an earlier run had stopped, by name of the source. */
   positions: Readonly<Record<string, Position>>;
-  /** What it had seen through one source and not through the others. */
+  /** Lines that it had seen through one source and not through the others. */
   once: Json | undefined;
-  /** No earlier run is known of: what was logged shortly before is news too. */
+  /** No earlier run is known, so lines that were logged shortly before are read, too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   onNotice: (source: string, notice: Notice) => void;
@@ -33,10 +33,10 @@ export interface OpenSourcesOptions {
   findPrograms?: () => readonly ProgramLog[];
 }
 
-/** A log to read, found where that was to be found out. */
+/** A log to read; for `auto`, the one that was found. */
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
 
-/** Of the kernel's ring buffer and the journal, how far back a first run looks. */
+/** How far back a first run reads the kernel's ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
@@ -104,7 +104,7 @@ function settle(options: OpenSourcesOptions): Found[] {
   });
   if (config.sources.some(({ kind }) => kind === 'auto')) {
     for (const { program, path } of findPrograms()) {
-      // Who has named it knows better what it is.
+      // A setting that names the file goes over what was found.
       if (found.some((other) => nameOf(other) === path)) continue;
       found.push({ kind: 'program', program, path });
       onNotice('auto', {
@@ -114,7 +114,7 @@ function settle(options: OpenSourcesOptions): Found[] {
       });
     }
   }
-  // What was found may have been asked for by name, too.
+  // The file that was found may be named by a setting, too.
   return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
 }
 

@@ -21,7 +21,7 @@ export function createWriteReport(log: Log, { report }: RateLimitedLog, answers:
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
     const right = eventVerbs[verb];
-    // Of one namespace alone the server may want no more (429), or fail on a webhook that it has.
+    // These two may concern one namespace alone: it is throttled (429), or its webhook fails.
     const subject = `events of ${namespace}`;
     switch (result) {
       case 'ok':
@@ -37,7 +37,7 @@ export function createWriteReport(log: Log, { report }: RateLimitedLog, answers:
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
-        // Admission failed on it, or a webhook did. What is of the server itself has no reason: its etcd is away.
+        // Admission or a webhook failed on this Event. Failures of the server itself, such as a missing etcd, have no reason.
         if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
         const text = 'The API server failed on an Event; it is tried again every minute';
         return shared.report('event failed', subject, 'warn', about, text);

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 export interface FlowLimits {
   /** Flows of all open intervals together. When they are taken, namespaces share them equally. */
   total: number;
-  /** Flows of one Pod's workload in one interval; what is past that is counted in one more of it. */
+  /** Flows of one workload in one interval; the rest is counted in one more flow of it. */
   perSubject: number;
   /** Flows that stand for a namespace's others, beside `total`; past them there is one for all. */
   joined: number;
@@ -13,13 +13,13 @@ export interface FlowLimits {
 
 export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joined: 1000 };
 
-/** What a flow takes room by. */
+/** The part of a flow that decides about its room. */
 type Held = Flow & { start: Millis };
 
 export interface FoundRoom<F> {
   /** The flow itself, or the one that stands for what has no room. */
   flow: Flow;
-  /** Flows that make room for it, each with the one that it goes on in. */
+  /** Flows that make room for it, each with the flow that continues it. */
   evicted: readonly (readonly [old: F, joined: Flow])[];
 }
 
@@ -53,7 +53,7 @@ export function createFlowRoom<F extends Held>(
       if (count > 0) ofSubject.set(subjectKey(flow), count);
       else ofSubject.delete(subjectKey(flow));
     },
-    /** For a flow that is not held. */
+    /** Finds room for a flow that is not held yet. */
     find(start: Millis, given: Flow): FoundRoom<F> {
       if (!isOwn(given)) return { flow: given, evicted: [] };
       const isPast = (ofSubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
@@ -62,7 +62,7 @@ export function createFlowRoom<F extends Held>(
       const largest = largestNamespace();
       const excess = largest.size - (ofNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
-      // Several at once, or each new flow would look for the largest namespace. The newest go: what was there before a flood stays.
+      // Evict several at once, to look for the largest namespace less often; the newest, so that flows from before a flood stay.
       const evicted = [...largest].slice(-Math.ceil(excess / 16));
       return { flow, evicted: evicted.map((old) => [old, joinNamespace(old.start, old)]) };
     },
@@ -110,7 +110,7 @@ function joinAll(flow: Flow): Flow {
   return { ...joinedFlow(flow, []), namespace: '' };
 }
 
-/** A flow that says of its subject only what is named, and nothing of the other end, the port and the rule. */
+/** Makes the flow that counts the others: it has the named fields of the subject, and no other end, port or rule. */
 function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeof ofWorkload)[number][]): Flow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
   const all = known.length === 0;
@@ -136,7 +136,7 @@ function isJoined({ key, subject }: Flow): boolean {
   return subject === '' && key.startsWith('["joined"');
 }
 
-/** Whether it takes room; one that stands for others of a workload does. Gaps are few, and each says what no other record does. */
+/** Whether a flow takes room. Gaps do not, because they are few and say what no other record does. */
 function isOwn(flow: Flow): boolean {
   return !isJoined(flow) && flow.fields['event.name'] !== 'network.flow.gap';
 }

@@ -22,7 +22,7 @@ export interface IntervalsOptions {
   /** Undefined: policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
-  /** A record is complete. It and the flow it came from belong into one batch of the state. */
+  /** Called with a complete record, which must get into one batch of the state with the flow that it came from. */
   onRecord: (record: FlowRecord) => void;
   /** The clock of the lines' times, and what the wall clock showed at one of them. */
   now: () => Millis;
@@ -35,9 +35,9 @@ export type Intervals = ReturnType<typeof createIntervals>;
 export function createIntervals(options: IntervalsOptions) {
   const { interval, cluster, redact, restored, onRecord, now, toWall } = options;
   const flows = createOpenFlows(options.limits ?? defaultFlowLimits, restored?.flows);
-  /** The flow of each meaning a packet had, so that a flow that repeats is found without its key. */
+  /** The flow of each `meaning`, so that repeated packets find theirs without computing its key. */
   const found = new WeakMap<object, OpenFlow>();
-  /** Intervals that packets came for since the last look: a backlog is read on before its intervals are closed. */
+  /** Intervals that got packets since the last look; they stay open, because a backlog is still being read. */
   const touched = new Set<Millis>();
   const policies = createFlowPolicies(options.policiesOn);
   const gaps = createGaps(restored?.flows ?? []);
@@ -58,7 +58,7 @@ export function createIntervals(options: IntervalsOptions) {
     },
     takeChanges: () => flows.takeChanges(),
     entries: () => flows.entries(),
-    /** `meaning`: the same object only for packets of one flow, one Pod at each end, and the same interfaces. */
+    /** Packets with the same `meaning` object are of one flow, with the same Pods and interfaces. */
     count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
       revision++;
       const start = startOf(time);
@@ -68,7 +68,7 @@ export function createIntervals(options: IntervalsOptions) {
         const given = flowOf(audited, redact);
         flow = flows.of(start, given, time);
         found.set(meaning, flow);
-        // One that stands for others has no verdict of its own.
+        // A flow that counts others has no verdict of its own.
         if (flow.key === given.key) policies.note(flow, audited.findings);
       }
       touched.add(start);
@@ -87,7 +87,7 @@ export function createIntervals(options: IntervalsOptions) {
     close(most: number): boolean {
       const over = now() - interval - grace;
       const due: OpenFlow[] = [];
-      // A gap goes last: were the program killed in between, what is closed later would not know of it.
+      // Close the gap last: after a kill in between, flows that are closed later must still know of it.
       for (const isOfGaps of [false, true]) {
         for (const flow of flows.all()) {
           if (flow.start > over || touched.has(flow.start) || isGap(flow) !== isOfGaps) continue;
@@ -108,7 +108,7 @@ export function createIntervals(options: IntervalsOptions) {
     flows.remove(flow);
     const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
     onRecord(policies.addTo(record, flow));
-    // A meaning may still lead to it; this flow must not be counted on.
+    // `found` may still lead to this flow; 0 packets say that it is gone.
     flow.packets = 0;
   }
 }
@@ -166,7 +166,7 @@ function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
     note(flow: OpenFlow, findings: readonly Finding[] | undefined): void {
       if (policiesOn !== undefined && findings !== undefined && !found.has(flow)) found.set(flow, findings);
     },
-    /** The record with it. Once for each: it is kept and sent again as it is. */
+    /** The record with the verdict. It is made once, because it is kept and sent again unchanged. */
     addTo(record: FlowRecord, flow: OpenFlow): FlowRecord {
       const findings = found.get(flow);
       const facts = findings && policiesOn?.(findings, flow.first);

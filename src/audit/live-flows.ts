@@ -15,7 +15,7 @@ export interface LiveFlows {
   node: string;
   /** RFC 3339, when it was answered. */
   time: string;
-  /** Flows that lost their place to newer ones since the agent began; the packets of those are in none. */
+  /** Flows that newer ones replaced since the agent began; their packets are in no flow of the answer. */
   forgotten: number;
   flows: FlowRecord[];
 }
@@ -30,7 +30,7 @@ export interface LiveFlowsOptions {
 }
 
 interface Held extends Flow {
-  /** All are in one interval. */
+  /** All flows are in one interval. */
   start: 0;
   packets: number;
   first: Millis;
@@ -55,7 +55,7 @@ const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === fals
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
   const flows = new Map<string, Held>();
   const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
-  /** The flow of each meaning a packet had, so that one that repeats is found without its key. */
+  /** The flow of each `meaning`, so that repeated packets find theirs without computing its key. */
   const found = new WeakMap<object, Held>();
   let bytes = 0;
   let forgotten = 0;
@@ -65,7 +65,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     get sizes() {
       return { flows: flows.size, bytes };
     },
-    /** `meaning`: the same object only for packets of one flow. */
+    /** Packets with the same `meaning` object are of one flow. */
     count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
       let flow = found.get(meaning);
       if (flow === undefined || flow.packets === 0) {
@@ -123,7 +123,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flows.delete(flow.key);
     room.leave(flow);
     bytes -= flow.bytes;
-    // A meaning may still lead to it; this flow must not be counted on.
+    // `found` may still lead to this flow; 0 packets say that it is gone.
     flow.packets = 0;
   }
 

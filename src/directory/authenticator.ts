@@ -31,16 +31,16 @@ const believedFor: Millis = 120_000;
 /** A stranger may become an agent: RBAC and the API server's caches are late. */
 const refusedFor: Millis = 10_000;
 
-/** Reviews: the agents of 5,000 nodes within two minutes, and no more of those who try. */
+/** Reviews a second: enough for the agents of 5,000 nodes within two minutes, and a bound for strangers. */
 const budget = { rate: 50, burst: 500 };
 
-/** Agents, and some that try. */
+/** Enough for all agents, and some strangers. */
 const tokens = 16_384;
 
 /** A token of a ServiceAccount is about 1 KB. */
 const longestToken = 8192;
 
-/** Who may ask is found out by TokenReview, and remembered by the hash of the token: no token is kept. */
+/** Finds out by TokenReview who may ask, and remembers the answer by a hash of the token, so that no token is kept. */
 export function createAuthenticator({ review, audience, username, now }: AuthenticatorOptions): {
   check: (authorization: string | undefined) => Promise<Verdict>;
 } {

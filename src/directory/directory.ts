@@ -32,7 +32,7 @@ export function encodeReplica({ host, port, certificate }: Replica): string {
   return JSON.stringify({ host, port, certificate });
 }
 
-/** The agent's token, and the replicas that are published. What is no replica is left out. Throws where there is no token. */
+/** Reads the agent's token and the published replicas. Ignores invalid entries; throws where there is no token. */
 export function readFolder(folder: string): { token: string; replicas: Replica[] } {
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && name !== tokenFile);
   const replicas = names.slice(0, limits.replicas).flatMap((name) => decodeReplica(textOf(join(folder, name))) ?? []);
@@ -44,7 +44,7 @@ export function decodeReplica(text: string): Replica | undefined {
     const { host, port, certificate } = JSON.parse(text.slice(0, limits.bytes)) as Record<string, unknown>;
     if (typeof host !== 'string' || isIP(host) === 0 || typeof certificate !== 'string') return undefined;
     if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-    // Throws for what is no certificate.
+    // Throws for an invalid certificate.
     return { host, port, certificate: new X509Certificate(certificate).toString() };
   } catch {
     return undefined;
@@ -66,7 +66,7 @@ export const podLimit = 8;
 /** Bytes of an answer; eight Pods with the longest names are about 24 KB. */
 export const answerLimit = 65_536;
 
-/** What goes over the wire, of those who have an address or had it: those who have it first, then the latest. */
+/** Encodes the Pods of an address: first those that have it now, then those that had it last. */
 export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'toWall'>): string {
   const latest = pods.toSorted((a, b) => Math.sign(b.until - a.until) || b.from - a.from).slice(0, podLimit);
   const records = latest.map((pod) =>
@@ -96,7 +96,7 @@ export interface PublicationOptions {
   connection: Pick<Connection, 'request'>;
   namespace: string;
   configMap: string;
-  /** Of this Pod: the key of its entry. */
+  /** The key of the entry of this Pod. */
   podName: string;
   replica: Replica;
   /** Whether a Pod of the own namespace is there with that address. */

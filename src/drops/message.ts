@@ -23,7 +23,7 @@ export function dropMessage(
   answer?: PolicyVerdict,
 ): string {
   const sentences = sentencesOf(details, series, answer);
-  // Here rather than where each text of a stranger comes in: none can be forgotten.
+  // Escape the whole message at the end, so that no text of a stranger can be forgotten.
   return withoutMarkup([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
 }
 
@@ -46,7 +46,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     // Before the advice, which often ends in a command: what a stranger wrote is not to be pasted with it.
     loggedAt(details, series.finding.node),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
-    // What policies say is more than that a rule of one has logged it.
+    // A verdict of the policies says more than the policy in the LOG prefix, so that one is left out.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
     details.martian
@@ -121,17 +121,16 @@ function decidedBy(details: FlowDetails): string {
 }
 
 /**
- * The LOG rule of a network policy is one of its own, and the next rule, or another policy, may admit the packet: so it is with Calico's
- * action Log, and with kube-router (k3s 9032). Records without a prefix (Antrea, OVN) are of what denied it, and prefixes of host firewalls
- * name the rule that dropped it.
+ * Whether the log only shows that a rule of a policy matched. After Calico's action Log, and in kube-router (k3s 9032), the next rule or
+ * policy may admit the packet. Antrea and OVN log what denied it, without a prefix; host firewalls name the rule that dropped it.
  */
 function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
   return enforcer !== 'host-firewall' && prefix !== '';
 }
 
 /**
- * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`: where to look on. The interfaces of what a network policy
- * denied are those of its Pods, and say nothing more.
+ * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`: where to look on. Interfaces are left out where a
+ * network policy denied the packet, because they only repeat the Pods.
  */
 function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node: string): string {
   const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
@@ -142,7 +141,7 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
 /** What packets on several ports need not share. */
 const differing = { port: undefined, policy: undefined, refusedBy: undefined, clusterTier: undefined };
 
-/** A scan of this Pod, or by it, or what a peer with many ports of its own choice looks like. */
+/** Describes one peer with many ports: a scan of this Pod or by it, or a protocol that chooses its ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const example: FlowDetails = { ...given, ...differing };
@@ -177,7 +176,7 @@ function overflowSentences(example: FlowDetails, series: Series): string[] {
   ];
 }
 
-/** What many Pods being tried looks like; both where it may be either. */
+/** Says whether the tries look like a scan, like monitoring, or like either. */
 function lookOf({ scan }: Series, { enforcer }: FlowDetails): string {
   const rule = enforcer === 'network-policy' ? 'a policy' : 'a rule';
   if (scan?.look === 'scan') return 'This looks like a scan.';
@@ -209,14 +208,14 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
   return [`Packets from ${peerText(peer, aloneAs(peer))} to ${which}.`, look, summary, ...ends];
 }
 
-/** What may be true of all its packets, or what policies say of the peer that is named. */
+/** Advice that fits all its packets, or the answer of the policies for the peer that is named. */
 function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: PolicyVerdict | undefined): string {
   const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
   if (answer === undefined) return adviseOn({ ...example, policy: undefined, refusedBy: undefined }, own);
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Of many packets, which came by several ways and policies. */
+/** Where packets were logged that came by several ways and policies. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];

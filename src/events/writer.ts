@@ -9,7 +9,7 @@ const most = 4;
 /** Slow writes beside them; as a rule they wait for admission in their namespace. */
 const mostSlow = 8;
 
-/** Of two of a namespace, one is in flight at most. */
+/** At most one write of a namespace is in flight. */
 interface Item {
   namespace: string;
 }
@@ -44,7 +44,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     get size(): number {
       return flights.size;
     },
-    /** Begins items in order, but for those whose namespace is busy. Resolves when each has ended or is slow, to those that were not begun. */
+    /** Writes items in order, except those of busy namespaces. Resolves to these when each of the others has ended or is slow. */
     async writeAll(items: readonly T[], mayGoOn: () => boolean): Promise<T[]> {
       const waiting = [...items];
       await Promise.all(Array.from({ length: most }, writeSome));
@@ -67,7 +67,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
   /** When a namespace should be looked at again, which cannot be written now; undefined: it can. */
   function busyUntil(namespace: string): Millis | undefined {
     const flight = flights.get(namespace);
-    // A longer and longer time, so that what waits for a slow one is looked at a few times only.
+    // Look again at growing distances, so that a slow write costs few looks.
     if (flight !== undefined) return now() + Math.max(delays.slow, now() - flight.since);
     return countOfSlow() >= mostSlow && wasSlow.has(namespace) ? now() + delays.slow : undefined;
   }

@@ -16,7 +16,7 @@ export interface Selecting {
 /** Policies of a tier, at least one, in the order in which they are asked. */
 export interface TierPolicies {
   readonly tier: Tier;
-  /** Of policies that stand in one list, any may go first. */
+  /** Any policy of an inner list may be asked first. */
   readonly policies: readonly (readonly Selecting[])[];
 }
 
@@ -28,9 +28,9 @@ export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined: what Calico has beside policies is not known. */
   readonly calico: CalicoObjects | undefined;
-  /** Those that select the Pod and are about the direction. */
+  /** The policies that select the Pod and apply to the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
-  /** The policies that there would be if those that are staged were enforced; undefined where none is. */
+  /** The set with its staged policies enforced; undefined where none is staged. */
   readonly staged: PolicySet | undefined;
 }
 
@@ -114,7 +114,7 @@ function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
   return new Map(known.map((tier) => [tier.name, tier]));
 }
 
-/** A policy of a tier that is not known may stand before or behind any other. */
+/** A policy of an unknown tier may be asked before or after any other. */
 function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: CalicoObjects | undefined): Policy {
   if (tiers.has(policy.tier)) return policy;
   const unread = calico === undefined || calico.unread.has('tiers');
@@ -145,7 +145,7 @@ function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][]
   return lists;
 }
 
-/** Each that sets takes the place of the policy of its name, and each that deletes takes that one away. */
+/** Applies staged policies: `set` replaces the policy of its name, `delete` removes it. */
 function promoted(policies: readonly Policy[]): Policy[] {
   const enforced = new Map<string, Policy>();
   for (const policy of policies) if (policy.staged === undefined) enforced.set(keyOf(policy), policy);

@@ -34,14 +34,14 @@ export interface Subject {
   readonly requires?: (into: RequirementCollector) => void;
 }
 
-/** What a staged policy would do: be added, or take away the one of its name. `nothing`: it only learns, or is ignored. */
+/** What enforcing a staged policy would do: `set` adds it, `delete` removes the policy of its name, `nothing` changes nothing. */
 export type Staged = 'set' | 'delete' | 'nothing';
 
 export interface Policy {
   readonly ref: PolicyRef;
   /** Name of its tier; Calico's `default` is the tier NetworkPolicy. */
   readonly tier: string;
-  /** Lower first. Of those that are equal, `isOrderKnown` says whether any may go first. */
+  /** The lower order is asked first; for equal ones see `isOrderKnown`. */
   readonly order: number;
   readonly subject: Subject;
   /** Undefined: not about this direction. An empty list: no rule matches. */
@@ -52,14 +52,14 @@ export interface Policy {
   readonly staged?: Staged;
 }
 
-/** By name where the order is equal, as Calico does it (felix/calc/policy_sorter.go); elsewhere only so that reports are the same. */
+/** Sorts by order, then by name: Calico asks them so (felix/calc/policy_sorter.go), and reports stay the same for other APIs. */
 export function byOrder(a: Policy, b: Policy): number {
   if (a.order !== b.order) return a.order - b.order;
   const names = ({ ref }: Policy): string => `${ref.name}/${ref.namespace ?? ''}/${ref.kind}`;
   return names(a) < names(b) ? -1 : 1;
 }
 
-/** Whether of two policies of one tier and one order it is known which goes first. */
+/** Whether it is known which of two policies with the same tier and order is asked first. */
 export function isOrderKnown(a: Policy, b: Policy, calico: boolean): boolean {
   // The name under which Calico keeps a policy of Kubernetes has changed between its releases.
   return calico && isCalico(a.ref) === isCalico(b.ref) && (isCalico(a.ref) || a.ref.kind === b.ref.kind);

@@ -14,7 +14,7 @@ export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
   readonly others: readonly Endpoint[];
-  /** There may be more of them, and why that is not known. */
+  /** Why more sets may contain it, where that is not known. */
   readonly missing: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Probe {
   readonly pod: Pod;
   /** The other end. */
   readonly peer: End;
-  /** Of the peer; undefined: not known. */
+  /** The address of the peer; undefined: not known. */
   readonly peerAddress: Address | undefined;
   /** The Pod reaches itself by way of a Service. */
   readonly itself: boolean;
@@ -35,7 +35,7 @@ export interface Probe {
   readonly side: (side: Side) => SeenEnd;
   /** Endpoints of a Service of Kubernetes. */
   readonly endpointsOf: EndpointsOf;
-  /** Of both addresses; undefined: neither is known. */
+  /** The family of both addresses; undefined: neither is known. */
   readonly family: 4 | 6 | undefined;
 }
 

@@ -25,7 +25,7 @@ export function matchRuleTraces(
   const last = lastAsked(selecting, verdict);
   let nearest: Nearest | undefined;
   for (const [asked, { policy, selects }] of selecting.entries()) {
-    // What is not evaluated has no rules to show.
+    // Policies that cannot be evaluated have the order -Infinity, and no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const rules = given.map((rule, index) => {
       const path = `${probe.direction}[${index}]`;
@@ -48,7 +48,7 @@ export function matchRuleTraces(
   return { traced, nearest };
 }
 
-/** What comes after the policy, or the tier, that denies would not have changed it. */
+/** The last policy that was asked: those behind the policy or tier that decides could not have changed the verdict. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);

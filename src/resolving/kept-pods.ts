@@ -6,7 +6,7 @@ import { isEqual, keyOf, type Pod } from './objects.ts';
 import { createPodIndex } from './pod-index.ts';
 import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 
-/** What the state has of an earlier run. */
+/** The Pods that an earlier run left in the state. */
 export interface EarlierPods {
   records: readonly Json[];
   /** When that run was alive, by the wall clock. */
@@ -60,7 +60,7 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** A list of Pods is complete. What the first one says of an address goes over what an earlier run knew: true, if it knew any. */
+    /** Call it when a list of Pods is complete: the first one replaces what an earlier run knew. Returns whether that knew any. */
     endEarlier(): boolean {
       if (listed === undefined) return false;
       const knewAny = ofEarlier.length > 0;
@@ -70,7 +70,7 @@ export function createKeptPods(
       listed = undefined;
       return knewAny;
     },
-    /** True where Pods of an earlier run are no longer found by now. */
+    /** Forgets the Pods of an earlier run once they are old. Returns whether it did. */
     sweep(): boolean {
       if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
       for (const pod of ofEarlier) earlier.remove(pod);
@@ -91,7 +91,7 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** A Pod that is still there is found as it is now; here only by addresses that it has lost. */
+  /** Ends a Pod of an earlier run; one that still exists is kept by the addresses that it has lost. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;

@@ -33,7 +33,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   let revision = 0;
 
   return {
-    /** Packets past the limits: of no series, and of an overflow series. */
+    /** Packets past the limits: `uncounted` ones are in no series, `overflowed` ones in an overflow series. */
     counts,
     get revision(): number {
       return revision;
@@ -62,17 +62,17 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
   }
 
-  /** Gives the series that counts the finding now; `from` is the one that has counted it until now. */
+  /** Counts the finding and returns its series; `from` is the series that counted it before. */
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.seriesFor(finding, time, last);
-    // The packets of a scan that are counted on the node are counted on Pods, too.
+    // Packets of a scan are counted on Pods as well, so limits lose none of them.
     const isCounted = finding.details.kind === 'scan';
     if (series === undefined) {
       if (!isCounted) counts.uncounted += weight;
       return undefined;
     }
     const { details } = series.finding;
-    // One for many ports has the packets of others from its beginning.
+    // A series for many ports begins with packets that other series counted first.
     if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.bearOn(series, time);
     if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
@@ -85,13 +85,13 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return series;
   }
 
-  /** Gives the series of the Pod that a scanner tries, if that Pod counts packets as those of a scan. */
+  /** Finds the series of the Pod that a scanner tries, if that Pod has one for scans. */
   function triedBy({ details, related, node }: Finding): Series | undefined {
     const object = details.kind === 'scan' ? related : details.kind === 'flow' ? details.peer.object : undefined;
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
-  /** Counts with the scan what no Event counts yet, when a peer turns out to scan. */
+  /** Moves packets that no Event counts yet to the scan, when a peer turns out to scan. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
       if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;

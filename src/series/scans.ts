@@ -4,7 +4,7 @@ import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/f
 import type { Series, ScanSigns } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 
-/** A peer that more objects of a node than this refuse, within their hours, scans: as many as an object has Events of its own. */
+/** A peer that more objects of a node than this refuse within their hours scans. */
 const manyObjects = 8;
 /** Pods that are known as peers. */
 const podsKnown = 4096;
@@ -19,7 +19,7 @@ export function createScans(restored: Iterable<Series>) {
   for (const series of restored) add(series);
 
   return {
-    /** Another number whenever a series has come or gone, or has one more peer: `roleIn` may have another answer. */
+    /** Changes whenever the answers of `roleIn` may have changed. */
     get version(): number {
       return version;
     },
@@ -83,7 +83,7 @@ function createRefusals() {
   let suspects = 0;
 
   return {
-    /** Whether one more object would make a peer a scanner, or there is one: while there is none, no packet is looked at. */
+    /** Whether a peer scans, or would with one more object; while none does, packets need not be looked at. */
     get hasSuspects(): boolean {
       return suspects > 0;
     },
@@ -105,7 +105,7 @@ function createRefusals() {
   };
 }
 
-/** Gives what a packet of a scan is counted as once more, on the node, where the scanner is no object that could have an Event. */
+/** Makes the finding on the Node that counts a packet of a scan as well, where the scanner cannot have an Event. */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -120,7 +120,7 @@ export function scanIdentity(
   return `scan|${of}|${objectKey(regarding)}|${node}`;
 }
 
-/** Gives what packets of a scan are counted as on the object of the first one. */
+/** Makes the finding that counts packets of a scan on the same object. */
 export function scanFinding(finding: Finding, of: 'target' | 'scanner'): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -142,7 +142,7 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
   return details.kind === 'ports' ? details.example : undefined;
 }
 
-/** A packet by which a Pod or an unknown address asked for something: no answer, and none of the cluster's own services. */
+/** Whether a Pod or an unknown address opened the connection: no answer, and no service of the cluster itself. */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
@@ -159,7 +159,7 @@ function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
 
 /** Monitoring asks a Pod on a few ports: this many, by each peer, are a scan. */
 const manyPorts = 16;
-/** More addresses than health checks come from, where all of them come within a minute. */
+/** Health checks do not come from so many addresses within a minute. */
 const manySources = 64;
 const fewSources = 8;
 

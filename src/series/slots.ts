@@ -22,12 +22,12 @@ export function createSlots(
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   const flows = createFlows();
-  /** A peer that has a slot leaves the last one to others. */
+  /** Keeps the last slot for peers that have none. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Whether the object of a finding has a slot free at `clock`, or its peer has used its share of them, or all are filled. Incidents always have one. */
+    /** Says whether a slot of the object is free at `clock`, the share of the peer is used, or all are filled. Incidents always have a slot. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -51,7 +51,7 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
-      // All its ports are counted in this one from now, also when slots get free.
+      // From now on this series counts all ports of the peer, also when slots get free.
       if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);
@@ -95,7 +95,7 @@ export function createSlots(
   }
 }
 
-/** About the peer of a single flow. */
+/** Slots that a peer with single flows has used. */
 function eventsOfPeer({ details }: Finding, { peers }: ObjectSlots): number {
   return details.kind === 'flow' ? (peers?.[details.peer.identity] ?? 0) : 0;
 }

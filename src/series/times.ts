@@ -19,7 +19,7 @@ export const longestWait: Millis = 900_000;
 /** A flow is over after four of its usual pauses, but not before a minute nor after three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/** For each Node of the cluster (`npm run simulate`). An incident may begin and end on all nodes at once, and has two to four Events on each. */
+/** How much longer the nodes spread their work for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });

@@ -10,7 +10,7 @@ import type { KeptChange } from './segments.ts';
 import type { KeptState } from './batch-writer.ts';
 
 export interface KeptParts {
-  /** Names this memory, and whose it is. */
+  /** Identifies this state, and the node that it belongs to. */
   agent: { id: string; node: string };
   sources: readonly Pick<Source, 'name' | 'position'>[];
   once: { state: () => Json };
@@ -19,7 +19,7 @@ export interface KeptParts {
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
   budget: { state: () => WriteBudgetState; readonly revision: number };
   audit?: Audit['kept'] | undefined;
-  /** Those of this node. `alive`: about the time now, by the wall clock. */
+  /** The Pods of this node. `alive` gives about the present time, by the wall clock. */
   pods?: { changes: LookupQueue['changes']; alive: () => Millis } | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Fields, Log } from './logger.ts';
 export interface RateLimitedLog {
   /** Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were only counted since. */
   report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
-  /** The problem is over: logs so if it was reported, and forgets it. Returns whether it was. */
+  /** Logs that a problem is over, if it was reported, and forgets it. Returns whether it was reported. */
   resolve: (key: string, text?: string) => boolean;
   /** Reports by key that were not logged, since the last call. */
   takeCounts: () => Record<string, number>;
@@ -68,7 +68,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
   }
 
-  /** Room is made by the one logged longest ago, if its next report would be logged anyway. */
+  /** Makes room by forgetting the problem that was logged longest ago, if its next report would be logged anyway. */
   function isFull(): boolean {
     if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
     for (const [key, problem] of known) {

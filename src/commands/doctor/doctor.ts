@@ -1,4 +1,4 @@
-/** `doctor`: looks whether all is there that the agent needs, and says what to do where it is not. */
+/** `doctor`: checks the prerequisites of the agent, and says what to do where one is missing. */
 import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';

@@ -77,7 +77,7 @@ export function pathOf(command: Command): string {
 
 interface OptionTraits {
   readonly choices?: readonly string[];
-  /** It may be repeated, and all its values count, in order. Of others the last one counts. */
+  /** The option may be repeated, and all its values count. Of other options the last value counts. */
   readonly many?: boolean;
 }
 
@@ -98,7 +98,7 @@ export function problemsOf(command: Command): string[] {
   });
 }
 
-/** Standard input has an end: whoever reads it twice finds nothing. */
+/** Standard input can be read only once. */
 export function stdinProblems(files: readonly string[]): string[] {
   return files.filter((file) => file === '-').length > 1 ? ['standard input (-) can be read only once'] : [];
 }

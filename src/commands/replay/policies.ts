@@ -57,7 +57,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     },
   };
 
-  /** A policy of Calico's own may have logged it, and denied what the others admit: where none is saved, it is not known. */
+  /** Whether a policy of Calico may have denied the packet that was not saved, so that nothing can be said. */
   function isOfUnsaved({ details }: Finding): boolean {
     return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
   }

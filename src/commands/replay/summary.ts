@@ -178,7 +178,7 @@ export function unknownNode(
   return `no object and no line knows ${node} (--node); they name ${names.slice(0, shown).join(', ')}${more}${suggest(node, names)}`;
 }
 
-/** Where interfaces of Pods were seen, and not one is of a saved Pod: the objects are of another cluster. */
+/** Reports saved objects of another cluster: the logs show interfaces of Pods, and no saved Pod has one of them. */
 export function otherCluster(
   { pods: files }: Pick<ReplayOptions, 'pods'>,
   { podCount }: Pick<Directory, 'podCount'>,

@@ -114,7 +114,7 @@ export interface Look {
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
 const defaultPort = 9092;
 const atOnce = 8;
-/** Flows of one agent that are looked at: it has no more. */
+/** Reads at most so many flows of one agent; an agent keeps fewer. */
 const mostFlows = 12_000;
 
 export async function listAgents(

@@ -50,7 +50,7 @@ export class WhyError extends Error {
   }
 }
 
-/** `added`: policies beside those that are known. */
+/** `added`: policies to evaluate besides the known ones. */
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
     policies: createPolicySet([...policies.values(), ...added], calico),

@@ -91,11 +91,11 @@ export function parseSelector(text: string): Selector {
   }
 }
 
-/** Value of a label; undefined: there is none; `missing`: the fact that is not known. */
+/** The value of a label; undefined: there is none; `missing` names the fact that is not known. */
 export type Label = string | undefined | { readonly missing: string };
 export type LabelOf = (key: string) => Label;
 
-/** Whether what has these labels is selected. `global()` is true here: it says of a rule that no namespace is meant. */
+/** Whether an object with these labels is selected. `global()` is always true: in a rule it means "in no namespace". */
 export function selects(selector: Selector, labelOf: LabelOf): Match {
   switch (selector.kind) {
     case 'all':
@@ -116,7 +116,7 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
   }
 }
 
-/** `decides`: the value of one operand that is the value of all. */
+/** `decides`: one operand with this value gives the whole its value. */
 function combined(operands: readonly Selector[], labelOf: LabelOf, decides: boolean): Match {
   let unknown: string | undefined;
   for (const operand of operands) {

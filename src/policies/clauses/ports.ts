@@ -1,4 +1,4 @@
-/** What rules want of protocol and port. */
+/** The conditions of rules on protocol and port. */
 import type { Flow, Match, NamedPort, Pod } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from './clause.ts';
@@ -34,7 +34,7 @@ export class PortRange implements Clause {
   }
 }
 
-/** A port by its name, of the Pod that is the destination. Without a protocol: of any. */
+/** A port by its name in the destination Pod; without a protocol it matches ports of any. */
 export class PortName implements Clause {
   readonly name: string;
   readonly #protocol: string | undefined;

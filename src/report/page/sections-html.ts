@@ -5,7 +5,7 @@ import type { Cell, Section } from '../texts/section.ts';
 import { factsOf, notesOf, sectionsOf } from '../texts/sections.ts';
 import { messageText, shortNumber, text } from './html.ts';
 
-/** Of each list. */
+/** Rows of each list at most. */
 export const mostRows = 50;
 
 export function summaryHtml(report: Report): string {
@@ -64,7 +64,7 @@ function tableHtml(id: string, title: string, columns: readonly string[], rows: 
 
 const outcomes = new Set(['dropped', 'rejected', 'logged', 'accepted']);
 
-/** Of 20 steps, as long as the longest. */
+/** A bar of up to 20 steps; the longest has them all. */
 function barHtml(share: number, most: number): string {
   return `<span class="bar w${most > 0 ? Math.ceil((share / most) * 20) : 0}"></span>`;
 }
@@ -81,7 +81,7 @@ function cellHtml(id: string, column: string, cell: Cell, mostShare: number): st
   return `<td${isTime ? ' class="time"' : ''}>${text(cell)}</td>`;
 }
 
-/** `level`: what its names are. Cells have the place of their row and column, for the script. */
+/** `level` says what the names are. Cells have the index of their row and column, for the script. */
 export function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
   const { rows, columns, otherRows, otherColumns, cells } = matrix;
   if (rows.length === 0) return `<p class="empty">No packets.</p>`;

@@ -146,7 +146,7 @@ function gapSection({ top, more }: Report['gaps']): Section {
   };
 }
 
-/** Those that have rows: without Events there is nothing to say of them. */
+/** Leaves out empty sections, because a report without Events need not mention them. */
 function eventSections({ events, incidents }: Report, cut: Cut): Section[] {
   const sections = [
     { id: 'events', title: 'Events', what: 'Event', bounded: cut(events) },

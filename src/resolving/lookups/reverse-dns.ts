@@ -9,7 +9,7 @@ const defaultTimeout: Millis = 900;
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
-/** Of the names of one address, so many are tried; more than one is rare. */
+/** How many names of one address are tried; most have one. */
 const nameLimit = 3;
 
 /**

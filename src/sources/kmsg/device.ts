@@ -2,9 +2,9 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
 export interface Device {
-  /** Must not wait, then or when it is read. */
+  /** Neither opening nor reading may block. */
   open: (path: string) => number;
-  /** EAGAIN: there is none. EPIPE: the next was overwritten, after it comes the oldest. EINVAL: it did not fit, and is gone. */
+  /** EAGAIN: there is none. EPIPE: the next was overwritten, after it comes the oldest. EINVAL: the record did not fit, and is lost. */
   read: (fd: number, buffer: Buffer) => number;
   close: (fd: number) => void;
 }
@@ -18,14 +18,14 @@ export const kmsgDevice: Device = {
   close: closeSync,
 };
 
-/** The length of a record, which stands in the buffer then. `again`: read on. */
+/** Reads one record into the buffer and gives its length; `again` asks for another call. */
 export function readRecord(
   device: Device,
   fd: number,
   buffer: Buffer,
 ): number | 'empty' | 'again' | { error: unknown } {
   try {
-    // Only what is no ring buffer has an end.
+    // The ring buffer never ends; a plain file in its place does.
     return device.read(fd, buffer) || 'empty';
   } catch (error) {
     switch ((error as NodeJS.ErrnoException).code) {

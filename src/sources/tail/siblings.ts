@@ -47,7 +47,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // It is gone, or may not be read: then there is the log itself, or nothing.
+    // The folder is gone or may not be read, so no rotated files are known.
     return [];
   }
 }
