@@ -1,4 +1,3 @@
-import { queryObjects } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -260,24 +259,6 @@ describe('what is due', () => {
     expect(namesOf(one)).toEqual(['a', 'incident', 'b', 'c'].slice(0, one.writes.length));
     expect(one.writes.length).toBeGreaterThanOrEqual(3);
   });
-
-  test('costs no memory once it is written', async () => {
-    const one = rig();
-    for (let number = 0; number < 200; number++) one.count(drop(`web-${number}`));
-    expect(await promisesLeftBy(() => pass(60))).toBeLessThan(50);
-    expect(one.writes).toHaveLength(200);
-  });
-
-  test('costs no memory while it is waited for', async () => {
-    const one = rig();
-    const wake = async (): Promise<void> => {
-      for (let time = 0; time < 200; time++) {
-        one.publisher.wake();
-        await pass(0.001);
-      }
-    };
-    expect(await promisesLeftBy(wake)).toBeLessThan(50);
-  });
 });
 
 describe('a batch', () => {
@@ -438,14 +419,6 @@ test('an API server that hangs: twelve requests at first, then two at a time try
   expect((one.results.length - length) / (300 / 30)).toBeLessThanOrEqual(2);
   expect(one.results.length).toBeGreaterThan(length);
 });
-
-async function promisesLeftBy(work: () => Promise<unknown>): Promise<number> {
-  // Says that it is experimental.
-  vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  const before = queryObjects(Promise, { format: 'count' });
-  await work();
-  return queryObjects(Promise, { format: 'count' }) - before;
-}
 
 describe('an API server that is away', () => {
   test.each([0, 408, 502, 503, 504, 599])('(%i) is tried again, less and less often', async (status) => {

@@ -3,8 +3,8 @@
  *
  *     node test/soak/writer.ts --path kern.log --style create --rate 50000 --seconds 40 --interval 200 --lag 20 --keep 20
  *
- * Creates the file, prints a line, and begins when its standard input ends. Prints what it did at its end. `--whole` writes
- * no line in two pieces. `--snapshot FILE`, of a reader: before it has read a file, that is not deleted, and writing goes on without rotation.
+ * Creates the file, prints a line, and begins when its standard input ends. Prints what it did at its end. `--snapshot FILE`, of a reader:
+ * before it has read a file, that is not deleted, and writing goes on without rotation.
  */
 import { readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -31,11 +31,10 @@ const { values } = parseArgs({
     interval: { type: 'string', default: '200' },
     lag: { type: 'string', default: '20' },
     keep: { type: 'string', default: '20' },
-    whole: { type: 'boolean', default: false },
     snapshot: { type: 'string' },
   },
 });
-const { path, whole, snapshot } = values;
+const { path, snapshot } = values;
 const style = values.style as Style;
 const rate = Number(values.rate);
 const interval = Number(values.interval);
@@ -78,7 +77,7 @@ function writeDue(elapsed: number): void {
   let text = rest;
   let last = '';
   for (; lines < due; lines++) text += last = lineOf(lines, stamp, at);
-  const end = whole ? text.length : text.length - (last.length >> 1);
+  const end = text.length - (last.length >> 1);
   live.write(text.slice(0, end));
   rest = text.slice(end);
 }

@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { FlowRecord } from '../../../src/audit/fields.ts';
 import { gap, row, verdictOf } from '../../report/scene.ts';
+import { createRandom } from '../../soak/random.ts';
 
 const namespaces = ['shop', 'batch', 'payments', 'monitoring', 'kube-system', 'ingress-nginx', 'search', 'media', 'ci'];
 const workloads = ['web', 'worker', 'postgres', 'redis', 'api', 'cart', 'indexer', 'gateway', 'exporter', 'mailer'];
@@ -64,15 +65,4 @@ function policiesOf(namespace: string, of: number, which: number): FlowRecord {
   if (of < 0.7) return verdictOf('denied', deny, other);
   if (of < 0.8) return verdictOf('admitted', other);
   return {};
-}
-
-/** Numbers from 0 to 1 (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = Math.trunc(state + 0x6d2b79f5);
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
