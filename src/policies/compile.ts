@@ -1,17 +1,8 @@
 /** Which objects are policies, and what compiles them. */
 import type { Json } from '../platform/json.ts';
-import {
-  compileCalicoGlobalNetworkPolicy,
-  compileCalicoNetworkPolicy,
-  compileStagedGlobalNetworkPolicy,
-  compileStagedKubernetesNetworkPolicy,
-  compileStagedNetworkPolicy,
-} from './api/calico-policy.ts';
-import {
-  compileAdminNetworkPolicy,
-  compileBaselineAdminNetworkPolicy,
-  compileClusterNetworkPolicy,
-} from './api/cluster-policy.ts';
+import { compileCalicoPolicy } from './api/calico-policy.ts';
+import { compileClusterPolicy } from './api/cluster-policy.ts';
+import { compileNetworkPolicy } from './api/network-policy.ts';
 import {
   adminNetworkPolicyFields,
   calicoPolicyFields,
@@ -21,7 +12,6 @@ import {
   type Fields,
   networkPolicyFields,
 } from './api/fields.ts';
-import { compileNetworkPolicy } from './api/network-policy.ts';
 import { refOf, unknownPolicy } from './api/read.ts';
 import type { Policy } from './policy.ts';
 import { anyTier } from './tiers.ts';
@@ -32,33 +22,26 @@ interface Kind {
   readonly fields: Fields;
 }
 
-const calicoKinds: readonly (readonly [string, Kind['compile'], Fields?])[] = [
-  ['NetworkPolicy', compileCalicoNetworkPolicy],
-  ['GlobalNetworkPolicy', compileCalicoGlobalNetworkPolicy],
-  ['StagedNetworkPolicy', compileStagedNetworkPolicy],
-  ['StagedGlobalNetworkPolicy', compileStagedGlobalNetworkPolicy],
-  ['StagedKubernetesNetworkPolicy', compileStagedKubernetesNetworkPolicy, networkPolicyFields],
+const admin: Kind = { compile: compileClusterPolicy, fields: adminNetworkPolicyFields };
+const cluster: Kind = { compile: compileClusterPolicy, fields: clusterNetworkPolicyFields };
+const calico: Kind = { compile: compileCalicoPolicy, fields: calicoPolicyFields };
+
+const calicoKinds: readonly (readonly [string, Kind])[] = [
+  ['NetworkPolicy', calico],
+  ['GlobalNetworkPolicy', calico],
+  ['StagedNetworkPolicy', calico],
+  ['StagedGlobalNetworkPolicy', calico],
+  ['StagedKubernetesNetworkPolicy', { ...calico, fields: networkPolicyFields }],
 ];
 
 /** `apiVersion/kind` of what is evaluated. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
-  [
-    'policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy',
-    { compile: compileClusterNetworkPolicy, fields: clusterNetworkPolicyFields },
-  ],
-  [
-    'policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy',
-    { compile: compileAdminNetworkPolicy, fields: adminNetworkPolicyFields },
-  ],
-  [
-    'policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy',
-    { compile: compileBaselineAdminNetworkPolicy, fields: adminNetworkPolicyFields },
-  ],
+  ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
+  ['policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy', admin],
+  ['policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy', admin],
   ...['projectcalico.org/v3', 'crd.projectcalico.org/v1'].flatMap((version) =>
-    calicoKinds.map(
-      ([kind, compile, fields = calicoPolicyFields]) => [`${version}/${kind}`, { compile, fields }] as const,
-    ),
+    calicoKinds.map(([kind, row]) => [`${version}/${kind}`, row] as const),
   ),
 ]);
 

@@ -1,11 +1,11 @@
 /** The verdict of one direction: which of the outcomes are possible, and which facts would say more. */
 import { nameOf } from './api/read.ts';
-import { both } from './match.ts';
+import type { Rule } from './policy.ts';
+import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
 import type { Action, Decision, Match } from './model.ts';
 import type { Selecting, TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './policy.ts';
-import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
+import { both } from './match.ts';
 
 export interface Outcome {
   /** What may become of the connection; both: it is unknown. */
@@ -105,6 +105,7 @@ function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
   return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
 }
 
+/** All groups must match, and of each group one alternative. Loops: each packet's Event asks all rules of all policies. */
 export function matchRule({ groups }: Rule, probe: Probe): Match {
   let unknown: string | undefined;
   for (const { alternatives } of groups) {

@@ -2,10 +2,10 @@
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, type Outcome } from './decide.ts';
-import { matchRuleTraces, maxTraced, nearestOf } from './trace.ts';
+import { matchRuleTraces, maxTraced } from './trace.ts';
 import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
-import type { PolicySet, TierPolicies } from './policy-set.ts';
-import { createNamespaces } from './label-set.ts';
+import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
+import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
 import { RequirementCollector, type Requirements } from './requirements.ts';
 
@@ -41,15 +41,13 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined, staged: undefined };
-      const selecting = policies
-        .selecting(probe.pod, direction, namespaceLabels)
-        .flatMap((each) => each.policies.flat());
+      const selecting = allSelecting(policies, probe);
       const { traced, nearest } = matchRuleTraces(selecting, probe, verdict);
       return {
         verdict,
         policies: traced,
         selecting: selecting.length,
-        nearest: verdict.outcome === 'admits' ? undefined : nearestOf(nearest),
+        nearest: verdict.outcome === 'admits' ? undefined : nearest,
         staged: ifEnforced(probe, verdict),
       };
     },
@@ -87,11 +85,14 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     if (staged === undefined) return undefined;
     const verdict = byPolicies(probe, staged);
     if (verdict.outcome === outcome) return undefined;
-    const selecting = staged
-      .selecting(probe.pod, probe.direction, namespaceLabels)
-      .flatMap((each) => each.policies.flat());
-    const refs = selecting.map(({ policy }) => policy.ref).filter(({ kind }) => kind.startsWith('Staged'));
+    const refs = allSelecting(staged, probe)
+      .map(({ policy }) => policy.ref)
+      .filter(({ kind }) => kind.startsWith('Staged'));
     return { verdict, policies: refs.slice(0, maxTraced) };
+  }
+
+  function allSelecting(asked: PolicySet, { pod, direction }: Probe): Selecting[] {
+    return asked.selecting(pod, direction, namespaceLabels).flatMap((each) => each.policies.flat());
   }
 
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
@@ -105,8 +106,7 @@ function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
     outcome.admits = true;
     outcome.missing.add(local);
   }
-  if (outcome.admits && outcome.denies)
-    return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing: [...outcome.missing] };
+  if (outcome.admits && outcome.denies) return unknownVerdict(direction, [...outcome.missing]);
   const { decision, isolatedBy, applies } = outcome;
   const reasons: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
   const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
@@ -118,6 +118,10 @@ function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
     ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
     missing: [],
   };
+}
+
+function unknownVerdict(direction: Direction, missing: readonly string[]): Verdict {
+  return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing };
 }
 
 function accountOf(end: End): string[] {
@@ -136,13 +140,7 @@ function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet)
     decision: undefined,
     missing: [],
   });
-  const unknown = (missing: string): Verdict => ({
-    direction,
-    outcome: 'unknown',
-    reason: 'unknown',
-    decision: undefined,
-    missing: [missing],
-  });
+  const unknown = (missing: string): Verdict => unknownVerdict(direction, [missing]);
   if (!isOneFamily(flow))
     return unknown(`addresses of one family: no packet has ${flow.source.address} and ${flow.destination.address}`);
   if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);

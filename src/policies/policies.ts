@@ -15,7 +15,7 @@ export {
 export { compilePolicy, policyProblems } from './compile.ts';
 export type { FieldProblem } from './api/fields.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
-export { connectionOf } from './flow.ts';
+export { connectionOf } from './probe.ts';
 export { policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
 export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { Owner } from './suggest-selector.ts';

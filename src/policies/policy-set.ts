@@ -2,7 +2,7 @@
 import { nameOf, unknownRules } from './api/read.ts';
 import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
-import { type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
+import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import type { Direction, Pod } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
 import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';

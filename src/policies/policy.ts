@@ -4,7 +4,7 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Clause } from './clauses/clause.ts';
-import type { Endpoint, LabelSet } from './label-set.ts';
+import type { Endpoint, LabelSet } from './clauses/labels.ts';
 import type { Action, Direction, Match, PolicyRef } from './model.ts';
 import type { RequirementCollector } from './requirements.ts';
 import { isCalico } from './tiers.ts';

@@ -1,10 +1,11 @@
 /** A connection, seen from one of its Pods. */
+import type { Packet } from '../model/packet.ts';
 import { isIPv6 } from '../platform/address.ts';
 import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import type { EndpointsOf } from './calico/services.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
-import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
+import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
@@ -90,4 +91,25 @@ export function podName({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): s
 export function endName(end: End): string {
   if (end.kind === 'pod') return `Pod ${podName(end.pod)}`;
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
+}
+
+/**
+ * The connection that a packet belongs to. `reply`: the packet goes back to who opened it, as a SYN-ACK does, so its ends are
+ * swapped; `port` is that of the side that listens.
+ */
+export function connectionOf(
+  { protocol }: Pick<Packet, 'protocol'>,
+  ends: { source: End; destination: End },
+  { port, reply }: { port: number | undefined; reply: boolean },
+): Flow {
+  const { source, destination } = ends;
+  // What a Pod sends to itself reaches a filter only where a Service sends it back.
+  const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;
+  return {
+    source: reply ? destination : source,
+    destination: reply ? source : destination,
+    protocol,
+    port,
+    viaService,
+  };
 }

@@ -1,11 +1,10 @@
 /** Which Pods a suggested policy is about: by requirements that outlive a Pod, and that isolate no other one. */
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
-import { type LabelSelector, readSelector, selects } from './clauses/label-selector.ts';
-import { podLabels } from './label-set.ts';
+import { type LabelSelector, readSelector, selects } from './clauses/labels.ts';
+import { podLabels } from './clauses/labels.ts';
 import type { Direction, Labels, Pod } from './model.ts';
 import type { Policy } from './policy.ts';
-import { networkPolicyTier } from './tiers.ts';
 
 /** A LabelSelector of Kubernetes. */
 export interface PlainSelector {
@@ -37,14 +36,8 @@ const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-rev
 
 /** Selector of a NetworkPolicy that isolates the Pod already. */
 export function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
-  for (const { tier, ref, rules, subject, staged } of policies) {
-    if (
-      tier !== networkPolicyTier ||
-      staged !== undefined ||
-      ref.namespace !== pod.namespace ||
-      rules[direction] === undefined
-    )
-      continue;
+  for (const { ref, rules, subject, staged } of policies) {
+    if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
     if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;
   }
   return [];

@@ -1,16 +1,16 @@
 /** The least new NetworkPolicies that admit a connection, and deny nothing that was admitted. */
 import { isIPv6 } from '../platform/address.ts';
-import { readSelector, selects } from './clauses/label-selector.ts';
+import { readSelector, selects } from './clauses/labels.ts';
 import { createEvaluator } from './evaluate.ts';
 import type { Direction, End, Flow, Namespace, Pod, PolicyRef } from './model.ts';
-import { createNamespaces, namespaceNameLabel, podLabels } from './label-set.ts';
+import { createNamespaces, namespaceNameLabel, podLabels } from './clauses/labels.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { compilePolicy } from './compile.ts';
 import { type NearMisses, nearMisses } from './near-misses.ts';
 import { createPolicySet, type TierPolicies } from './policy-set.ts';
 import { createProbe } from './probe.ts';
 import type { Policy } from './policy.ts';
-import { isolating, lastingSelector, narrowed, type Owner } from './suggest-selector.ts';
+import { isolating, lastingSelector, narrowed, type Owner, type PlainSelector } from './suggest-selector.ts';
 import { byTierOrder, isCalico, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
@@ -60,18 +60,25 @@ export interface SuggestOptions {
 export function suggest(options: SuggestOptions): Suggestion {
   const { flow, policies, namespaces, calico } = options;
   const set = createPolicySet(policies, calico);
+  const labels = createNamespaces(namespaces);
   const { verdict } = createEvaluator({ policies: set, namespaces });
   const suggested: Suggested[] = [];
   for (const direction of ['ingress', 'egress'] as const) {
     const { outcome, decision, missing, tier } = verdict(flow, direction);
     if (outcome === 'unknown') return { kind: 'unknown', missing };
     if (outcome === 'admits') continue;
-    const refusal = refusalOf(options, direction, decision?.policy, tier);
+    const asked = set.selecting(ownPod(flow, direction), direction, labels);
+    const refusal = refusalOf(asked, set.tiers.get(networkPolicyTier) as Tier, decision?.policy, tier);
     if (refusal !== undefined) return { kind: 'refused', direction, ...refusal };
-    suggested.push(suggestOne(options, direction));
+    suggested.push(suggestOne(options, direction, asked));
   }
   if (suggested.length === 0) return { kind: 'not-needed' };
   return confirmed(options, suggested);
+}
+
+/** A verdict other than that policies admit is of a Pod. */
+function ownPod(flow: Flow, direction: Direction): Pod {
+  return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
 /**
@@ -79,35 +86,23 @@ export function suggest(options: SuggestOptions): Suggestion {
  * admitting.
  */
 function refusalOf(
-  { flow, policies, namespaces, calico }: SuggestOptions,
-  direction: Direction,
+  asked: readonly TierPolicies[],
+  ofNetworkPolicies: Tier,
   decided: PolicyRef | undefined,
   tier: string | undefined,
 ): { by: PolicyRef; reason: 'admin' | 'baseline' | 'calico' } | undefined {
-  const { tiers } = createPolicySet(policies, calico);
-  const asked = askedOf({ flow, policies, namespaces, calico }, direction).map((each) => ({
+  const inTiers = asked.map((each) => ({
     tier: each.tier,
     policies: each.policies.flat().map(({ policy }) => policy),
   }));
-  const denying = asked.find((each) => each.tier.name === tier || each.policies.some(({ ref }) => ref === decided));
+  const denying = inTiers.find((each) => each.tier.name === tier || each.policies.some(({ ref }) => ref === decided));
   const policy = denying?.policies.find(({ ref }) => ref === decided) ?? denying?.policies[0];
   if (denying === undefined || policy === undefined) return undefined;
   const by = policy.ref;
-  if (denying.tier.name !== networkPolicyTier) {
-    const isBehind = byTierOrder(tiers.get(networkPolicyTier) as Tier, denying.tier) < 0;
-    return { by, reason: isBehind ? 'baseline' : 'admin' };
-  }
+  if (denying.tier.name !== networkPolicyTier)
+    return { by, reason: byTierOrder(ofNetworkPolicies, denying.tier) < 0 ? 'baseline' : 'admin' };
   if (decided !== undefined && policy.order <= networkPolicyOrder) return { by, reason: 'admin' };
   return denying.policies.some(({ ref }) => !isCalico(ref)) ? undefined : { by, reason: 'calico' };
-}
-
-/** Those that select the Pod, in the order in which they are asked. */
-function askedOf(
-  { flow, policies, namespaces, calico }: Pick<SuggestOptions, 'flow' | 'policies' | 'namespaces' | 'calico'>,
-  direction: Direction,
-): readonly TierPolicies[] {
-  const { pod } = (direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' };
-  return createPolicySet(policies, calico).selecting(pod, direction, createNamespaces(namespaces));
 }
 
 /** What is suggested must admit the connection, whatever was overlooked. */
@@ -122,18 +117,19 @@ function confirmed(
   return { kind: 'unknown', missing: wrong.missing.length > 0 ? wrong.missing : ['a policy that would admit it'] };
 }
 
-function suggestOne(options: SuggestOptions, direction: Direction): Suggested {
-  const { flow, policies, pods, ownerOf, namespaces, calico } = options;
-  const [own, peer] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
-  const { pod } = own as End & { kind: 'pod' };
+function suggestOne(
+  { flow, policies, pods, ownerOf, namespaces, calico }: SuggestOptions,
+  direction: Direction,
+  asked: readonly TierPolicies[],
+): Suggested {
+  const peer = direction === 'ingress' ? flow.source : flow.destination;
+  const pod = ownPod(flow, direction);
   const lasting = lastingSelector(pod, ownerOf?.(pod));
   const selector = narrowed(lasting.selector, isolating(policies, pod, direction));
-  const selected = pods.filter(
-    (each) => each.namespace === pod.namespace && selects(readSelector(selector), podLabels(each)) === true,
-  );
+  const selected = selectedBy(selector, pod.namespace, pods);
   const ports = openedPorts(flow);
   const probe = createProbe(flow, direction, false, createNamespaces(namespaces), calico);
-  const asked = askedOf(options, direction).filter(({ tier }) => tier.name === networkPolicyTier);
+  const inTier = asked.filter(({ tier }) => tier.name === networkPolicyTier);
   const admitted = peerOf(peer, pods, ownerOf);
   const rule = {
     [direction === 'ingress' ? 'from' : 'to']: [admitted.peer],
@@ -157,7 +153,7 @@ function suggestOne(options: SuggestOptions, direction: Direction): Suggested {
     labelsOf: { own: lasting.from, peer: admitted.labelsOf },
     anyPort: ports.length === 0,
     near: nearMisses(
-      asked.flatMap((each) => each.policies.flat()),
+      inTier.flatMap((each) => each.policies.flat()),
       probe,
       pods,
     ),
@@ -184,20 +180,19 @@ function peerOf(peer: End, pods: readonly Pod[], ownerOf: SuggestOptions['ownerO
     const owner = ownerOf?.(peer.pod);
     const lasting = lastingSelector(peer.pod, owner);
     const podSelector = narrowed(lasting.selector, []);
-    const count = pods.filter(
-      (each) =>
-        each.namespace === namespace &&
-        !each.completed &&
-        !each.hostNetwork &&
-        selects(readSelector(podSelector), podLabels(each)) === true,
-    ).length;
+    const peers = selectedBy(podSelector, namespace, pods).filter((each) => !each.completed && !each.hostNetwork);
     const namespaceSelector = { matchLabels: { [namespaceNameLabel]: namespace } };
     const name = `${namespace}-${baseName(peer.pod, owner)}`;
-    return { peer: { namespaceSelector, podSelector }, count, name, labelsOf: lasting.from };
+    return { peer: { namespaceSelector, podSelector }, count: peers.length, name, labelsOf: lasting.from };
   }
   const address = peer.address ?? '';
   const ipBlock = { cidr: `${address}/${isIPv6(address) ? 128 : 32}` };
   return { peer: { ipBlock }, count: undefined, name: address, labelsOf: undefined };
+}
+
+function selectedBy(selector: PlainSelector, namespace: string, pods: readonly Pod[]): Pod[] {
+  const read = readSelector(selector);
+  return pods.filter((each) => each.namespace === namespace && selects(read, podLabels(each)) === true);
 }
 
 function baseName({ name, labels = {} }: Pod, owner: Owner | undefined): string {

@@ -1,6 +1,6 @@
 /** Which policies and rules a verdict follows from, clause by clause. */
 import { matchRule } from './decide.ts';
-import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace, Verdict } from './model.ts';
+import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace, Trace, Verdict } from './model.ts';
 import type { Selecting } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './policy.ts';
@@ -8,7 +8,7 @@ import type { Rule } from './policy.ts';
 /** How many policies a trace shows clause by clause: a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
-export interface Nearest {
+interface Nearest {
   readonly policy: PolicyRef;
   readonly rule: RuleTrace;
   /** How far it is from matching; less is nearer. */
@@ -20,7 +20,7 @@ export function matchRuleTraces(
   selecting: readonly Selecting[],
   probe: Probe,
   verdict: Verdict,
-): { traced: PolicyTrace[]; nearest: Nearest | undefined } {
+): { traced: PolicyTrace[]; nearest: Trace['nearest'] } {
   const traced: PolicyTrace[] = [];
   const last = lastAsked(selecting, verdict);
   let nearest: Nearest | undefined;
@@ -45,17 +45,13 @@ export function matchRuleTraces(
         rules: rules.filter((rule) => rule !== undefined),
       });
   }
-  return { traced, nearest };
+  return { traced, nearest: nearest && { policy: nearest.policy, rule: nearest.rule } };
 }
 
 /** The last policy that was asked: those behind the policy or tier that decides could not have changed the verdict. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
-}
-
-export function nearestOf(nearest: Nearest | undefined): { policy: PolicyRef; rule: RuleTrace } | undefined {
-  return nearest === undefined ? undefined : { policy: nearest.policy, rule: nearest.rule };
 }
 
 function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {

@@ -6,7 +6,7 @@ import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { requireLabels } from '../calico/endpoint.ts';
 import { readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
-import type { Endpoint, LabelSet } from '../label-set.ts';
+import type { Endpoint, LabelSet } from '../clauses/labels.ts';
 import type { Direction, Match } from '../model.ts';
 import type { Policy, Staged, Subject } from '../policy.ts';
 import type { RequirementCollector } from '../requirements.ts';
@@ -16,25 +16,11 @@ import { calicoPolicyFields, strangeField } from './fields.ts';
 import { compileNetworkPolicy } from './network-policy.ts';
 import { changedOf, refOf, unknownPolicy } from './read.ts';
 
-export function compileCalicoNetworkPolicy(object: Json): Policy {
-  return compile(object, text(at(object, 'metadata', 'namespace')) ?? 'default');
-}
-
-export function compileCalicoGlobalNetworkPolicy(object: Json): Policy {
-  return compile(object, undefined);
-}
-
-export function compileStagedNetworkPolicy(object: Json): Policy {
-  return { ...compileCalicoNetworkPolicy(object), staged: stagedOf(object) };
-}
-
-export function compileStagedGlobalNetworkPolicy(object: Json): Policy {
-  return { ...compileCalicoGlobalNetworkPolicy(object), staged: stagedOf(object) };
-}
-
-/** A networking.k8s.io NetworkPolicy that is staged. */
-export function compileStagedKubernetesNetworkPolicy(object: Json): Policy {
-  return { ...compileNetworkPolicy(object), staged: stagedOf(object) };
+export function compileCalicoPolicy(object: Json): Policy {
+  const { kind } = refOf(object);
+  const namespace = kind.includes('Global') ? undefined : (text(at(object, 'metadata', 'namespace')) ?? 'default');
+  const policy = kind === 'StagedKubernetesNetworkPolicy' ? compileNetworkPolicy(object) : compile(object, namespace);
+  return kind.startsWith('Staged') ? { ...policy, staged: stagedOf(object) } : policy;
 }
 
 function stagedOf(object: Json): Staged {

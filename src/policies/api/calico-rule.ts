@@ -11,20 +11,20 @@ import {
   NotNetsClause,
   protocolClause,
   protocolOf,
+  ServiceClause,
   unseenClause,
 } from '../calico/clauses.ts';
 import { parseNet } from '../calico/objects.ts';
 import type { Selector } from '../calico/selector.ts';
-import { ServiceClause } from '../calico/service-clause.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import type { Range } from '../clauses/networks.ts';
-import { PortRange } from '../clauses/ports.ts';
+import { isPortProtocol, PortRange } from '../clauses/ports.ts';
 import type { Action } from '../model.ts';
 import type { ClauseGroup, Rule } from '../policy.ts';
-import type { Side } from '../probe.ts';
+import type { Probe, Side } from '../probe.ts';
 import { entitySelector } from './calico-selectors.ts';
-import { calicoEntityFields, calicoRuleFields, strangeField } from './fields.ts';
-import { fieldsOf, rule } from './read.ts';
+import { calicoEntityFields, calicoRuleFields } from './fields.ts';
+import { anyAction, fieldsOf, strangeClause } from './read.ts';
 
 const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny', Pass: 'pass', Log: 'log' };
 
@@ -32,31 +32,24 @@ const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny'
 export function readCalicoRule(given: Json, namespace: string | undefined): Rule[] {
   const named = shown(at(given, 'action'));
   const action = Object.hasOwn(actions, named) ? actions[named] : undefined;
-  // Which of all actions it takes is unknown.
-  if (action === undefined)
-    return (['admit', 'deny', 'pass'] as const).map((each) =>
-      rule(each, [['action', [unusable('a rule has an unknown action')]]]),
-    );
+  if (action === undefined) return anyAction('action', 'a rule has an unknown action');
   return [{ action, groups: groupsOf(given, namespace) }];
 }
 
 function groupsOf(given: Json, namespace: string | undefined): ClauseGroup[] {
   const strange =
-    strangeField(given, calicoRuleFields) ??
-    strangeField(at(given, 'source'), calicoEntityFields) ??
-    strangeField(at(given, 'destination'), calicoEntityFields);
+    strangeClause('a rule', given, calicoRuleFields) ??
+    strangeClause('a rule', at(given, 'source'), calicoEntityFields) ??
+    strangeClause('a rule', at(given, 'destination'), calicoEntityFields);
   const protocol = protocolAt(given, 'protocol');
   const notProtocol = protocolAt(given, 'notProtocol');
   const groups = [
-    single('rule', strange === undefined ? undefined : unusable(`a rule has the unknown field ${strange}`)),
+    single('rule', strange),
     single('ipVersion', ipVersionClause(at(given, 'ipVersion'))),
-    single('protocol', protocol === undefined ? undefined : (protocol.clause ?? protocolClause(protocol.name))),
-    single(
-      'notProtocol',
-      notProtocol === undefined ? undefined : (notProtocol.clause ?? new NotClause([protocolClause(notProtocol.name)])),
-    ),
-    single('icmp', icmpClause(at(given, 'icmp'), 'icmp')),
-    single('notICMP', icmpClause(at(given, 'notICMP'), 'notICMP')),
+    single('protocol', protocol && (protocol.clause ?? protocolClause(protocol.name))),
+    single('notProtocol', notProtocol && (notProtocol.clause ?? new NotClause([protocolClause(notProtocol.name)]))),
+    single('icmp', icmpClause(at(given, 'icmp'), '')),
+    single('notICMP', icmpClause(at(given, 'notICMP'), 'not ')),
     ...entityGroups(at(given, 'source'), 'source', protocol?.name, namespace),
     ...entityGroups(at(given, 'destination'), 'destination', protocol?.name, namespace),
     single('http', isSet(at(given, 'http')) ? unseenClause('an HTTP request', 'the HTTP request') : undefined),
@@ -87,14 +80,15 @@ function protocolAt(given: Json, field: string): { name: string; clause?: Clause
   return name === undefined ? { name: '', clause: unusable('a rule has an unknown protocol') } : { name };
 }
 
+function isIcmp(probe: Probe): boolean {
+  return protocolOf(probe).startsWith('ICMP');
+}
+
 /** Type and code of ICMP are not part of what is asked. */
-function icmpClause(value: Json, field: string): Clause | undefined {
+function icmpClause(value: Json, not: string): Clause | undefined {
   if (fieldsOf(value).length === 0) return undefined;
   const part = (name: string): string => `${name} ${JSON.stringify(at(value, name)) ?? 'any'}`;
-  const type = `${part('type')}, ${part('code')}`;
-  return unseenClause(field === 'icmp' ? type : `not ${type}`, 'type and code of the ICMP packet', (probe) =>
-    protocolOf(probe).startsWith('ICMP'),
-  );
+  return unseenClause(`${not}${part('type')}, ${part('code')}`, 'type and code of the ICMP packet', isIcmp);
 }
 
 function entityGroups(
@@ -112,14 +106,7 @@ function entityGroups(
     netGroup(entity, side),
     single(field('notNets'), notNetsClause(at(entity, 'notNets'), side)),
     single(field('selector'), selectorClause(selector, side, wants)),
-    single(
-      field('notSelector'),
-      notSelector === undefined
-        ? undefined
-        : typeof notSelector === 'string'
-          ? unusable(notSelector)
-          : new NotClause([new EndpointClause(side, notSelector, shown(at(entity, 'notSelector')))]),
-    ),
+    single(field('notSelector'), notSelectorClause(notSelector, side, shown(at(entity, 'notSelector')))),
     single(field('services'), servicesClause(at(entity, 'services'), side, namespace)),
     ports.length === 0 ? undefined : { field: field('ports'), alternatives: ports },
     single(field('notPorts'), notPorts.length === 0 ? undefined : new NotClause(notPorts)),
@@ -129,6 +116,11 @@ function entityGroups(
 function selectorClause(selector: Selector | string | undefined, side: Side, wants: string): Clause | undefined {
   if (selector === undefined) return undefined;
   return typeof selector === 'string' ? unusable(selector) : new EndpointClause(side, selector, wants);
+}
+
+function notSelectorClause(selector: Selector | string | undefined, side: Side, wants: string): Clause | undefined {
+  const clause = selectorClause(selector, side, wants);
+  return clause instanceof EndpointClause ? new NotClause([clause]) : clause;
 }
 
 /** Undefined where one of them is no network. */
@@ -154,21 +146,18 @@ function notNetsClause(value: Json, side: Side): Clause | undefined {
 /** In the Namespace of the policy, where it names no other. */
 function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
   if (!isSet(value)) return undefined;
-  const strange = strangeField(value, calicoEntityFields.services);
-  if (strange !== undefined) return unusable(`services of a rule has the unknown field ${strange}`);
+  const strange = strangeClause('services of a rule', value, calicoEntityFields.services);
+  if (strange !== undefined) return strange;
   const within = spelled(text(at(value, 'namespace')) || namespace, isLabel);
   const name = spelled(at(value, 'name'), isLabel);
   if (within === undefined || name === undefined) return unusable('services of a rule names no Service');
   return new ServiceClause(side, `${within}/${name}`);
 }
 
-const withPorts = new Set(['TCP', 'UDP', 'SCTP']);
-
 function portClauses(value: Json, side: Side, protocol: string | undefined, selector: Selector | undefined): Clause[] {
   return list(value).map((each) => {
     const written = typeof each === 'number' ? String(each) : (text(each) ?? '');
-    if (protocol === undefined || !withPorts.has(protocol))
-      return unusable('a rule has ports, but no protocol with ports');
+    if (!isPortProtocol(protocol)) return unusable('a rule has ports, but no protocol with ports');
     if (side === 'source') return unseenClause(`${protocol} ${written}`, 'the port of the source');
     const [, first, last = first] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(written) ?? [];
     if (first === undefined)

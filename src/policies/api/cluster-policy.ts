@@ -4,9 +4,9 @@
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { type Clause, nothing, unusable } from '../clauses/clause.ts';
-import { readSelector } from '../clauses/label-selector.ts';
+import { type LabelSelector, readSelector } from '../clauses/labels.ts';
 import { DomainPeer, NetworkPeer, NodePeer, PodPeer } from '../clauses/peers.ts';
-import { PortName, PortRange } from '../clauses/ports.ts';
+import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction } from '../model.ts';
 import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier } from '../tiers.ts';
@@ -17,8 +17,19 @@ import {
   strangeField,
   transportFields,
 } from './fields.ts';
+import {
+  anyAction,
+  changedOf,
+  fieldsOf,
+  LabelSubject,
+  refOf,
+  rule,
+  selectorAt,
+  strangeClause,
+  strangeClauses,
+  unknownPolicy,
+} from './read.ts';
 import { isPort, readRanges } from './network-policy.ts';
-import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
 
 interface Kind {
   readonly actions: Readonly<Record<string, Action>>;
@@ -42,22 +53,18 @@ const adminKind: Kind = {
 };
 const baselineKind: Kind = { ...adminKind, actions: { Allow: 'admit', Deny: 'deny' } };
 
-/** policy.networking.k8s.io/v1alpha2 ClusterNetworkPolicy. */
-export function compileClusterNetworkPolicy(object: Json): Policy {
+/** A BaselineAdminNetworkPolicy comes after all ClusterNetworkPolicies of the tier. */
+export function compileClusterPolicy(object: Json): Policy {
   const tier = at(object, 'spec', 'tier');
-  if (tier === 'Admin' || tier === 'Baseline') return compile(object, tier, clusterKind);
-  return unknownPolicy(object, anyTier, 'its tier is unknown');
-}
-
-/** policy.networking.k8s.io/v1alpha1 AdminNetworkPolicy. */
-export function compileAdminNetworkPolicy(object: Json): Policy {
-  return compile(object, 'Admin', adminKind);
-}
-
-/** policy.networking.k8s.io/v1alpha1 BaselineAdminNetworkPolicy: after all ClusterNetworkPolicies of the tier. */
-export function compileBaselineAdminNetworkPolicy(object: Json): Policy {
-  const policy = compile(object, 'Baseline', baselineKind);
-  return { ...policy, order: Infinity };
+  switch (refOf(object).kind) {
+    case 'AdminNetworkPolicy':
+      return compile(object, 'Admin', adminKind);
+    case 'BaselineAdminNetworkPolicy':
+      return { ...compile(object, 'Baseline', baselineKind), order: Infinity };
+    default:
+      if (tier === 'Admin' || tier === 'Baseline') return compile(object, tier, clusterKind);
+      return unknownPolicy(object, anyTier, 'its tier is unknown');
+  }
 }
 
 function compile(object: Json, tier: string, kind: Kind): Policy {
@@ -82,11 +89,15 @@ function compile(object: Json, tier: string, kind: Kind): Policy {
 function readSubject(subject: Json): Subject | undefined {
   const [field, ...more] = fieldsOf(subject);
   if (more.length > 0) return undefined;
-  if (field === 'namespaces') return new LabelSubject({ selector: readSelector(at(subject, 'namespaces')) }, []);
-  if (field !== 'pods') return undefined;
-  const pods = at(subject, 'pods');
-  if (strangeField(pods, podsFields) !== undefined) return undefined;
-  return new LabelSubject({ selector: selectorAt(pods, 'namespaceSelector') }, selectorAt(pods, 'podSelector'));
+  const selectors = selectorsOf(field, field === undefined ? undefined : at(subject, field));
+  return selectors === undefined ? undefined : new LabelSubject(...selectors);
+}
+
+/** The selectors of Namespaces and of Pods in a subject or a peer; undefined for any other field. */
+function selectorsOf(field: string | undefined, value: Json): [{ selector: LabelSelector }, LabelSelector] | undefined {
+  if (field === 'namespaces') return [{ selector: readSelector(value) }, []];
+  if (field !== 'pods' || strangeField(value, podsFields) !== undefined) return undefined;
+  return [{ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector')];
 }
 
 /** A policy without rules for a direction is not about it. */
@@ -98,20 +109,15 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kin
 
 function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] {
   const action = kind.actions[text(at(given, 'action')) ?? ''];
-  // Which of all actions it takes is unknown.
-  if (action === undefined)
-    return (['admit', 'deny', 'pass'] as const).map((each) =>
-      rule(each, [[field, [unusable('a rule has an unknown action')]]]),
-    );
+  if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
   const known = peers.filter((clause) => clause !== undefined);
   // Fail closed, as the API wants it: what newer versions know is seen here as a peer without a field that is known.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
-  const strange = strangeField(given, kind.fields[direction][0]);
   return [
     rule(action, [
-      ['rule', strange === undefined ? [] : [unusable(`a rule has the unknown field ${strange}`)]],
+      ['rule', strangeClauses('a rule', given, kind.fields[direction][0])],
       [kind.ports, list(at(given, kind.ports)).map(kind.port)],
       [field, known],
     ]),
@@ -123,11 +129,8 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   const [field, ...more] = fieldsOf(peer);
   if (field === undefined || more.length > 0) return undefined;
   const value = at(peer, field);
-  if (field === 'namespaces') return new PodPeer({ selector: readSelector(value) }, []);
-  if (field === 'pods') {
-    if (strangeField(value, podsFields) !== undefined) return undefined;
-    return new PodPeer({ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector'));
-  }
+  const selectors = selectorsOf(field, value);
+  if (selectors !== undefined) return new PodPeer(...selectors);
   if (direction === 'ingress') return undefined;
   if (field === 'nodes') return new NodePeer(readSelector(value));
   if (field === 'domainNames') return new DomainPeer(list(value).map(shown));
@@ -144,8 +147,8 @@ function protocolClause(given: Json): Clause {
   if (more.length > 0) return unusable('a protocol has several fields');
   if (field === 'destinationNamedPort' && typeof value === 'string') return new PortName(value, undefined);
   if (field !== 'tcp' && field !== 'udp' && field !== 'sctp') return unusable('a protocol is of an unknown kind');
-  const strange = strangeField(value, transportFields);
-  if (strange !== undefined) return unusable(`a protocol has the unknown field ${strange}`);
+  const strange = strangeClause('a protocol', value, transportFields);
+  if (strange !== undefined) return strange;
   const port = at(value, 'destinationPort');
   if (port === undefined || port === null) return new PortRange(field.toUpperCase());
   return rangeClause(field.toUpperCase(), at(port, 'number'), at(port, 'range'));
@@ -158,7 +161,7 @@ function portClause(given: Json): Clause {
   if (more.length > 0) return unusable('a port has several fields');
   if (field === 'namedPort' && typeof value === 'string') return new PortName(value, undefined);
   const protocol = text(at(value, 'protocol')) ?? 'TCP';
-  if (!['TCP', 'UDP', 'SCTP'].includes(protocol)) return unusable('a port has an unknown protocol');
+  if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
   if (field === 'portNumber') return rangeClause(protocol, at(value, 'port'), undefined);
   if (field === 'portRange') return rangeClause(protocol, undefined, value);
   return unusable('a port is of an unknown kind');

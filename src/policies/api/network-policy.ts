@@ -3,12 +3,22 @@ import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
 import { BlockPeer, PodPeer } from '../clauses/peers.ts';
-import { PortName, PortRange } from '../clauses/ports.ts';
+import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import type { Direction } from '../model.ts';
 import type { Policy, Rule } from '../policy.ts';
 import { networkPolicyOrder, networkPolicyTier } from '../tiers.ts';
 import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
-import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
+import {
+  changedOf,
+  fieldsOf,
+  LabelSubject,
+  refOf,
+  rule,
+  selectorAt,
+  strangeClause,
+  strangeClauses,
+  unknownPolicy,
+} from './read.ts';
 
 export function compileNetworkPolicy(object: Json): Policy {
   const ref = refOf(object);
@@ -35,28 +45,19 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace
   if (!isAbout) return undefined;
   return given.map((each) =>
     rule('admit', [
-      ['rule', unknownFields(each, direction)],
+      ['rule', strangeClauses('a rule', each, ruleFields[direction])],
       ['ports', list(at(each, 'ports')).map(portClause)],
       [field, list(at(each, field)).map((peer) => peerClause(peer, namespace))],
     ]),
   );
 }
 
-function unknownFields(given: Json, direction: Direction): Clause[] {
-  const strange = strangeField(given, ruleFields[direction]);
-  return strange === undefined ? [] : [unusable(`a rule has the unknown field ${strange}`)];
-}
-
 function portClause(given: Json): Clause {
-  const strange = strangeField(given, portFields);
-  if (strange !== undefined) return unusable(`a port has the unknown field ${strange}`);
-  const [protocol, port, end] = [
-    at(given, 'protocol') ?? 'TCP',
-    at(given, 'port') ?? undefined,
-    at(given, 'endPort') ?? undefined,
-  ];
-  if (protocol !== 'TCP' && protocol !== 'UDP' && protocol !== 'SCTP')
-    return unusable('a port has an unknown protocol');
+  const strange = strangeClause('a port', given, portFields);
+  if (strange !== undefined) return strange;
+  const protocol = at(given, 'protocol') ?? 'TCP';
+  const [port, end] = [at(given, 'port') ?? undefined, at(given, 'endPort') ?? undefined];
+  if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
   if (port === undefined && end === undefined) return new PortRange(protocol);
   // A text is a name, and no name consists of digits only: the API server refuses a number in quotes.
   if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
@@ -70,8 +71,8 @@ export function isPort(value: Json): value is number {
 
 function peerClause(peer: Json, namespace: string): Clause {
   const fields = fieldsOf(peer);
-  const strange = strangeField(peer, peerFields);
-  if (strange !== undefined) return unusable(`a peer has the unknown field ${strange}`);
+  const strange = strangeClause('a peer', peer, peerFields);
+  if (strange !== undefined) return strange;
   if (fields.length === 0) return unusable('a peer has no field');
   if (fields.includes('ipBlock')) {
     return fields.length > 1 ? unusable('a peer has ipBlock and selectors') : blockClause(at(peer, 'ipBlock'));
@@ -82,8 +83,8 @@ function peerClause(peer: Json, namespace: string): Clause {
 }
 
 function blockClause(block: Json): Clause {
-  const strange = strangeField(block, peerFields.ipBlock);
-  if (strange !== undefined) return unusable(`an ipBlock has the unknown field ${strange}`);
+  const strange = strangeClause('an ipBlock', block, peerFields.ipBlock);
+  if (strange !== undefined) return strange;
   const [cidr, except] = [at(block, 'cidr'), list(at(block, 'except'))];
   const ranges = readRanges([cidr]);
   const excepted = readRanges(except);

@@ -1,11 +1,12 @@
 /** What the kinds of policies have in common as API objects. Nothing here throws: what is no policy becomes one that decides nothing. */
 import { at, instant, type Json, list, text } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
-import { type LabelSelector, readSelector, selects, selectorText } from '../clauses/label-selector.ts';
-import { both } from '../match.ts';
+import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';
 import type { Action, PolicyRef } from '../model.ts';
 import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier } from '../tiers.ts';
+import { both } from '../match.ts';
+import { type Fields, strangeField } from './fields.ts';
 
 export function refOf(object: Json): PolicyRef {
   return {
@@ -58,6 +59,18 @@ export class LabelSubject implements Subject {
   }
 }
 
+/** A clause that may match, where there is no such field in the API. `what`: `a port`. */
+export function strangeClause(what: string, object: Json, fields: Fields): Clause | undefined {
+  const strange = strangeField(object, fields);
+  return strange === undefined ? undefined : unusable(`${what} has the unknown field ${strange}`);
+}
+
+/** The same as the alternatives of a group. */
+export function strangeClauses(...asked: Parameters<typeof strangeClause>): Clause[] {
+  const clause = strangeClause(...asked);
+  return clause === undefined ? [] : [clause];
+}
+
 /** A policy that may do anything, in its tier, to the Pods of its Namespace, or of all: its kind or version is not evaluated, or it is broken. */
 export function unknownPolicy(object: Json, tier: string, reason: string): Policy {
   const ref = refOf(object);
@@ -80,8 +93,13 @@ export function awayPolicy(apiVersion: string): Policy {
 
 /** Rules that may do anything; `why` is the missing fact. */
 export function unknownRules(why: string): Policy['rules'] {
-  const rules = (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [['rules', [unusable(why)]]]));
+  const rules = anyAction('rules', why);
   return { ingress: rules, egress: rules };
+}
+
+/** A rule of which it is not known which of all actions it takes, and whether it takes it. */
+export function anyAction(field: string, why: string): Rule[] {
+  return (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [[field, [unusable(why)]]]));
 }
 
 /** `NetworkPolicy shop/default-deny`. */
@@ -92,12 +110,11 @@ export function nameOf({ kind, namespace, name }: PolicyRef): string {
 /** A field without alternatives restricts nothing. */
 export function rule(
   action: Action,
-  groups: readonly (readonly [field: string, alternatives: readonly Clause[]])[],
+  fields: readonly (readonly [field: string, alternatives: readonly Clause[]])[],
 ): Rule {
-  return {
-    action,
-    groups: groups
-      .filter(([, alternatives]) => alternatives.length > 0)
-      .map(([field, alternatives]) => ({ field, alternatives })),
-  };
+  // The last step gives lists without room for more: there may be ten thousand policies.
+  const groups = fields
+    .filter(([, { length }]) => length > 0)
+    .map(([field, alternatives]) => ({ field, alternatives }));
+  return { action, groups };
 }

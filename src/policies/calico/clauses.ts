@@ -2,19 +2,12 @@
 import type { Clause } from '../clauses/clause.ts';
 import { contains, type Range } from '../clauses/networks.ts';
 import { portText } from '../clauses/ports.ts';
-import type { Endpoint } from '../label-set.ts';
 import type { Match } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
 import type { RequirementCollector } from '../requirements.ts';
-import {
-  namespaceLabel,
-  namespacePrefix,
-  namespacesOf,
-  requireLabels,
-  serviceAccountLabel,
-  serviceAccountPrefix,
-} from './endpoint.ts';
+import { labelText, namespacesOf, requireLabels } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
+import { anyOf, not } from '../match.ts';
 
 /** Pods and sets of networks by labels: one of those that have the address must match. */
 export class EndpointClause implements Clause {
@@ -30,13 +23,10 @@ export class EndpointClause implements Clause {
 
   matches(probe: Probe): Match {
     const { pod, others, missing } = probe.side(this.#side);
-    let unknown: string | undefined;
-    for (const endpoint of pod === undefined ? others : [pod, ...others]) {
-      const match = selects(this.#selector, endpoint.labelOf);
-      if (match === true) return true;
-      if (typeof match === 'string') unknown = match;
-    }
-    return unknown ?? missing ?? false;
+    const match = anyOf(pod === undefined ? others : [pod, ...others], ({ labelOf }) =>
+      selects(this.#selector, labelOf),
+    );
+    return match === false ? (missing ?? false) : match;
   }
 
   requires(into: RequirementCollector): void {
@@ -59,22 +49,6 @@ export class EndpointClause implements Clause {
   }
 }
 
-function labelText({ labelOf }: Endpoint, label: string): string {
-  const value = labelOf(label);
-  const text = typeof value === 'object' ? 'an unknown value' : value;
-  if (label === namespaceLabel) return text === undefined ? 'is in no Namespace' : `is in Namespace ${text}`;
-  if (label === serviceAccountLabel) return text === undefined ? 'has no ServiceAccount' : `has ServiceAccount ${text}`;
-  for (const [prefix, kind] of [
-    [namespacePrefix, 'Namespace'],
-    [serviceAccountPrefix, 'ServiceAccount'],
-  ] as const) {
-    if (!label.startsWith(prefix)) continue;
-    const inner = label.slice(prefix.length);
-    return text === undefined ? `its ${kind} has no label ${inner}` : `its ${kind} has ${inner}=${text}`;
-  }
-  return text === undefined ? `has no label ${label}` : `has ${label}=${text}`;
-}
-
 /** `notSelector`, `notPorts`, …: what the others do not match. */
 export class NotClause implements Clause {
   readonly #clauses: readonly Clause[];
@@ -84,13 +58,7 @@ export class NotClause implements Clause {
   }
 
   matches(probe: Probe): Match {
-    let unknown: string | undefined;
-    for (const clause of this.#clauses) {
-      const match = clause.matches(probe);
-      if (match === true) return false;
-      if (typeof match === 'string') unknown = match;
-    }
-    return unknown ?? true;
+    return not(anyOf(this.#clauses, (clause) => clause.matches(probe)));
   }
 
   requires(into: RequirementCollector): void {
@@ -225,4 +193,43 @@ export function namedPortClause(name: string, protocol: string, selector: Select
 /** What the packet that was logged, or the question, does not show. */
 export function unseenClause(text: string, missing: string, protocol?: (probe: Probe) => boolean): Clause {
   return new FlowClause(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false));
+}
+
+/** Endpoints of a Service of Kubernetes: by address and port where they are the destination, else by address (felix/calc/rule_scanner.go). */
+export class ServiceClause implements Clause {
+  readonly #side: Side;
+  readonly #service: string;
+
+  constructor(side: Side, service: string) {
+    this.#side = side;
+    this.#service = service;
+  }
+
+  matches({ flow, endpointsOf }: Probe): Match {
+    const { address } = flow[this.#side];
+    const endpoints = endpointsOf(this.#service);
+    if (typeof endpoints === 'string') return endpoints;
+    if (address === undefined) return endpoints.size > 0 && `address of ${endName(flow[this.#side])}`;
+    const ports = endpoints.get(address);
+    if (ports === undefined || this.#side === 'source') return ports !== undefined;
+    if (flow.port !== undefined) return ports.has(`${flow.protocol}/${flow.port}`);
+    return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && 'the port: the packet shows none';
+  }
+
+  requires(into: RequirementCollector): void {
+    into.service(this.#service);
+  }
+
+  wants(): string {
+    return `Service ${this.#service}`;
+  }
+
+  has(probe: Probe): string {
+    const end = probe.flow[this.#side];
+    const endpoints = probe.endpointsOf(this.#service);
+    const isEndpoint = typeof endpoints === 'object' && endpoints.has(end.address ?? '');
+    return isEndpoint
+      ? `is an endpoint, but not on ${portText(probe)}`
+      : `is ${end.address ?? endName(end)}, no endpoint of it`;
+  }
 }

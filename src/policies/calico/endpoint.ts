@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
-import type { Endpoint, LabelSet, NamespaceLabels } from '../label-set.ts';
+import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import type { End, Pod } from '../model.ts';
 import type { RequirementCollector } from '../requirements.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
@@ -41,6 +41,23 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
       ? { missing: `labels of ServiceAccount ${pod.namespace}/${account}` }
       : own(labels, key);
   }
+}
+
+/** What an endpoint has of a label, for a person: `has app=web`, `is in Namespace shop`. */
+export function labelText({ labelOf }: Endpoint, label: string): string {
+  const value = labelOf(label);
+  const text = typeof value === 'object' ? 'an unknown value' : value;
+  if (label === namespaceLabel) return text === undefined ? 'is in no Namespace' : `is in Namespace ${text}`;
+  if (label === serviceAccountLabel) return text === undefined ? 'has no ServiceAccount' : `has ServiceAccount ${text}`;
+  for (const [prefix, kind] of [
+    [namespacePrefix, 'Namespace'],
+    [serviceAccountPrefix, 'ServiceAccount'],
+  ] as const) {
+    if (!label.startsWith(prefix)) continue;
+    const inner = label.slice(prefix.length);
+    return text === undefined ? `its ${kind} has no label ${inner}` : `its ${kind} has ${inner}=${text}`;
+  }
+  return text === undefined ? `has no label ${label}` : `has ${label}=${text}`;
 }
 
 /** The name of a ServiceAccount stands in its Pod; other labels have to be read. */

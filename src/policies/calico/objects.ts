@@ -26,12 +26,6 @@ export interface HostEndpoint {
   readonly addresses: readonly string[];
 }
 
-export interface ServiceAccount {
-  readonly namespace: string;
-  readonly name: string;
-  readonly labels: Labels;
-}
-
 /** Kinds of which there may be more objects than are known. */
 export type CalicoKind = 'tiers' | 'networksets' | 'hostendpoints';
 
@@ -46,53 +40,17 @@ export interface CalicoObjects {
   readonly unread: ReadonlySet<CalicoKind>;
 }
 
-export type CalicoObject =
-  | { readonly kind: 'tier'; readonly value: Tier }
-  | { readonly kind: 'networkSet'; readonly value: NetworkSet }
-  | { readonly kind: 'hostEndpoint'; readonly value: HostEndpoint }
-  | { readonly kind: 'serviceAccount'; readonly value: ServiceAccount };
-
-/** Undefined for any other object, and for one without a name. */
-function readCalicoObject(object: Json): CalicoObject | undefined {
-  const apiVersion = text(at(object, 'apiVersion')) ?? '';
-  const kind = text(at(object, 'kind'));
-  const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
-  const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
-  if (name === undefined || namespace === undefined) return undefined;
-  const labels = strings(at(object, 'metadata', 'labels'));
-  if (apiVersion === 'v1' && kind === 'ServiceAccount')
-    return { kind: 'serviceAccount', value: { namespace, name, labels } };
-  if (!isCalico({ apiVersion })) return undefined;
-  switch (kind) {
-    case 'Tier':
-      return readTier(name, at(object, 'spec'));
-    case 'NetworkSet':
-      return { kind: 'networkSet', value: { namespace, name, labels, ranges: rangesOf(object) } };
-    case 'GlobalNetworkSet':
-      return { kind: 'networkSet', value: { namespace: undefined, name, labels, ranges: rangesOf(object) } };
-    case 'HostEndpoint': {
-      const addresses = list(at(object, 'spec', 'expectedIPs')).map((each) => canonicalAddress(text(each) ?? ''));
-      const node = text(at(object, 'spec', 'node'));
-      return { kind: 'hostEndpoint', value: { name, node, addresses: addresses.filter((each) => each !== '') } };
-    }
-    default:
-      return undefined;
-  }
-}
-
 /** Any defaultAction but Pass is Deny (updateprocessors/tierprocessor.go). */
-function readTier(name: string, spec: Json): CalicoObject | undefined {
+function readTier(calicoName: string, spec: Json): Tier | undefined {
   const order = readOrder(at(spec, 'order'));
   if (order === undefined) return undefined;
-  return {
-    kind: 'tier',
-    value: {
-      name: tierNameOf(name),
-      calicoName: name,
-      order,
-      end: at(spec, 'defaultAction') === 'Pass' ? 'next' : 'deny',
-    },
-  };
+  const end = at(spec, 'defaultAction') === 'Pass' ? 'next' : 'deny';
+  return { name: tierNameOf(calicoName), calicoName, order, end };
+}
+
+function readHostEndpoint(name: string, spec: Json): HostEndpoint {
+  const addresses = list(at(spec, 'expectedIPs')).map((each) => canonicalAddress(text(each) ?? ''));
+  return { name, node: text(at(spec, 'node')), addresses: addresses.filter((each) => each !== '') };
 }
 
 /** Absent: last. Undefined for what is no order. */
@@ -115,8 +73,8 @@ export function tierNameOf(calicoName: string): string {
 }
 
 /** What is no network is left out, as Calico does it. */
-function rangesOf(object: Json): Range[] {
-  return list(at(object, 'spec', 'nets'))
+function rangesOf(spec: Json): Range[] {
+  return list(at(spec, 'nets'))
     .map((each) => parseNet(each))
     .filter((range) => range !== undefined);
 }
@@ -159,24 +117,24 @@ export function collectCalicoObjects(): CalicoCollector {
   };
 
   function add(object: Json): boolean {
-    const found = readCalicoObject(object);
-    switch (found?.kind) {
-      case 'tier':
-        tiers.set(found.value.calicoName, found.value);
-        return true;
-      case 'networkSet':
-        networkSets.set(`${found.value.namespace ?? ''}/${found.value.name}`, found.value);
-        return true;
-      case 'hostEndpoint':
-        hostEndpoints.set(found.value.name, found.value);
-        return true;
-      case 'serviceAccount':
-        serviceAccounts.set(`${found.value.namespace}/${found.value.name}`, found.value.labels);
-        return true;
-      case undefined:
-        return services.add(object);
-      default:
-        return found satisfies never;
-    }
+    const apiVersion = text(at(object, 'apiVersion')) ?? '';
+    const kind = text(at(object, 'kind'));
+    const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
+    const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
+    const isAccount = apiVersion === 'v1' && kind === 'ServiceAccount';
+    if (name === undefined || namespace === undefined || !(isAccount || isCalico({ apiVersion })))
+      return services.add(object);
+    const spec = at(object, 'spec');
+    const labels = strings(at(object, 'metadata', 'labels'));
+    const tier = kind === 'Tier' ? readTier(name, spec) : undefined;
+    if (isAccount) serviceAccounts.set(`${namespace}/${name}`, labels);
+    else if (tier !== undefined) tiers.set(name, tier);
+    else if (kind === 'HostEndpoint') hostEndpoints.set(name, readHostEndpoint(name, spec));
+    else if (kind === 'NetworkSet')
+      networkSets.set(`${namespace}/${name}`, { namespace, name, labels, ranges: rangesOf(spec) });
+    else if (kind === 'GlobalNetworkSet')
+      networkSets.set(`/${name}`, { namespace: undefined, name, labels, ranges: rangesOf(spec) });
+    else return services.add(object);
+    return true;
   }
 }

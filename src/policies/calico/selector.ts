@@ -4,6 +4,7 @@
  */
 import type { Match } from '../model.ts';
 import { createSelectorTokens, SelectorError } from './selector-tokens.ts';
+import { allOf, anyOf, not } from '../match.ts';
 
 /** A parsed selector: plain data, so that who reads it can name the part that failed. */
 export type Selector =
@@ -101,30 +102,17 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
     case 'all':
     case 'global':
       return true;
-    case 'not': {
-      const match = selects(selector.operand, labelOf);
-      return typeof match === 'string' ? match : !match;
-    }
+    case 'not':
+      return not(selects(selector.operand, labelOf));
     case 'and':
-      return combined(selector.operands, labelOf, false);
+      return allOf(selector.operands, (operand) => selects(operand, labelOf));
     case 'or':
-      return combined(selector.operands, labelOf, true);
+      return anyOf(selector.operands, (operand) => selects(operand, labelOf));
     default: {
       const label = labelOf(selector.label);
       return typeof label === 'object' ? label.missing : matches(selector, label);
     }
   }
-}
-
-/** `decides`: one operand with this value gives the whole its value. */
-function combined(operands: readonly Selector[], labelOf: LabelOf, decides: boolean): Match {
-  let unknown: string | undefined;
-  for (const operand of operands) {
-    const match = selects(operand, labelOf);
-    if (match === decides) return decides;
-    if (typeof match === 'string') unknown = match;
-  }
-  return unknown ?? !decides;
 }
 
 /** Labels that a selector asks for, each once. */

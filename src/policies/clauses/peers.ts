@@ -1,10 +1,10 @@
 /** What rules want of the other end. */
-import { both } from '../match.ts';
 import type { Labels, Match } from '../model.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from './clause.ts';
-import { differences, type LabelSelector, selects, selectorText } from './label-selector.ts';
+import { differences, type LabelSelector, selects, selectorText } from './labels.ts';
 import { contains, type Range } from './networks.ts';
+import { both } from '../match.ts';
 
 /** Pods by labels. `namespaces` is the name of one Namespace, or a selector of them. */
 export class PodPeer implements Clause {

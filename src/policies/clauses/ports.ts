@@ -3,7 +3,10 @@ import type { Flow, Match, NamedPort, Pod } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from './clause.ts';
 
-const withPorts: ReadonlySet<string> = new Set(['TCP', 'UDP', 'SCTP']);
+/** Whether a protocol has ports. */
+export function isPortProtocol(protocol: unknown): protocol is 'TCP' | 'UDP' | 'SCTP' {
+  return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
+}
 
 /** `first` to `last`, both inclusive; without them each port of the protocol. */
 export class PortRange implements Clause {
@@ -45,7 +48,7 @@ export class PortName implements Clause {
   }
 
   matches({ flow: { destination, protocol, port } }: Probe): Match {
-    if (!withPorts.has(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol)) return false;
+    if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol)) return false;
     const pod = selectablePod(destination);
     if (typeof pod !== 'object') return pod;
     if (pod.ports === undefined) return `ports of Pod ${podName(pod)}`;
@@ -65,7 +68,7 @@ export class PortName implements Clause {
 
   has(probe: Probe): string {
     const { protocol, destination } = probe.flow;
-    if (!withPorts.has(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol))
+    if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol))
       return `is ${portText(probe)}`;
     const pod = selectablePod(destination);
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;

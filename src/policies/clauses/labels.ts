@@ -1,7 +1,7 @@
 /** LabelSelectors of Kubernetes (apimachinery/pkg/apis/meta/v1), compiled once. */
-import { at, list, type Json } from '../../platform/json.ts';
-import type { Match } from '../model.ts';
-import type { LabelSet } from '../label-set.ts';
+import { at, type Json, list } from '../../platform/json.ts';
+import type { LabelOf } from '../calico/selector.ts';
+import type { Labels, Match, Namespace, Pod } from '../model.ts';
 
 interface Requirement {
   readonly key: string;
@@ -63,11 +63,12 @@ export function selects(selector: LabelSelector, set: LabelSet): Match {
 function holds({ key, operator, values }: Requirement, { labels, complete, owner }: LabelSet): Match {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   if (value === undefined && !complete) return `labels of ${owner}`;
+  const isOneOf = value !== undefined && values.includes(value);
   switch (operator) {
     case 'In':
-      return value !== undefined && values.includes(value);
+      return isOneOf;
     case 'NotIn':
-      return value === undefined || !values.includes(value);
+      return !isOneOf;
     case 'Exists':
       return value !== undefined;
     case 'DoesNotExist':
@@ -105,4 +106,55 @@ export function differences(selector: LabelSelector, set: LabelSet): string {
   return failing
     .map(({ key }) => `has ${Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`}`)
     .join(', ');
+}
+
+export interface LabelSet {
+  readonly labels: Labels;
+  /** False: there may be more. */
+  readonly complete: boolean;
+  /** `Namespace batch`, `Pod batch/worker-7`. */
+  readonly owner: string;
+}
+
+/** What Calico's selectors select: a Pod, or a set of networks. */
+export interface Endpoint {
+  readonly labelOf: LabelOf;
+  /** `Pod shop/web-0`, `GlobalNetworkSet office`. */
+  readonly name: string;
+}
+
+export type NamespaceLabels = (name: string) => LabelSet;
+
+/** The label that the API server gives each Namespace. */
+export const namespaceNameLabel = 'kubernetes.io/metadata.name';
+
+/** Labels of Namespaces by name. One that is not listed has unknown labels, but for its name. */
+export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabels {
+  const known = new Map<string, LabelSet>();
+  for (const each of namespaces) known.set(each.name, labelSetOf(each));
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const unknown = { labels: { [namespaceNameLabel]: name }, complete: false, owner: `Namespace ${name}` };
+    known.set(name, unknown);
+    return unknown;
+  };
+}
+
+/** A Namespace's object stands for its labels, so what was found by them holds for the next evaluator, too. */
+const made = new WeakMap<Namespace, LabelSet>();
+
+function labelSetOf(namespace: Namespace): LabelSet {
+  const { name, labels } = namespace;
+  const found = made.get(namespace) ?? {
+    labels: { ...labels, [namespaceNameLabel]: name },
+    complete: true,
+    owner: `Namespace ${name}`,
+  };
+  made.set(namespace, found);
+  return found;
+}
+
+export function podLabels({ namespace, name, labels }: Pod): LabelSet {
+  return { labels: labels ?? {}, complete: labels !== undefined, owner: `Pod ${namespace}/${name}` };
 }

@@ -1,0 +1,134 @@
+/** Tests what people read beside the outcome: which fact is missing, and what a rule wants and finds. */
+import { expect, test } from 'vitest';
+import {
+  compilePolicy,
+  createEvaluator,
+  type End,
+  type Flow,
+  readNode,
+  readPod,
+  suggest,
+} from '../../src/policies/policies.ts';
+import {
+  calico,
+  clusterNetworkPolicy,
+  evaluator,
+  namedPort,
+  namespace,
+  networkPolicy,
+  pod,
+  policySet,
+} from './objects.ts';
+
+const postgres = pod({ ports: [namedPort('db', 5432)], serviceAccount: 'postgres' });
+const worker = pod({ namespace: 'batch', name: 'worker-7', labels: { app: 'worker' }, addresses: ['10.65.2.9'] });
+const end = (of: typeof postgres, address = of.addresses[0]): End => ({ kind: 'pod', pod: of, address });
+const toPostgres: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
+const namespaces = [namespace('shop'), namespace('batch')];
+
+const local = (spec: object): object => calico('NetworkPolicy', spec, 'policy', 'shop');
+const everyone = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
+const toNodes = (nodes: object): object =>
+  clusterNetworkPolicy({ ...everyone, egress: [{ action: 'Deny', to: [{ nodes }] }] });
+
+test.each<[string, object, Partial<Flow>, 'ingress' | 'egress', string]>([
+  [
+    'an action that is not known',
+    clusterNetworkPolicy({ ...everyone, ingress: [{ action: 'Perhaps', from: [{ namespaces: {} }] }] }),
+    {},
+    'ingress',
+    'action',
+  ],
+  [
+    'the address of a peer that has none yet, where a network is wanted',
+    local({ ingress: [{ action: 'Allow', source: { nets: ['10.65.0.0/16'] } }] }),
+    { source: { kind: 'pod', pod: worker, address: undefined } },
+    'ingress',
+    'batch/worker-7',
+  ],
+  [
+    'the port of a fragment, where a rule of Calico names one',
+    local({ ingress: [{ action: 'Allow', protocol: 'TCP', destination: { ports: ['db'] } }] }),
+    { port: undefined },
+    'ingress',
+    'the port',
+  ],
+  [
+    'the labels of the Node that a Pod on its network is on',
+    toNodes({ matchLabels: { zone: 'a' } }),
+    { source: end(postgres), destination: end(pod({ ...worker, hostNetwork: true, node: 'node-b' })) },
+    'egress',
+    'Node node-b',
+  ],
+  [
+    'what a policy of Antrea says',
+    { apiVersion: 'crd.antrea.io/v1beta1', kind: 'ClusterNetworkPolicy', metadata: { name: 'strict' }, spec: {} },
+    {},
+    'ingress',
+    'ClusterNetworkPolicy strict',
+  ],
+])('the missing fact is named: %s', (_, policy, flow, direction, missing) => {
+  const { verdict } = evaluator([policy], namespaces);
+  expect(verdict({ ...toPostgres, ...flow }, direction)).toMatchObject({
+    outcome: 'unknown',
+    missing: [expect.stringContaining(missing)],
+  });
+});
+
+test('an address that is not known is in no network of the other family', () => {
+  const { verdict } = evaluator(
+    [local({ ingress: [{ action: 'Allow', source: { nets: ['fd00::/8'] } }] })],
+    namespaces,
+  );
+  const source: End = { kind: 'pod', pod: worker, address: undefined };
+  expect(verdict({ ...toPostgres, source }, 'ingress').outcome).toBe('denies');
+});
+
+test('an address outside the cluster is no Node', () => {
+  const { verdict } = evaluator([toNodes({})], namespaces);
+  const destination: End = { kind: 'external', address: '192.0.2.7' };
+  expect(verdict({ ...toPostgres, source: end(postgres), destination }, 'egress').outcome).toBe('admits');
+});
+
+test('a trace shows what a rule of Calico wants of ICMP, and by which ServiceAccount its policy selects', () => {
+  const icmp = { type: 8, code: 0 };
+  const policy = local({
+    serviceAccountSelector: 'has(team)',
+    ingress: [
+      { action: 'Allow', protocol: 'ICMP', icmp },
+      { action: 'Allow', protocol: 'ICMP', notICMP: { type: 8 } },
+    ],
+  });
+  const { trace } = createEvaluator({ policies: policySet([policy]), namespaces });
+  const [traced] = trace({ ...toPostgres, protocol: 'ICMP', port: undefined }, 'ingress').policies;
+  expect(traced?.selector).toBe('serviceAccountSelector has(team)');
+  expect(traced?.rules.map(({ groups }) => groups.flat().map(({ wants }) => wants))).toEqual([
+    ['ICMP', 'type 8, code 0'],
+    ['ICMP', 'not type 8, code any'],
+  ]);
+});
+
+test('a suggested policy does not repeat the selector of one that is only staged', () => {
+  const spec = { podSelector: { matchLabels: { tier: 'data' } }, ingress: [] };
+  const staged = {
+    ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop'),
+  };
+  const isolated = networkPolicy({ podSelector: {} }, 'isolated');
+  const policies = [staged, isolated].map(compilePolicy).filter((policy) => policy !== undefined);
+  const flow: Flow = { ...toPostgres, destination: end(pod({ labels: { app: 'postgres', tier: 'data' } })) };
+  const selector = (given: typeof policies): unknown => {
+    const suggestion = suggest({ flow, policies: given, namespaces, pods: [], calico: policySet([]).calico });
+    return suggestion.kind === 'policies' ? suggestion.policies.map(({ policy }) => policy) : suggestion;
+  };
+  expect(selector(policies)).toEqual(selector(policies.slice(1)));
+});
+
+test('a Pod and a Node are read from what the API has of them, and an address that is none is left out', () => {
+  const metadata = { name: 'node-a', labels: { zone: 'a' } };
+  const addresses = [{ type: 'Hostname', address: 'node-a' }, { address: '192.168.7.11' }];
+  expect(readNode({ metadata, status: { addresses } })).toEqual({ ...metadata, addresses: ['192.168.7.11'] });
+  expect(readNode({ metadata: {} })).toBeUndefined();
+  const spec = { containers: [{ ports: [{ name: 'db', containerPort: 5432 }, { name: 'none' }] }] };
+  const read = readPod({ metadata: { name: 'postgres-0', namespace: 'shop' }, spec, status: { phase: 'Failed' } });
+  expect(read).toMatchObject({ completed: true, serviceAccount: 'default', ports: [namedPort('db', 5432)] });
+});
