@@ -20,7 +20,7 @@ import { environment, version } from './config/config.ts';
 import { docsUrlProblem } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
-import { ReportError } from './report/report-error.ts';
+import { ReportError } from './report/model.ts';
 
 const actions: Readonly<Record<string, (command: Command) => number | Promise<number>>> = {
   async run(command) {

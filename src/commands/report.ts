@@ -1,8 +1,8 @@
 /** The command `report`. The build makes a file of its own of it (scripts/build.mjs), which the image does not have. */
 import { existsSync } from 'node:fs';
 import { printable } from '../platform/printable.ts';
+import { ReportError } from '../report/model.ts';
 import { printReport } from '../report/report.ts';
-import { ReportError } from '../report/report-error.ts';
 import type { ReportCommandOptions } from './options/report-options.ts';
 import type { Streams } from './terminal.ts';
 

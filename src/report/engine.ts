@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../platform/system-error.ts';
-import { ReportError } from './report-error.ts';
+import { type Bounded, ReportError } from './model.ts';
 
 const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
@@ -10,6 +10,10 @@ export interface Engine {
   run: (sql: string) => Promise<void>;
   /** All rows of an answer that is small. Numbers have to be DOUBLE or INTEGER, so that they are numbers here. */
   all: <Row>(sql: string) => Promise<Row[]>;
+  /** The row of an answer that has exactly one. */
+  one: <Row>(sql: string) => Promise<Row>;
+  /** The first rows of an answer, and how many more there are: the query counts all of them as `total`. */
+  bounded: <Row>(sql: string) => Promise<Bounded<Row>>;
   /** The rows of an answer of any size, some thousand at a time. */
   batches: <Row>(sql: string) => AsyncIterable<Row[]>;
   close: () => void;
@@ -37,9 +41,18 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
     throw new ReportError(`${file}: cannot be made a database: ${firstLine(reasonOf(error))}`, { cause: error });
   }
   const connection = await instance.connect();
+  const all = async <Row>(sql: string): Promise<Row[]> =>
+    (await connection.runAndReadAll(sql).catch(rethrow)).getRowObjectsJS() as Row[];
   return {
     run: async (sql) => void (await connection.run(sql).catch(rethrow)),
-    all: async <Row>(sql: string) => (await connection.runAndReadAll(sql).catch(rethrow)).getRowObjectsJS() as Row[],
+    all,
+    one: async <Row>(sql: string) => (await all<Row>(sql))[0] as Row,
+    async bounded<Row>(sql: string): Promise<Bounded<Row>> {
+      const rows = await all<Row & { total?: number }>(sql);
+      const more = (rows[0]?.total ?? 0) - rows.length;
+      for (const row of rows) delete row.total;
+      return { top: rows, more };
+    },
     batches: (sql) => batchesOf(connection, sql),
     close() {
       connection.closeSync();

@@ -26,6 +26,9 @@ export interface Pair {
   verdict: Verdict;
 }
 
+/** Whether the baseline or the rows lack it; empty for what both have. */
+export type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
+
 /** `unknown` also where a record has none. */
 export type Verdict = 'denied' | 'admitted' | 'unknown';
 
@@ -174,4 +177,9 @@ export interface Report {
   refused: number;
   /** Of reading. */
   problems: string[];
+}
+
+/** There is no report; `message` says why, or what to do. Exit status 2. */
+export class ReportError extends Error {
+  override name = 'ReportError';
 }

@@ -4,14 +4,11 @@ import type { Readable } from 'node:stream';
 import { printableJson } from '../platform/printable.ts';
 import { aggregate, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
-import type { Pair, Report } from './model.ts';
+import { type ChangedPair, type Report, ReportError } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
-import { ReportError } from './report-error.ts';
-import { csvHead, csvLine } from './texts/csv.ts';
-import { markdownText } from './texts/markdown.ts';
-import { tableText } from './texts/table.ts';
+import { csvHead, csvLine, markdownText, tableText } from './texts/outputs.ts';
 import { createWorkFolder } from './work-folder.ts';
 
 const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
@@ -116,15 +113,12 @@ async function write(engine: Engine, report: Report, output: ReportOutput, out: 
       break;
     case 'csv':
       out(csvHead);
-      for await (const pairs of pairsOf(engine, report))
-        out(pairs.map(({ change, ...pair }) => csvLine(pair, change)).join(''));
+      for await (const pairs of pairsOf(engine, report)) out(pairs.map(csvLine).join(''));
       break;
     default:
       await writeJson(engine, report, out);
   }
 }
-
-type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
 
 /** Every pair, those that are gone last. */
 async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPair[]> {

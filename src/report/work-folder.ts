@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reasonOf } from '../platform/system-error.ts';
 import { writeAll } from '../platform/write-all.ts';
-import { ReportError } from './report-error.ts';
+import { ReportError } from './model.ts';
 
 const prefix = 'kube-netfilter-tailer-report-';
 

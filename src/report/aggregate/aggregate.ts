@@ -5,6 +5,7 @@ import {
   type Changes,
   type Count,
   type Extent,
+  type Matrix,
   type Pair,
   type PolicySum,
   type Ranking,
@@ -12,10 +13,15 @@ import {
   type RankingName,
   type Report,
 } from '../model.ts';
-import { readMatrix } from './matrix.ts';
-import { createPolicySums, missingPolicies, readPolicies } from './policies.ts';
-import { boundedOf, readGaps, readScans, readTimeLine } from './time-line.ts';
-import { createFlowView, createPairs, createRuleSums, isPlausible } from './views.ts';
+import { readGaps, readScans, readTimeLine } from './time-line.ts';
+import {
+  createFlowView,
+  createPairs,
+  createPolicySums,
+  createRuleSums,
+  isPlausible,
+  missingPolicies,
+} from './views.ts';
 
 /** Names of tables and views; with `--db` they stay. */
 export const tables = { rows: 'flows', baseline: 'baseline' } as const;
@@ -60,11 +66,10 @@ export async function aggregate(engine: Engine, options: AggregateOptions): Prom
     await engine.run(createPolicySums(policyTables[side], 'rule_sums'));
     await engine.run('DROP TABLE rule_sums');
   }
-  const [facts] = await engine.all<{ denied: number; atLeast: boolean; nodes: number; pairs: number }>(
+  const facts = await engine.one<{ denied: number; atLeast: boolean; nodes: number; pairs: number }>(
     `SELECT coalesce(sum(packets) FILTER (denied), 0)::DOUBLE AS denied, coalesce(bool_or("atLeast"), false) AS "atLeast",
       (SELECT count(DISTINCT "k8s.node.name")::DOUBLE FROM ${policy.length > 0 ? views.rows : tables.rows}) AS nodes, count(*)::DOUBLE AS pairs FROM ${pairTables.rows}`,
   );
-  if (facts === undefined) throw new Error('a sum without a row');
   return {
     ...facts,
     policy,
@@ -75,7 +80,7 @@ export async function aggregate(engine: Engine, options: AggregateOptions): Prom
       `SELECT action AS name, sum(packets)::DOUBLE AS packets, sum(records)::DOUBLE AS records FROM ${pairTables.rows} GROUP BY action ORDER BY packets DESC, name`,
     ),
     top: await topPairs(engine, pairTables.rows, 'true', limits.pairs),
-    policies: await readPolicies(engine, policyTables.rows, limits.policies),
+    policies: await topPolicies(engine, policyTables.rows, 'true'),
     rankings: await allRankings(engine),
     namespaces: await readMatrix(engine, pairTables.rows, ['fromGroup', 'toGroup'], limits.namespaces),
     workloads: await readMatrix(engine, pairTables.rows, ['from', 'to'], limits.workloads),
@@ -95,41 +100,37 @@ async function clusterNames(engine: Engine, of: readonly string[]): Promise<stri
 }
 
 async function extentOf(engine: Engine, side: 'rows' | 'baseline', now: number): Promise<Extent> {
-  const [row] = await engine.all<{
-    records: number;
-    packets: number;
-    first: number | null;
-    last: number | null;
-    gaps: number;
-    withoutVerdicts: number;
-  }>(
+  const row = await engine.one<Omit<Extent, 'first' | 'last'> & Record<'first' | 'last', number | null>>(
     `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
       epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
       epoch_ms(max(coalesce("event.end", "at")) FILTER (timely AND ${isPlausible('coalesce("event.end", "at")', now)}))::DOUBLE AS last,
       (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps,
       (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" <> 'network.flow.gap' AND "event.noise" IS NULL AND ${isWithoutVerdicts}) AS "withoutVerdicts" FROM ${views[side]}`,
   );
-  if (row === undefined) throw new Error('a sum without a row');
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
 
 /** Schemas before 1.2. */
 const isWithoutVerdicts = `regexp_full_match("schema.version", '1[.]0*[01]')`;
 
-async function leftOut(engine: Engine, includeNoise: boolean): Promise<{ noise: number; unknownKinds: number }> {
-  const [row] = await engine.all<{ noise: number; unknownKinds: number }>(
+async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Report, 'noise' | 'unknownKinds'>> {
+  const { noise, unknownKinds } = await engine.one<Pick<Report, 'noise' | 'unknownKinds'>>(
     `SELECT coalesce(sum("network.packets") FILTER ("event.noise" IS NOT NULL), 0)::DOUBLE AS noise,
       (count(*) FILTER ("event.name" NOT IN ('network.flow.drop', 'network.flow.log', 'network.flow.gap')))::DOUBLE AS "unknownKinds"
     FROM ${tables.rows}`,
   );
-  return { noise: includeNoise ? 0 : (row?.noise ?? 0), unknownKinds: row?.unknownKinds ?? 0 };
+  return { noise: includeNoise ? 0 : noise, unknownKinds };
 }
 
 async function topPairs(engine: Engine, table: string, where: string, most: number): Promise<Bounded<Pair>> {
-  return boundedOf(
-    await engine.all<Pair & { total: number }>(
-      `SELECT * EXCLUDE (denied), count(*) OVER ()::DOUBLE AS total FROM ${table} WHERE ${where} ORDER BY place LIMIT ${most}`,
-    ),
+  return await engine.bounded(
+    `SELECT * EXCLUDE (denied), count(*) OVER ()::DOUBLE AS total FROM ${table} WHERE ${where} ORDER BY place LIMIT ${most}`,
+  );
+}
+
+async function topPolicies(engine: Engine, table: string, where: string): Promise<Bounded<PolicySum>> {
+  return await engine.bounded(
+    `SELECT *, count(*) OVER ()::DOUBLE AS total FROM ${table} AS own WHERE ${where} ORDER BY packets DESC, policy, verdict LIMIT ${limits.policies}`,
   );
 }
 
@@ -154,7 +155,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
 async function readChanges(engine: Engine, { policy, now }: AggregateOptions): Promise<Changes> {
   const { rows, baseline } = pairTables;
   const policiesOf = (own: 'rows' | 'baseline', other: 'rows' | 'baseline'): Promise<Bounded<PolicySum>> =>
-    readPolicies(engine, policyTables[own], limits.policies, missingPolicies(policyTables[other], policy));
+    topPolicies(engine, policyTables[own], missingPolicies(policyTables[other], policy));
   return {
     appeared: await topPairs(engine, rows, missingIn(baseline, rows), limits.changes),
     vanished: await topPairs(engine, baseline, missingIn(rows, baseline), limits.changes),
@@ -168,4 +169,34 @@ async function readChanges(engine: Engine, { policy, now }: AggregateOptions): P
 
 function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
+}
+
+/** The matrix of two columns of the table of pairs. All packets are in it: what is less frequent is in the last row and column. */
+async function readMatrix(
+  engine: Engine,
+  pairs: string,
+  [from, to]: readonly [string, string],
+  size: number,
+): Promise<Matrix> {
+  const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
+    engine.bounded(
+      `SELECT "${column}" AS name, count(*) OVER ()::DOUBLE AS total FROM ${pairs} GROUP BY name ORDER BY sum(packets) DESC, name LIMIT ${size}`,
+    );
+  const sides = [await namesOf(from), await namesOf(to)];
+  const [rows = [], columns = []] = sides.map(({ top }) => top.map(({ name }) => name));
+  const [otherRows = 0, otherColumns = 0] = sides.map(({ more }) => more);
+  const [rowOf, columnOf] = [rows, columns].map((names) => new Map(names.map((name, place) => [name, place])));
+  const cells = Array.from({ length: rows.length + Number(otherRows > 0) }, () =>
+    Array.from({ length: columns.length + Number(otherColumns > 0) }, () => 0),
+  );
+  const sums = engine.batches<{ source: string; destination: string; packets: number }>(
+    `SELECT "${from}" AS source, "${to}" AS destination, sum(packets)::DOUBLE AS packets FROM ${pairs} GROUP BY ALL`,
+  );
+  for await (const batch of sums)
+    for (const { source, destination, packets } of batch) {
+      const row = cells[rowOf?.get(source) ?? rows.length];
+      const column = columnOf?.get(destination) ?? columns.length;
+      if (row !== undefined) row[column] = (row[column] ?? 0) + packets;
+    }
+  return { rows, columns, otherRows, otherColumns, cells };
 }

@@ -9,12 +9,11 @@ const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * h
 const mostIntervals = 240;
 
 export async function readTimeLine(engine: Engine, view: string): Promise<TimeLine | undefined> {
-  const [range] = await engine.all<{ first: number | null; last: number | null; outside: number }>(
+  const { first, last, outside } = await engine.one<{ first: number | null; last: number | null; outside: number }>(
     `SELECT epoch_ms(min("at") FILTER (timely))::DOUBLE AS first, epoch_ms(max("at") FILTER (timely))::DOUBLE AS last,
       (count(*) FILTER (NOT timely))::DOUBLE AS outside FROM ${view}`,
   );
-  if (range === undefined || range.first === null || range.last === null) return undefined;
-  const { first, last, outside } = range;
+  if (first === null || last === null) return undefined;
   const step = steps.find((each) => Math.ceil((last - first) / each) < mostIntervals) ?? 28 * day;
   const start = Math.floor(first / step) * step;
   const length = Math.floor((last - start) / step) + 1;
@@ -32,14 +31,13 @@ export async function readTimeLine(engine: Engine, view: string): Promise<TimeLi
 
 /** Gaps by node and reason, the longest first. */
 export async function readGaps(engine: Engine, table: string, now: number, most: number): Promise<Bounded<Gap>> {
-  const gaps = await engine.all<Gap & { total: number }>(
+  return await engine.bounded<Gap>(
     `SELECT coalesce("event.reason", 'unknown') AS reason, coalesce("k8s.node.name", '') AS node, count(*)::DOUBLE AS intervals,
       coalesce(sum("log.records_lost"), 0)::DOUBLE AS lost, epoch_ms(min(${gapTime}))::DOUBLE AS first,
       epoch_ms(max(coalesce("event.end", "@timestamp")))::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
     FROM ${table} WHERE "event.name" = 'network.flow.gap' AND ${isPlausible('"@timestamp"', now)}
     GROUP BY 1, 2 ORDER BY intervals DESC, lost DESC, node, reason LIMIT ${most}`,
   );
-  return boundedOf(gaps);
 }
 
 const gapTime = 'coalesce("event.start", "@timestamp")';
@@ -57,7 +55,7 @@ export async function readGapIntervals(engine: Engine, table: string, { start, s
 const fewDestinations = 8;
 
 export async function readScans(engine: Engine, view: string, most: number): Promise<Bounded<Scan>> {
-  const scans = await engine.all<Scan & { total: number }>(
+  return await engine.bounded<Scan>(
     `SELECT "from", max(destinations)::DOUBLE AS destinations, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
       min(first)::DOUBLE AS first, max(last)::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
     FROM (
@@ -69,11 +67,4 @@ export async function readScans(engine: Engine, view: string, most: number): Pro
       GROUP BY "from", hour HAVING destinations > ${fewDestinations})
     GROUP BY "from" ORDER BY destinations DESC, packets DESC, "from" LIMIT ${most}`,
   );
-  return boundedOf(scans);
-}
-
-/** The answer of a query that counts all its rows as `total`. */
-export function boundedOf<T>(rows: readonly (T & { total: number })[]): Bounded<T> {
-  const more = (rows[0]?.total ?? 0) - rows.length;
-  return { top: rows.map((row) => Object.assign(row, { total: undefined })), more };
 }

@@ -1,6 +1,5 @@
 /** What a row says, in the words of the report: who, whom, which service, which rule. */
-import { column } from '../engine.ts';
-import { namedPolicies, namesPolicy, verdict } from './policy-names.ts';
+import { column, literal } from '../engine.ts';
 
 type End = 'source' | 'destination';
 
@@ -102,4 +101,78 @@ export function createPairs(table: string, ruleSums: string): string {
         arg_max(verdict, (packets, verdict)) AS verdict
       FROM ${ruleSums} GROUP BY "from", "to", service, action, denied, rule)
     GROUP BY "from", "to", service, action, denied)`;
+}
+
+/** In the place of a policy where a record names none. */
+const notNamed = '(not named)';
+
+/** What the policies say. Of a row that does not say it (an older agent, no policies known) it is unknown, as where they are not enough to say. */
+const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
+
+/** The policies that decide, with commas between; where the verdict is unknown, the one that the log names. With the cluster, if there are several. */
+function namedPolicies(manyClusters: boolean): string {
+  const logged = `coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"`;
+  const names = `CASE WHEN "policy.decided_by" <> '' THEN "policy.decided_by"
+    WHEN ${verdict} = 'unknown' AND "security_rule.name" IS NOT NULL THEN replace(${logged}, ',', '_') END`;
+  const cluster = `CASE WHEN "k8s.cluster.name" IS NULL THEN '' ELSE replace("k8s.cluster.name", ',', '_') || ': ' END`;
+  const all = manyClusters ? `${cluster} || replace(${names}, ',', ',' || ${cluster})` : names;
+  return `coalesce(${all}, ${literal(notNamed)})`;
+}
+
+/**
+ * A condition for a list of policies with commas between: one of them has one of these names, in which `*` and `?` stand for any characters.
+ * Cluster, kind and Namespace may be left out from the left.
+ */
+function namesPolicy(list: string, names: readonly string[]): string {
+  const patterns = names.map((name) => name.replace(/[\\^$.+()[\]{}|]/g, String.raw`\$&`));
+  const any = patterns.map((each) => each.replaceAll('*', '[^,]*').replaceAll('?', '[^,]')).join('|');
+  return `regexp_full_match(${list}, ${literal(`(?is)(?:.*,)?(?:[^,]*: )?(?:[^ ,]* )?(?:[^/,]*/)?(?:${any})(?:,.*)?`)})`;
+}
+
+/** A row names at most so many (docs/audit.md). */
+const mostNamed = 8;
+
+/** Namespaces of a policy that are named. */
+const mostNamespaces = 3;
+
+/** What is in no Namespace, as `groupOf` has it: `(external)`, `east: (nodes)`. */
+const noNamespace = '(^|: )[(]';
+
+const key = 'policy, verdict';
+const pair = '"from", "to", service, action';
+
+/**
+ * A table with one row for each policy and verdict, from the table of sums by rule (`createRuleSums`). A packet that several policies deny is
+ * in the row of each. It is summed up by pair, and by Namespace, first, because DuckDB writes groups to the disk when memory is short.
+ */
+export function createPolicySums(table: string, ruleSums: string): string {
+  return `CREATE TABLE ${table} AS
+    WITH named AS (
+      SELECT * EXCLUDE (policies), unnest(list_filter(list_distinct(string_split(policies, ',')[:${mostNamed}]), lambda each: each <> '')) AS policy
+      FROM ${ruleSums}),
+    sums AS (
+      SELECT ${key}, sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records)::DOUBLE AS records, count(*)::DOUBLE AS pairs,
+        min(first) AS first, max(last) AS last
+      FROM (
+        SELECT ${key}, ${pair}, sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records) AS records, min(first) AS first, max(last) AS last
+        FROM named GROUP BY ${key}, ${pair})
+      GROUP BY ${key}),
+    places AS (
+      SELECT ${key}, count(*)::DOUBLE AS namespaces, arg_max(namespace, (packets, namespace), ${mostNamespaces}) AS "topNamespaces"
+      FROM (
+        SELECT ${key}, namespace, sum(packets) AS packets
+        FROM (SELECT ${key}, packets, unnest(list_distinct(["fromGroup", "toGroup"])) AS namespace FROM named)
+        WHERE NOT regexp_matches(namespace, '${noNamespace}') GROUP BY ${key}, namespace)
+      GROUP BY ${key})
+    SELECT sums.*, coalesce(namespaces, 0) AS namespaces, coalesce("topNamespaces", []) AS "topNamespaces" FROM sums LEFT JOIN places USING (${key})`;
+}
+
+/**
+ * A condition for policies that another table does not have. Where one of two verdicts is unknown, they may be the same. `names`: only these
+ * are asked for, so of others the tables do not have all records; none: all.
+ */
+export function missingPolicies(other: string, names: readonly string[]): string {
+  const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);
+  return `${asked} AND NOT EXISTS (
+    SELECT 1 FROM ${other} AS o WHERE o.policy = own.policy AND (o.verdict = own.verdict OR o.verdict = 'unknown' OR own.verdict = 'unknown'))`;
 }

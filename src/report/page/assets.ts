@@ -18,7 +18,7 @@ export async function pageAssets(): Promise<PageAssets> {
     bundle: true,
     minify: true,
     format: 'iife',
-    target: ['chrome120', 'firefox120', 'safari17'],
+    target: ['chrome123', 'firefox120', 'safari17.5'],
     legalComments: 'none',
     logLevel: 'warning',
     write: false,

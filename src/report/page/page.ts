@@ -1,14 +1,14 @@
 /** The page: one file that needs no network and no server. */
 import { createHash } from 'node:crypto';
+import { tables } from '../aggregate/aggregate.ts';
+import { readGapIntervals } from '../aggregate/time-line.ts';
 import type { Engine } from '../engine.ts';
 import type { Matrix, Report } from '../model.ts';
-import { plain, timeText } from '../texts/plain.ts';
+import { countText, plain, timeText } from '../texts/plain.ts';
 import { pageAssets } from './assets.ts';
-import { json, text } from './html.ts';
-import { readMarks } from './marks.ts';
-import type { PageData, Side } from './row-format.ts';
+import { json, listsHtml, matrixHtml, mostRows, summaryHtml, text } from './html.ts';
+import type { Mark, PageData, Side } from './row-format.ts';
 import { packRows, readPageRows } from './rows.ts';
-import { listsHtml, matrixHtml, mostRows, summaryHtml } from './sections-html.ts';
 
 /** More make a graph that shows nothing. */
 const mostEdges = 60;
@@ -49,6 +49,44 @@ function dataOf(report: Report, marks: PageData['marks'], count: number): PageDa
       packets: pairs.reduce((sum, { packets }) => sum + packets, 0),
     })),
   };
+}
+
+/** What is marked in the time line: intervals with loss, scans and incidents. */
+async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report): Promise<Mark[]> {
+  if (timeLine === undefined) return [];
+  const { step, start } = timeLine;
+  const gaps = (await readGapIntervals(engine, tables.rows, timeLine)).map((interval): Mark => ({
+    kind: 'gap',
+    first: start + interval * step,
+    last: start + (interval + 1) * step,
+    text: 'Records of a log were lost',
+  }));
+  return [
+    ...joined(gaps),
+    ...scans.top.map(({ from, destinations, first, last }): Mark => ({
+      kind: 'scan',
+      first,
+      last,
+      text: `Scan: ${plain(from)}, ${countText(destinations, 'destination')}`,
+    })),
+    ...incidents.top.map(({ reason, object, first, last }): Mark => ({
+      kind: 'incident',
+      first,
+      last,
+      text: `${plain(reason)} on ${plain(object)}`,
+    })),
+  ];
+}
+
+/** Gaps that follow each other are one. */
+function joined(gaps: readonly Mark[]): Mark[] {
+  const found: Mark[] = [];
+  for (const gap of gaps) {
+    const before = found.at(-1);
+    if (before !== undefined && before.last === gap.first) before.last = gap.last;
+    else found.push({ ...gap });
+  }
+  return found;
 }
 
 function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Side; to: Side } {

@@ -1,5 +1,8 @@
-/** Which files are read: what is named, patterns resolved, each once. */
-import { globSync, statSync } from 'node:fs';
+/** Files of rows: which are read, and their physical lines. */
+import { closeSync, globSync, openSync, statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { InputError, openInput } from '../../sources/framing/input.ts';
+import { writeTemporary } from '../work-folder.ts';
 
 export interface NamedFiles {
   files: string[];
@@ -30,4 +33,100 @@ export function findFiles(named: readonly string[]): NamedFiles {
 function identityOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}.${stat.ino}`;
+}
+
+/** Longer lines are no rows: one of ours has about a kilobyte. */
+const longestLine = 1024 * 1024;
+
+/**
+ * Hands over each line of a file as text; undefined stands for one that is too long. Rejects with an `InputError`, after what was read
+ * until then, and with what `take` throws.
+ */
+export async function eachLine(path: string, take: (line: string | undefined) => void): Promise<void> {
+  const decoder = new StringDecoder('utf8');
+  let [line, isTooLong] = ['', false];
+  const end = (): void => {
+    take(isTooLong ? undefined : line);
+    [line, isTooLong] = ['', false];
+  };
+  try {
+    await openInput(path).read((block) => {
+      const [first = '', ...more] = decoder.write(block).split('\n');
+      line += first;
+      for (const next of more) {
+        end();
+        line = next;
+      }
+      if (line.length > longestLine) [line, isTooLong] = ['', true];
+    });
+  } finally {
+    if (line !== '' || isTooLong) end();
+  }
+}
+
+/** Thrown by `take` to end the reading of a file. */
+const enough = new Error('enough');
+
+/** As `eachLine`, until `take` throws `enough`. What is damaged is read as far as it goes. */
+async function untilEnough(path: string, take: (line: string | undefined) => void): Promise<void> {
+  await eachLine(path, take).catch((error: unknown) => {
+    if (error !== enough && !(error instanceof InputError)) throw error;
+  });
+}
+
+/** Of lines that have more than blanks, the numbers of those at these places (from 0, ascending). Both number them as DuckDB does. */
+export async function lineNumbers(path: string, places: readonly number[]): Promise<number[]> {
+  const found: number[] = [];
+  let [line, place] = [0, 0];
+  await untilEnough(path, (text) => {
+    line++;
+    if (isBlank(text)) return;
+    if (place++ === places[found.length]) found.push(line);
+    if (found.length === places.length) throw enough;
+  });
+  return found;
+}
+
+/** Rejects where the first thousand lines of a file are no JSON objects: gigabytes of another log need not be read to their end. */
+export async function requireRows(path: string): Promise<void> {
+  let lines = 0;
+  await untilEnough(path, (line) => {
+    if (isBlank(line)) return;
+    if (isObject(line)) throw enough;
+    if (++lines === 1000) throw new Error(`is no audit: none of its first ${lines} lines is a flow record`);
+  });
+}
+
+/**
+ * Writes what DuckDB refuses as a whole so that it reads it: a line that is no JSON object, or longer than 1 MiB, becomes `{}`. The order and
+ * number of lines stay.
+ */
+export async function writeReadable(from: string, to: string): Promise<void> {
+  const file = openSync(to, 'w');
+  let ready = '';
+  try {
+    await eachLine(from, (line) => {
+      ready += isBlank(line) || isObject(line) ? `${line}\n` : '{}\n';
+      if (ready.length < longestLine) return;
+      writeTemporary(file, ready);
+      ready = '';
+    });
+  } finally {
+    writeTemporary(file, ready);
+    closeSync(file);
+  }
+}
+
+function isBlank(line: string | undefined): boolean {
+  return line !== undefined && /^[ \t\r]*$/.test(line);
+}
+
+function isObject(line: string | undefined): boolean {
+  if (line === undefined || line.length > longestLine) return false;
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }

@@ -6,8 +6,7 @@ import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
 import { type Engine, firstLine } from '../engine.ts';
 import { createTable, insertFile, type Packing, problemText } from './columns.ts';
-import { findFiles } from './files.ts';
-import { lineNumbers, requireRows, writeReadable } from './lines.ts';
+import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
 
 /** So many broken rows are named; all are counted. */
@@ -51,7 +50,8 @@ export async function readRows({ engine, table, named, stdin, folder }: ReadOpti
   for (const name of files) {
     const written = join(folder, `${table}-${segments.length}.ndjson`);
     try {
-      const { path, damage } = isFile(name) ? { path: name, damage: undefined } : await spool(name, stdin, written);
+      const path = isFile(name) ? name : written;
+      const damage = path === name ? undefined : await spool(name, stdin, path);
       await requireRows(path);
       segments.push({ name, path, first: await countOf(engine, table) });
       await insert(engine, table, path, `${written}.readable`);
@@ -84,19 +84,11 @@ function isFile(name: string): boolean {
   return stat.isFile();
 }
 
-/** Standard input and pipes are read once, and DuckDB reads files. `damage`: why it was not read to its end. */
-async function spool(
-  name: string,
-  stdin: () => Readable,
-  path: string,
-): Promise<{ path: string; damage: InputError | undefined }> {
+/** Standard input and pipes are read once, and DuckDB reads files. */
+async function spool(name: string, stdin: () => Readable, path: string): Promise<InputError | undefined> {
   const file = openSync(path, 'w');
   try {
-    await openInput(name, stdin).read((block) => writeTemporary(file, block));
-    return { path, damage: undefined };
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    return { path, damage: error };
+    return await damageOf(openInput(name, stdin).read((block) => writeTemporary(file, block)));
   } finally {
     closeSync(file);
   }
@@ -107,22 +99,25 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   try {
     await engine.run(insertFile(table, path, packing));
   } catch {
-    // A line of many megabytes, an object over many lines, or packed data that is damaged.
-    await writeReadable(path, readable).catch((error: unknown) => {
-      if (!(error instanceof InputError)) throw error;
-      return insertWritten(engine, table, readable, error);
-    });
+    // A line of many megabytes, an object over many lines, or packed data that is damaged: what came before the damage counts.
+    const damage = await damageOf(writeReadable(path, readable));
     await engine.run(insertFile(table, readable, 'uncompressed'));
+    if (damage !== undefined) throw damage;
     return;
   }
   // DuckDB takes packed data that is cut off for whole, also where all rows are behind the cut.
   if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
-/** What came before the damage counts. */
-async function insertWritten(engine: Engine, table: string, readable: string, error: InputError): Promise<never> {
-  await engine.run(insertFile(table, readable, 'uncompressed'));
-  throw error;
+/** Why an input was not read to its end. */
+async function damageOf(reading: Promise<void>): Promise<InputError | undefined> {
+  try {
+    await reading;
+    return undefined;
+  } catch (error) {
+    if (error instanceof InputError) return error;
+    throw error;
+  }
 }
 
 /** By the first bytes, because a name proves nothing. */
@@ -139,8 +134,7 @@ function kindOf(path: string): Packing {
 }
 
 async function countOf(engine: Engine, table: string): Promise<number> {
-  const [row] = await engine.all<{ count: number }>(`SELECT count(*)::DOUBLE AS count FROM ${table}`);
-  return row?.count ?? 0;
+  return (await engine.one<{ count: number }>(`SELECT count(*)::DOUBLE AS count FROM ${table}`)).count;
 }
 
 /** The first broken rows, by file and line. Nothing was deleted until now, so `rowid` is the place of a row. */

@@ -1,194 +1,106 @@
-/** What a report says as lists, which the table, Markdown and the page print each in its way. */
-import type { Bounded, Count, Extent, Pair, Ranking, RankingName, Report } from '../model.ts';
-import { countText, durationText, numberText, timeText } from './plain.ts';
-import { policyChange, policyNotes, policySection } from './policy-sections.ts';
-import { type Cell, type Cut, moreText, type Section } from './section.ts';
+/** The lists of a report. Each is described once, by its columns; table, Markdown and page print it in their way. */
+import {
+  type Bounded,
+  type Gap,
+  type Pair,
+  type PolicySum,
+  type RankingName,
+  rankings,
+  type Report,
+  type ReportedEvent,
+  type Scan,
+} from '../model.ts';
+import { countText, numberText, timeText } from './plain.ts';
 
-/** The summary: name and value. */
-export function factsOf(report: Report): [string, string][] {
-  const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
-  const facts: [string, string | undefined][] = [
-    ['Policy', policy.length > 0 ? `only records that name ${policy.join(' or ')}` : undefined],
-    ['Period', periodText(extent)],
-    ['Packets', `${atLeast ? 'at least ' : ''}${numberText(extent.packets)}`],
-    ['Outcome', actions.map(({ name, packets }) => `${numberText(packets)} ${name}`).join(', ') || undefined],
-    ['Flow records', numberText(extent.records)],
-    ['Pairs', pairs > 0 ? `${numberText(pairs)} of source, destination and service` : undefined],
-    ['Nodes', nodes > 0 ? numberText(nodes) : undefined],
-    [
-      'Clusters',
-      clusters.length > 0 ? clusters.slice(0, 5).join(', ') + (clusters.length > 5 ? ', …' : '') : undefined,
-    ],
-    ['Baseline', changes && `${periodText(changes.baseline)}; ${countText(changes.baseline.packets, 'packet')}`],
-  ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
+/** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
+export type Cell = string | number;
+
+/** What a column has, for the page, which shows it. */
+type Kind = 'name' | 'outcome' | 'share' | 'message' | 'time';
+
+export interface Column {
+  name: string;
+  kind?: Kind;
 }
 
-function periodText({ first, last }: Extent): string {
-  if (first === undefined || last === undefined) return 'no records';
-  return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
+interface ColumnOf<Row> extends Column {
+  cell: (row: Row) => Cell;
 }
 
-/** What makes the figures less than the truth. */
-export function notesOf(report: Report): string[] {
-  const { extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
-  const notes: (string | false)[] = [
-    ...policyNotes(report),
-    extent.gaps > 0 &&
-      `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
-    changes !== undefined &&
-      changes.baseline.gaps > 0 &&
-      `The baseline has ${countText(changes.baseline.gaps, 'interval')} with lost records: what seems new may have been there before.`,
-    changes !== undefined &&
-      lengthsDiffer(extent, changes.baseline) &&
-      'The baseline and these rows cover periods of different length: what is rare may be in one of them only.',
-    broken > 0 && `${countText(broken, 'row')} could not be read and ${broken === 1 ? 'is' : 'are'} left out.`,
-    refused > 0 && `${countText(refused, 'row')} of another schema version ${refused === 1 ? 'is' : 'are'} left out.`,
-    duplicates > 0 &&
-      `${countText(duplicates, 'row')} had an event.id that was there before and ${duplicates === 1 ? 'is' : 'are'} counted once.`,
-    noise > 0 &&
-      `${countText(noise, 'packet')} of link-local chatter (multicast, broadcast, DHCP) left out; --include-noise takes them in.`,
-    unknownKinds > 0 && `${countText(unknownKinds, 'record')} of a kind that this version does not know.`,
-    timeLine !== undefined &&
-      timeLine.outside > 0 &&
-      `${countText(timeLine.outside, 'record')} with a time that cannot be right: counted, but not in the time line.`,
-  ];
-  return notes.filter((note) => note !== false);
+export interface Section {
+  id: string;
+  title: string;
+  /** What the reader has to know of it; own words only. */
+  lead?: string | undefined;
+  columns: readonly Column[];
+  rows: readonly (readonly Cell[])[];
+  /** What is left out. */
+  more: string | undefined;
+  /** Instead of rows where there are none. */
+  empty: string;
 }
 
-function lengthsDiffer(a: Extent, b: Extent): boolean {
-  const [one, other] = [a, b].map(({ first = 0, last = 0 }) => last - first) as [number, number];
-  return Math.max(one, other) > 2 * Math.min(one, other);
+/** A list before it is cut: `what` names one of its rows. */
+interface List<Row> extends Pick<Section, 'id' | 'title' | 'lead' | 'empty'> {
+  what: string;
+  columns: readonly ColumnOf<Row>[];
+  bounded: Bounded<Row>;
 }
 
-/** `most`: rows of each section at most. */
-export function sectionsOf(report: Report, most: number): Section[] {
-  const { top, rankings, changes, pairs, extent } = report;
-  const cut: Cut = ({ top: all, more }) => ({
-    top: all.slice(0, most),
-    more: more + Math.max(0, all.length - most),
-  });
-  const packets = cut(top).top;
-  return [
-    ...(changes === undefined ? [] : changeSections(changes, cut)),
-    {
-      id: 'top',
-      title: 'Most packets',
-      columns: pairColumns,
-      rows: packets.map(pairRow),
-      more: moreText(pairs - packets.length, 'pair'),
-      empty: 'No packets.',
+const times = [
+  { name: 'first', kind: 'time', cell: ({ first }) => timeText(first) },
+  { name: 'last', kind: 'time', cell: ({ last }) => timeText(last) },
+] as const satisfies ColumnOf<{ first: number; last: number }>[];
+const packets: ColumnOf<{ packets: number }> = { name: 'packets', cell: (row) => row.packets };
+
+const pairColumns: readonly ColumnOf<Pair>[] = [
+  { name: 'source', kind: 'name', cell: ({ from }) => from },
+  { name: 'destination', kind: 'name', cell: ({ to }) => to },
+  { name: 'service', cell: ({ service }) => service },
+  { name: 'outcome', kind: 'outcome', cell: ({ action }) => action },
+  packets,
+  ...times,
+  { name: 'rule', kind: 'name', cell: ({ rule, rules }) => (rules > 1 ? `${rule} and ${rules - 1} more` : rule) },
+];
+
+const policyColumns: readonly ColumnOf<PolicySum>[] = [
+  { name: 'policy', kind: 'name', cell: ({ policy }) => policy },
+  { name: 'verdict', cell: ({ verdict }) => verdict },
+  packets,
+  { name: 'pairs', cell: ({ pairs }) => pairs },
+  {
+    name: 'Namespaces',
+    cell({ namespaces, topNamespaces }) {
+      const others = namespaces - topNamespaces.length;
+      return topNamespaces.join(', ') + (others > 0 ? ` and ${numberText(others)} more` : '');
     },
-    policySection(cut(report.policies)),
-    ...(Object.entries(rankingTitles) as [RankingName, string][]).map(([name, title]) =>
-      rankingSection(`ranking-${name}`, title, rankings[name], extent.packets),
-    ),
-    scanSection(cut(report.scans)),
-    gapSection(cut(report.gaps)),
-    ...eventSections(report, cut),
-  ];
-}
+  },
+  ...times,
+];
 
-function changeSections({ appeared, vanished, policies }: NonNullable<Report['changes']>, cut: Cut): Section[] {
-  return [
-    changeSection('appeared', 'New since the baseline', cut(appeared), 'Nothing that the baseline did not have.'),
-    changeSection('vanished', 'Gone since the baseline', cut(vanished), 'All that the baseline had is still there.'),
-    policyChange(
-      'policies-appeared',
-      'Policies new since the baseline',
-      cut(policies.appeared),
-      'Each was in the baseline.',
-    ),
-    policyChange(
-      'policies-vanished',
-      'Policies gone since the baseline',
-      cut(policies.vanished),
-      'Each is still there.',
-    ),
-  ];
-}
+const scanColumns: readonly ColumnOf<Scan>[] = [
+  { name: 'source', kind: 'name', cell: ({ from }) => from },
+  { name: 'destinations', cell: ({ destinations }) => destinations },
+  { name: 'hours', cell: ({ hours }) => hours },
+  packets,
+  ...times,
+];
 
-function scanSection({ top, more }: Report['scans']): Section {
-  return {
-    id: 'scans',
-    title: 'Scans',
-    lead: 'Sources that were denied by more than 8 destinations within an hour.',
-    columns: ['source', 'destinations', 'hours', 'packets', 'first', 'last'],
-    rows: top.map(({ from, destinations, hours, packets, first, last }) => [
-      from,
-      destinations,
-      hours,
-      packets,
-      timeText(first),
-      timeText(last),
-    ]),
-    more: moreText(more, 'source'),
-    empty: 'No source was denied by more than 8 destinations within an hour.',
-  };
-}
+const gapColumns: readonly ColumnOf<Gap>[] = [
+  { name: 'node', cell: ({ node }) => node },
+  { name: 'lost by', cell: ({ reason }) => reason },
+  { name: 'intervals', cell: ({ intervals }) => intervals },
+  { name: 'records', cell: ({ lost }) => (lost > 0 ? lost : 'unknown') },
+  ...times,
+];
 
-function gapSection({ top, more }: Report['gaps']): Section {
-  return {
-    id: 'gaps',
-    title: 'Gaps',
-    lead: 'Intervals in which records of a log were lost or suppressed.',
-    columns: ['node', 'lost by', 'intervals', 'records', 'first', 'last'],
-    rows: top.map(({ node, reason, intervals, lost, first, last }) => [
-      node,
-      reason,
-      intervals,
-      lost > 0 ? lost : 'unknown',
-      timeText(first),
-      timeText(last),
-    ]),
-    more: moreText(more, 'row'),
-    empty: 'No loss is known: the counts are exact.',
-  };
-}
-
-/** Leaves out empty sections, because a report without Events need not mention them. */
-function eventSections({ events, incidents }: Report, cut: Cut): Section[] {
-  const sections = [
-    { id: 'events', title: 'Events', what: 'Event', bounded: cut(events) },
-    { id: 'incidents', title: 'Incidents', what: 'incident', bounded: cut(incidents) },
-  ];
-  return sections.flatMap(({ id, title, what, bounded: { top, more } }) =>
-    top.length === 0
-      ? []
-      : [
-          {
-            id,
-            title,
-            columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
-            rows: top.map(({ reason, object, count, first, last, message }) => [
-              reason,
-              object,
-              count,
-              timeText(first),
-              timeText(last),
-              message,
-            ]),
-            more: moreText(more, what),
-            empty: '',
-          },
-        ],
-  );
-}
-
-const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;
-
-function pairRow({ from, to, service, action, packets, first, last, rule, rules }: Pair): Cell[] {
-  return [
-    from,
-    to,
-    service,
-    action,
-    packets,
-    timeText(first),
-    timeText(last),
-    rules > 1 ? `${rule} and ${rules - 1} more` : rule,
-  ];
-}
+const eventColumns: readonly ColumnOf<ReportedEvent>[] = [
+  { name: 'reason', cell: ({ reason }) => reason },
+  { name: 'object', cell: ({ object }) => object },
+  { name: 'count', cell: ({ count }) => count },
+  ...times,
+  { name: 'message', kind: 'message', cell: ({ message }) => message },
+];
 
 const rankingTitles: Record<RankingName, string> = {
   from: 'Sources',
@@ -198,18 +110,80 @@ const rankingTitles: Record<RankingName, string> = {
   node: 'Nodes',
 };
 
-function rankingSection(id: string, title: string, { top, others }: Ranking, sum: number): Section {
-  const share = (packets: number): string => (sum === 0 ? '' : `${((packets / sum) * 100).toFixed(1)}%`);
+/** Numbers stand on the right. */
+export function isNumeric({ rows }: Pick<Section, 'rows'>, place: number): boolean {
+  return typeof rows[0]?.[place] === 'number';
+}
+
+/** `most`: rows of each section at most. */
+export function sectionsOf(report: Report, most: number): Section[] {
+  const { top, policies, scans, gaps, changes, pairs } = report;
+  function section<Row>({ id, title, lead, empty, what, columns, bounded }: List<Row>): Section {
+    const rows = bounded.top.slice(0, most).map((row) => columns.map(({ cell }) => cell(row)));
+    const more = bounded.more + bounded.top.length - rows.length;
+    return { id, title, lead, columns, rows, more: more > 0 ? countText(more, `more ${what}`) : undefined, empty };
+  }
+  const ofPairs = (id: string, title: string, bounded: Bounded<Pair>, empty: string): Section =>
+    section({ id, title, bounded, empty, what: 'pair', columns: pairColumns });
+  const ofPolicies = (id: string, title: string, bounded: Bounded<PolicySum>, empty: string, lead?: string): Section =>
+    section({ id, title, bounded, empty, lead, what: 'row', columns: policyColumns });
+  const ofEvents = (id: string, title: string, bounded: Bounded<ReportedEvent>, what: string): Section[] =>
+    bounded.top.length === 0 ? [] : [section({ id, title, bounded, empty: '', what, columns: eventColumns })];
+  const changed = changes && [
+    ofPairs('appeared', 'New since the baseline', changes.appeared, 'Nothing that the baseline did not have.'),
+    ofPairs('vanished', 'Gone since the baseline', changes.vanished, 'All that the baseline had is still there.'),
+    ofPolicies(
+      'policies-appeared',
+      'Policies new since the baseline',
+      changes.policies.appeared,
+      'Each was in the baseline.',
+    ),
+    ofPolicies(
+      'policies-vanished',
+      'Policies gone since the baseline',
+      changes.policies.vanished,
+      'Each is still there.',
+    ),
+  ];
+  const byPolicy =
+    'What policies say of the packets, where records have it. A packet that several policies deny counts for each of them.';
+  return [
+    ...(changed ?? []),
+    ofPairs('top', 'Most packets', { ...top, more: pairs - top.top.length }, 'No packets.'),
+    ofPolicies('policies', 'By policy', policies, 'No packets.', byPolicy),
+    ...rankings.map((name) => rankingSection(name, report)),
+    section({
+      id: 'scans',
+      title: 'Scans',
+      lead: 'Sources that were denied by more than 8 destinations within an hour.',
+      columns: scanColumns,
+      bounded: scans,
+      what: 'source',
+      empty: 'No source was denied by more than 8 destinations within an hour.',
+    }),
+    section({
+      id: 'gaps',
+      title: 'Gaps',
+      lead: 'Intervals in which records of a log were lost or suppressed.',
+      columns: gapColumns,
+      bounded: gaps,
+      what: 'row',
+      empty: 'No loss is known: the counts are exact.',
+    }),
+    ...ofEvents('events', 'Events', report.events, 'Event'),
+    ...ofEvents('incidents', 'Incidents', report.incidents, 'incident'),
+  ];
+}
+
+function rankingSection(ranking: RankingName, { rankings: all, extent }: Report): Section {
+  const { top, others } = all[ranking];
+  const share = (of: number): string => (extent.packets === 0 ? '' : `${((of / extent.packets) * 100).toFixed(1)}%`);
   return {
-    id,
-    title,
-    columns: ['name', 'packets', 'share'],
-    rows: top.map(({ name, packets }: Count) => [name, packets, share(packets)]),
+    id: `ranking-${ranking}`,
+    title: rankingTitles[ranking],
+    columns: [{ name: 'name', kind: 'name' }, packets, { name: 'share', kind: 'share' }],
+    rows: top.map(({ name, packets: of }) => [name, of, share(of)]),
     more: others.names > 0 ? `${numberText(others.names)} more with ${countText(others.packets, 'packet')}` : undefined,
     empty: 'No packets.',
   };
-}
-
-function changeSection(id: string, title: string, { top, more }: Bounded<Pair>, empty: string): Section {
-  return { id, title, columns: pairColumns, rows: top.map(pairRow), more: moreText(more, 'pair'), empty };
 }

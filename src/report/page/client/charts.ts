@@ -4,11 +4,7 @@ import { GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } f
 import * as echarts from 'echarts/core';
 import { CanvasRenderer } from 'echarts/renderers';
 import type { Mark, PageData } from '../row-format.ts';
-import { colour, drawn } from './drawing.ts';
-import { graphOption } from './graph.ts';
-import { element, numberText, timeText } from './page-data.ts';
-import { type Chip } from './selection.ts';
-import { timeChip } from './rows-table.ts';
+import { type Chip, element, numberText, timeText } from './records.ts';
 
 echarts.use([
   BarChart,
@@ -24,19 +20,16 @@ type Show = (chips: readonly Chip[]) => void;
 
 const known = new Set(['dropped', 'rejected', 'logged', 'accepted']);
 
-export interface Charts {
-  /** Again, in the colours of the theme. */
-  draw: () => void;
-}
-
-export function createCharts(data: PageData, show: Show): Charts {
+/** Draws both. The function that it returns draws them again, in the colours of the theme. */
+export function createCharts(data: PageData, show: Show): () => void {
   const time = data.timeLine === undefined ? undefined : echarts.init(element('time-chart'));
   const graph = data.edges.length === 0 ? undefined : echarts.init(element('graph'));
   if (time === undefined) element('time').hidden = true;
   if (graph === undefined) element('graph-section').hidden = true;
   time?.on('click', ({ dataIndex }) => {
     const { start, step } = data.timeLine ?? { start: 0, step: 0 };
-    show([timeChip(start + dataIndex * step, start + (dataIndex + 1) * step)]);
+    const span = [start + dataIndex * step, start + (dataIndex + 1) * step] as const;
+    show([{ id: 'time', label: span.map(timeText).join(' to '), span }]);
   });
   graph?.on('click', ({ dataType, data: item }) => {
     const { source, target, name } = item as { source?: string; target?: string; name?: string };
@@ -56,8 +49,10 @@ export function createCharts(data: PageData, show: Show): Charts {
     graph?.setOption(graphOption(data.edges), true);
   };
   draw();
-  describeTime(data);
-  return { draw };
+  describe('time-chart', 'Packets over time by outcome');
+  describe('graph', 'Graph of the pairs with most packets; the list of most packets has them all');
+  describeMarks(data);
+  return draw;
 }
 
 function timeOption(
@@ -85,10 +80,7 @@ function timeOption(
     legend: { top: 0, left: 0, textStyle: { color: colour('ink') }, itemWidth: 12, itemHeight: 12 },
     tooltip: {
       trigger: 'axis',
-      renderMode: 'richText',
-      backgroundColor: colour('surface'),
-      borderColor: colour('line'),
-      textStyle: { color: colour('ink') },
+      ...tooltip(),
       formatter: (items: unknown) => {
         const list = items as { dataIndex: number; seriesName: string; value: number }[];
         const at = times[list[0]?.dataIndex ?? 0] ?? 0;
@@ -147,28 +139,112 @@ function spansOf(places: readonly (readonly [number, number])[]): [number, numbe
   return joined;
 }
 
+function describe(id: string, label: string): void {
+  element(id).setAttribute('role', 'img');
+  element(id).setAttribute('aria-label', label);
+}
+
+const markTexts = { gap: 'grey: records were lost', scan: 'blue: a scan', incident: 'violet: an incident' } as const;
+
 /** The marks in words, for whoever sees no picture. */
-function describeTime({ timeLine, marks }: PageData): void {
+function describeMarks({ timeLine, marks }: PageData): void {
   if (timeLine === undefined) return;
-  const count = (kind: string): number => marks.filter((mark) => mark.kind === kind).length;
   const sums = (timeLine.series[0]?.packets ?? []).map((_, interval) =>
     timeLine.series.reduce((sum, { packets }) => sum + (packets[interval] ?? 0), 0),
   );
   const most = sums.indexOf(Math.max(...sums));
-  const marked = [
-    ['gap', 'grey: records were lost', count('gap')],
-    ['scan', 'blue: a scan', count('scan')],
-    ['incident', 'violet: an incident', count('incident')],
-  ] as const;
-  const listed = marked.filter(([, , number]) => number > 0).map(([, what, number]) => `${what} (${number})`);
+  const counts = Map.groupBy(marks, ({ kind }) => kind);
+  const listed = Object.entries(markTexts).flatMap(([kind, what]) => {
+    const count = counts.get(kind as Mark['kind'])?.length ?? 0;
+    return count > 0 ? [`${what} (${count})`] : [];
+  });
   element('time-text').textContent =
     `Most packets: ${numberText(sums[most] ?? 0)} at ${timeText(timeLine.start + most * timeLine.step)} UTC.` +
     (listed.length > 0 ? ` Marked ${listed.join(', ')}.` : '');
-  element('time-chart').setAttribute('role', 'img');
-  element('time-chart').setAttribute('aria-label', 'Packets over time by outcome');
-  element('graph').setAttribute('role', 'img');
-  element('graph').setAttribute(
-    'aria-label',
-    'Graph of the pairs with most packets; the list of most packets has them all',
-  );
+}
+
+/** Shows who sends most to whom, in a circle. */
+function graphOption(edges: PageData['edges']): echarts.EChartsCoreOption {
+  const sums = new Map<string, number>();
+  for (const { from, to, packets } of edges)
+    for (const name of [from, to]) sums.set(name, (sums.get(name) ?? 0) + packets);
+  const [most, mostOfEdge] = [Math.max(...sums.values()), Math.max(...edges.map(({ packets }) => packets))];
+  return {
+    animation: false,
+    tooltip: { ...tooltip(), formatter: edgeText },
+    series: [
+      {
+        type: 'graph',
+        layout: 'circular',
+        top: 130,
+        bottom: 130,
+        left: 150,
+        right: 150,
+        circular: { rotateLabel: true },
+        roam: false,
+        data: [...sums].map(([name, packets]) => ({
+          name,
+          value: packets,
+          symbolSize: 4 + 14 * share(packets, most),
+          itemStyle: { color: colour('accent') },
+          label: {
+            show: true,
+            color: colour('ink'),
+            fontSize: 11,
+            formatter: drawn(name.replace(/^[A-Z]\w+ /, ''), 28),
+          },
+        })),
+        links: edges.map(({ from, to, packets }) => ({
+          source: from,
+          target: to,
+          value: packets,
+          lineStyle: {
+            width: 0.5 + 3 * share(packets, mostOfEdge),
+            color: colour('edge'),
+            curveness: 0.25,
+            opacity: 0.6,
+          },
+        })),
+        edgeSymbol: ['none', 'arrow'],
+        edgeSymbolSize: 6,
+        emphasis: { focus: 'adjacency' },
+      },
+    ],
+  };
+}
+
+function edgeText(item: unknown): string {
+  const { data } = item as { data: { source?: string; target?: string; name?: string; value: number } };
+  const names = data.source === undefined ? [data.name] : [data.source, data.target];
+  return `${names.map((name = '') => drawn(name, 80)).join(' → ')}\n${numberText(data.value)} packets`;
+}
+
+/** By the logarithm: a few have nearly all packets. */
+function share(value: number, most: number): number {
+  return Math.log(value + 1) / Math.log(most + 1);
+}
+
+function tooltip() {
+  return {
+    renderMode: 'richText',
+    backgroundColor: colour('surface'),
+    borderColor: colour('line'),
+    textStyle: { color: colour('ink') },
+  };
+}
+
+/** A colour of the style, in the theme that is chosen: only an element tells which of the two it is. */
+function colour(name: string): string {
+  const { style } = element('graph');
+  style.color = `var(--${name})`;
+  return getComputedStyle(element('graph')).color;
+}
+
+/**
+ * Braces begin a style in texts that ECharts draws. It also keeps the widths of texts in a plain object: the text `__proto__` would change
+ * what all objects inherit, and so a name that objects have anyway gets a space.
+ */
+function drawn(text: string, most = 40): string {
+  const short = (text.length > most ? `${text.slice(0, most - 1)}…` : text).replaceAll(/[{}|]/g, ' ');
+  return short in {} ? `${short}\u00a0` : short;
 }

@@ -1,50 +1,46 @@
 /** The script of the page. All that it shows comes with the page; texts go in as text, never as HTML. */
 import { createCharts } from './charts.ts';
-import { createMatrices } from './matrix.ts';
-import { element, readData, readRows } from './page-data.ts';
-import { createPolicies } from './policies.ts';
-import { createRowsTable, type RowsTable } from './rows-table.ts';
-import type { Chip } from './selection.ts';
+import { type Chip, element, readData, readRows } from './records.ts';
+import { createRowsTable } from './rows-table.ts';
+import { createMatrices, createPolicies } from './tables.ts';
 
 async function start(): Promise<void> {
   const data = readData();
   for (const each of document.querySelectorAll<HTMLElement>('.needs-script')) each.hidden = false;
-  let table: RowsTable | undefined;
-  const rows = readRows(data.rows.count).then((read) => (table = createRowsTable(data.rows, read)));
-  const show = (chips: readonly Chip[]): void => void rows.then((ready) => (table ?? ready).show(chips));
+  const table = readRows(data.rows.count).then((rows) => createRowsTable(data.rows, rows));
+  const show = (chips: readonly Chip[]): void => void table.then((showRows) => showRows(chips));
   createMatrices(data, show);
   createPolicies(data, show);
-  const charts = createCharts(data, show);
-  createTheme(charts.draw);
-  await rows;
+  createTheme(createCharts(data, show));
+  await table;
   document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
 }
 
-/** Of the system, until the reader chooses. */
+/** The theme is the system's, until the reader chooses; paper is white. */
 function createTheme(onChange: () => void): void {
   const button = element('theme');
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  const root = document.documentElement;
   let isDark = dark.matches;
-  const set = (next: boolean): void => {
-    isDark = next;
-    root.dataset['theme'] = isDark ? 'dark' : 'light';
+  let isPrinted = false;
+  const set = (): void => {
+    document.documentElement.dataset['theme'] = isDark && !isPrinted ? 'dark' : 'light';
     button.textContent = isDark ? 'Light' : 'Dark';
     onChange();
   };
+  const choose = (next: boolean): void => {
+    isDark = next;
+    set();
+  };
+  const print = (next: boolean): void => {
+    isPrinted = next;
+    if (isDark) set();
+  };
   button.hidden = false;
   button.textContent = isDark ? 'Light' : 'Dark';
-  button.addEventListener('click', () => set(!isDark));
-  dark.addEventListener('change', ({ matches }) => set(matches));
-  // Paper is white.
-  let before = isDark;
-  addEventListener('beforeprint', () => {
-    before = isDark;
-    if (isDark) set(false);
-  });
-  addEventListener('afterprint', () => {
-    if (before !== isDark) set(before);
-  });
+  button.addEventListener('click', () => choose(!isDark));
+  dark.addEventListener('change', ({ matches }) => choose(matches));
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
 }
 
 void start();

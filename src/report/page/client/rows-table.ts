@@ -9,15 +9,19 @@ import {
   Tabulator,
 } from 'tabulator-tables';
 import type { PageData, RowColumn } from '../row-format.ts';
-import { element, numberText, type Rows, timeText } from './page-data.ts';
-import { type Chip, choices, type Conditions, namesIn, selectRows, sortRows } from './selection.ts';
+import {
+  type Chip,
+  choices,
+  type Conditions,
+  element,
+  namesIn,
+  numberText,
+  type Rows,
+  selectRows,
+  sortRows,
+} from './records.ts';
 
 Tabulator.registerModule([AjaxModule, FormatModule, PageModule, ResizeColumnsModule, ResizeTableModule, SortModule]);
-
-export interface RowsTable {
-  /** Puts conditions in the place of those of the same kind, and shows the rows. */
-  show: (chips: readonly Chip[]) => void;
-}
 
 interface Request {
   page: number;
@@ -30,7 +34,8 @@ const pageSize = 50;
 /** Conditions of one kind come and go together. */
 const kindOf = { from: 'pair', to: 'pair', time: 'time', policy: 'policy', verdict: 'policy' } as const;
 
-export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): RowsTable {
+/** The function that it returns puts conditions in the place of those of the same kind, and shows the rows. */
+export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (chips: readonly Chip[]) => void {
   const conditions: Conditions = { chips: [], search: '', action: '', service: '', policy: '', verdict: '' };
   let [order, selected]: [string, Uint32Array] = ['', new Uint32Array()];
 
@@ -47,7 +52,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
   };
 
   const table = new Tabulator('#rows-table', {
-    ...columnsOf(),
+    columns: tableColumns,
     layout: 'fitDataStretch',
     placeholder: 'No record meets all conditions.',
     pagination: true,
@@ -84,17 +89,13 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
     );
   };
   listen(rows, conditions, refresh);
-  return {
-    show(chips) {
-      const replaced = new Set(chips.map(({ id }) => kindOf[id]));
-      const kept = conditions.chips.filter(({ id }) => !replaced.has(kindOf[id]));
-      conditions.chips = [...kept, ...chips];
-      drawChips();
-      refresh();
-      element('rows').scrollIntoView({
-        behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth',
-      });
-    },
+  return (chips) => {
+    const replaced = new Set(chips.map(({ id }) => kindOf[id]));
+    conditions.chips = [...conditions.chips.filter(({ id }) => !replaced.has(kindOf[id])), ...chips];
+    drawChips();
+    refresh();
+    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+    element('rows').scrollIntoView({ behavior });
   };
 }
 
@@ -116,26 +117,20 @@ function arrangeEmpty(): void {
   placeholder?.firstElementChild?.setAttribute('role', 'gridcell');
 }
 
-function columnsOf(): {
-  columns: { title: string; field: RowColumn; hozAlign?: 'right'; headerHozAlign?: 'right'; widthGrow?: number }[];
-} {
-  const right = { hozAlign: 'right', headerHozAlign: 'right' } as const;
-  return {
-    columns: [
-      { title: 'Time (UTC)', field: 'at' },
-      { title: 'Outcome', field: 'action' },
-      { title: 'Source', field: 'from' },
-      { title: 'Source address', field: 'fromAddress' },
-      { title: 'Destination', field: 'to' },
-      { title: 'Destination address', field: 'toAddress' },
-      { title: 'Service', field: 'service' },
-      { title: 'Packets', field: 'packets', ...right },
-      { title: 'Rule', field: 'rule' },
-      { title: 'Verdict', field: 'verdict' },
-      { title: 'Node', field: 'node' },
-    ],
-  };
-}
+const right = { hozAlign: 'right', headerHozAlign: 'right' } as const;
+const tableColumns: { title: string; field: RowColumn; hozAlign?: 'right'; headerHozAlign?: 'right' }[] = [
+  { title: 'Time (UTC)', field: 'at' },
+  { title: 'Outcome', field: 'action' },
+  { title: 'Source', field: 'from' },
+  { title: 'Source address', field: 'fromAddress' },
+  { title: 'Destination', field: 'to' },
+  { title: 'Destination address', field: 'toAddress' },
+  { title: 'Service', field: 'service' },
+  { title: 'Packets', field: 'packets', ...right },
+  { title: 'Rule', field: 'rule' },
+  { title: 'Verdict', field: 'verdict' },
+  { title: 'Node', field: 'node' },
+];
 
 function objectOf({ columns, texts }: Rows, row: number): Record<string, string> {
   const names = Object.entries(texts).map(([name, all]) => [name, all[columns[name as RowColumn][row] ?? 0] ?? '']);
@@ -175,9 +170,4 @@ function listen(rows: Rows, conditions: Conditions, refresh: () => void): void {
     });
   }
   element('filters').addEventListener('submit', (event) => event.preventDefault());
-}
-
-/** A condition for an interval of the time line. */
-export function timeChip(first: number, last: number): Chip {
-  return { id: 'time', label: `${timeText(first)} to ${timeText(last)}`, span: [first, last] };
 }

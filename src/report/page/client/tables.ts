@@ -1,7 +1,6 @@
-/** The matrix is a table; here it gets a cell that arrow keys move (roving tabindex, ARIA's grid pattern), and cells show their rows. */
+/** Tables of the page that show records: cells of the matrix, by click and arrow keys (roving tabindex, ARIA's grid pattern), and policies. */
 import type { PageData, Side, TextColumn } from '../row-format.ts';
-import { element } from './page-data.ts';
-import type { Chip } from './selection.ts';
+import { type Chip, element } from './records.ts';
 
 type Level = 'namespaces' | 'workloads';
 type Columns = readonly [from: TextColumn, to: TextColumn];
@@ -92,4 +91,23 @@ function chipOf(id: 'from' | 'to', side: Side, place: number, column: TextColumn
   return name === undefined
     ? { id, label, column, names: side.names, not: true }
     : { id, label, column, names: [name] };
+}
+
+/** The list of policies is a table; each name becomes a button that shows its records. */
+export function createPolicies({ policies }: PageData, show: (chips: readonly Chip[]) => void): void {
+  const rows = document.querySelectorAll<HTMLTableRowElement>('#policies tbody tr');
+  for (const [place, { policy, verdict }] of policies.entries()) {
+    const cell = rows[place]?.cells[0];
+    if (cell === undefined) continue;
+    const button = Object.assign(document.createElement('button'), { type: 'button', className: 'link' });
+    button.append(...cell.childNodes);
+    button.title = 'Show the records';
+    button.addEventListener('click', () =>
+      show([
+        { id: 'policy', label: `policy ${policy}`, column: 'policies', names: [policy] },
+        { id: 'verdict', label: `verdict ${verdict}`, column: 'verdict', names: [verdict] },
+      ]),
+    );
+    cell.append(button);
+  }
 }
