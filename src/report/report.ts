@@ -11,16 +11,13 @@ import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine, markdownText, tableText } from './texts/outputs.ts';
 import { createWorkFolder } from './work-folder.ts';
 
-const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
-export type ReportOutput = (typeof reportOutputs)[number];
-
 export interface ReportOptions {
   /** Files, patterns, `-` for standard input. */
   rows: readonly string[];
   baseline: readonly string[];
   /** Events as JSON; their incidents are marked. */
   events: readonly string[];
-  output: ReportOutput;
+  output: 'html' | 'table' | 'csv' | 'json' | 'markdown';
   /** Where the database stays; must not be there yet. */
   db: string | undefined;
   includeNoise: boolean;
@@ -100,7 +97,12 @@ function noRowsText(named: readonly string[], { files, broken, refused }: Readin
 
 const makeRows = 'kube-netfilter-tailer replay --pods cluster.json --output audit kern.log > audit.ndjson';
 
-async function write(engine: Engine, report: Report, output: ReportOutput, out: (text: string) => void): Promise<void> {
+async function write(
+  engine: Engine,
+  report: Report,
+  output: ReportOptions['output'],
+  out: (text: string) => void,
+): Promise<void> {
   switch (output) {
     case 'html':
       out(await pageHtml(engine, report));

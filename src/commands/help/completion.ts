@@ -7,76 +7,66 @@ export type Shell = (typeof shells)[number];
 const program = 'kube-netfilter-tailer';
 const files = /<(?:FILE|DIR|ROWS|LOG)>$/;
 
+/** A command as the shells see it: what may follow its name, and its options. */
+interface Completed {
+  name: string;
+  options: readonly Option[];
+  words: string;
+}
+
 /** Names and texts are those of our own help; texts are quoted all the same. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
-  switch (shell) {
-    case 'bash':
-      return bash(commands);
-    case 'zsh':
-      return zsh(commands);
-    case 'fish':
-      return fish(commands);
-    case 'kubectl':
-      return kubectl(commands);
-    default:
-      return shell satisfies never;
-  }
+  return printers[shell](commands.map(describe));
+}
+
+function describe(command: Command): Completed {
+  const subs = command.commands;
+  const name = command.name();
+  const options = [...command.options, ...(name === 'drops' ? [] : subs.flatMap((sub) => sub.options))];
+  const words = [...subs.map((sub) => sub.name()), ...options.flatMap(flagsOf), '--help', '-h'].join(' ');
+  return { name, options, words };
 }
 
 function flagsOf({ short, long = '' }: Option): string[] {
-  return [long, ...(short === undefined ? [] : [short])];
+  return short === undefined ? [long] : [long, short];
 }
 
-function optionsOf(command: Command): readonly Option[] {
-  const own = command.commands.flatMap((sub) => (command.name() === 'drops' ? [] : sub.options));
-  return [...command.options, ...own];
-}
-
-function wordsOf(command: Command): string {
-  return [...command.commands.map((sub) => sub.name()), ...optionsOf(command).flatMap(flagsOf), '--help', '-h'].join(
-    ' ',
+/** Words and values (by `COMMAND:OPTION`) as cases, which bash and zsh write alike. */
+function partsOf(commands: readonly Completed[]): { names: string; ofCommand: string; ofValue: string } {
+  const values = commands.flatMap(({ name, options }) =>
+    options.flatMap((option) => {
+      const pattern = flagsOf(option).map((flag) => `${name}:${flag}`);
+      return option.required ? `    ${pattern.join(' | ')}) values="${(option.argChoices ?? []).join(' ')}" ;;\n` : [];
+    }),
   );
+  return {
+    names: commands.map(({ name }) => name).join(' '),
+    ofCommand: commands.map(({ name, words }) => `    ${name}) words="${words}" ;;\n`).join(''),
+    ofValue: values.join(''),
+  };
 }
 
-/** zsh takes the same words. */
-function cases(commands: readonly Command[], indent: string): string {
-  return commands.map((command) => `${indent}${command.name()}) words="${wordsOf(command)}" ;;\n`).join('');
-}
+const printers: Readonly<Record<Shell, (commands: readonly Completed[]) => string>> = { bash, zsh, fish, kubectl };
 
-/** What completes the value of an option, by `COMMAND:OPTION`. */
-function valueCases(commands: readonly Command[], indent: string): string {
-  return commands
-    .flatMap((command) =>
-      optionsOf(command)
-        .filter(({ required }) => required)
-        .map((option) => {
-          const pattern = flagsOf(option)
-            .map((flag) => `${command.name()}:${flag}`)
-            .join(' | ');
-          return `${indent}${pattern}) values="${(option.argChoices ?? []).join(' ')}" ;;\n`;
-        }),
-    )
-    .join('');
-}
-
-function bash(commands: readonly Command[]): string {
+function bash(commands: readonly Completed[]): string {
+  const { names, ofCommand, ofValue } = partsOf(commands);
   return `# Completion of ${program} for bash: source <(${program} completion bash)
 _kube_netfilter_tailer() {
   local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} words= values=-
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${names(commands)}" -- "$word"))
+    COMPREPLY=($(compgen -W "${names}" -- "$word"))
     return
   fi
   case "$command:$before" in
-${valueCases(commands, '    ')}  esac
+${ofValue}  esac
   if [ "$values" != - ]; then
     # Of an option without a list, the value may be a file.
     if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi
     return
   fi
   case "$command" in
-${cases(commands, '    ')}  esac
+${ofCommand}  esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
     *) COMPREPLY=($(compgen -f -- "$word")) ;;
@@ -86,18 +76,19 @@ complete -o filenames -F _kube_netfilter_tailer ${program}
 `;
 }
 
-function zsh(commands: readonly Command[]): string {
+function zsh(commands: readonly Completed[]): string {
+  const { names, ofCommand, ofValue } = partsOf(commands);
   return `#compdef ${program}
 # Completion of ${program} for zsh: source <(${program} completion zsh), or as _${program} in a folder of $fpath.
 _kube_netfilter_tailer() {
   local command=\${words[2]} before=\${words[CURRENT-1]} words_before=$CURRENT values=-
   local -a found
   if (( CURRENT == 2 )); then
-    compadd -- ${names(commands)}
+    compadd -- ${names}
     return
   fi
   case "$command:$before" in
-${valueCases(commands, '    ')}  esac
+${ofValue}  esac
   if [[ "$values" != - ]]; then
     if [[ -n "$values" ]]; then compadd -- \${=values}; else _files; fi
     return
@@ -108,18 +99,18 @@ ${valueCases(commands, '    ')}  esac
   fi
   local words=
   case "$command" in
-${cases(commands, '    ')}  esac
+${ofCommand}  esac
   compadd -- \${=words}
 }
 compdef _kube_netfilter_tailer ${program}
 `;
 }
 
-function fish(commands: readonly Command[]): string {
-  const lines = commands.flatMap((command) => [
-    `complete -c ${program} -n __fish_use_subcommand -f -a ${command.name()}`,
-    ...optionsOf(command).map(({ short, long = '', required, flags, argChoices: choices = [], description }) => {
-      const parts = [`complete -c ${program} -n '__fish_seen_subcommand_from ${command.name()}' -l ${long.slice(2)}`];
+function fish(commands: readonly Completed[]): string {
+  const lines = commands.flatMap(({ name, options }) => [
+    `complete -c ${program} -n __fish_use_subcommand -f -a ${name}`,
+    ...options.map(({ short, long = '', required, flags, argChoices: choices = [], description }) => {
+      const parts = [`complete -c ${program} -n '__fish_seen_subcommand_from ${name}' -l ${long.slice(2)}`];
       if (short !== undefined) parts.push(`-s ${short.slice(1)}`);
       if (choices.length > 0) parts.push(`-x -a '${choices.join(' ')}'`);
       else if (required) parts.push(files.test(flags) ? '-r -F' : '-x');
@@ -131,17 +122,12 @@ function fish(commands: readonly Command[]): string {
 }
 
 /** kubectl starts it as `kubectl_complete-drops`, and reads words and a last line that says: no files. */
-function kubectl(commands: readonly Command[]): string {
-  const drops = commands.filter((command) => command.name() === 'drops').map(wordsOf);
+function kubectl(commands: readonly Completed[]): string {
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.
-for word in ${drops.join(' ')}; do echo "$word"; done
+for word in ${commands.find(({ name }) => name === 'drops')?.words}; do echo "$word"; done
 echo :4
 `;
-}
-
-function names(commands: readonly Command[]): string {
-  return commands.map((command) => command.name()).join(' ');
 }
 
 function shortened(text: string): string {

@@ -1,20 +1,11 @@
 /** Options of `report`. */
 import type { Command } from 'commander';
+import type { ReportOptions } from '../../report/report.ts';
 import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
-const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const;
+const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const satisfies ReportOptions['output'][];
 
-export interface ReportCommandOptions {
-  rows: string[];
-  baseline: string[];
-  events: string[];
-  output: (typeof outputs)[number];
-  db: string | undefined;
-  includeNoise: boolean;
-  policy: string[];
-  /** `replay` may have found that nothing was dropped. */
-  mayBeEmpty?: boolean;
-}
+export type ReportCommandOptions = Omit<ReportOptions, 'now'>;
 
 export function reportCommand(): Command {
   const command = createCommand('report', {
