@@ -5,6 +5,6 @@ export { component, type CoreEvent, eventOf, type EventText, namespaceOf, timest
 export type { EventStore, Refusal, Stored } from './event-store.ts';
 export { createEventWriter } from './event-writer.ts';
 export { createPublisher } from './publisher.ts';
-export { createRecorder, type Write } from './recorder.ts';
+export { createRecorder, type Recorder, type Write } from './recorder.ts';
 export { type Attempt, type Denier, denierOf } from './retry.ts';
 export { createWriteBudget } from './write-budget.ts';

@@ -124,11 +124,10 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
     messageOf,
     onWrite: (write) => writes.push(structuredClone(write)),
   });
-  const nextDue = (name: string): number => recorder.series(name).nextDue();
-  const common = { objects, directory, series: recorder.series, advance: recorder.advance, nextDue };
-  const incidents = createReplayIncidents({ ...common, felixOf: () => undefined });
+  const incidents = createReplayIncidents({ objects, directory, felixOf: () => undefined, recorder });
   const pipeline: Pipeline = createPipeline({
-    ...common,
+    directory,
+    series: recorder.series,
     prefixes: createPrefixTable([{ prefix: 'IN', verdict: 'dropped' }]),
     statistics,
     node: nodeName,

@@ -1,5 +1,6 @@
 /** The incidents of each node whose log is read, in the log's own time. */
 import { basename } from 'node:path';
+import type { Recorder } from '../../events/events.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import { podRef } from '../../model/endpoint.ts';
@@ -10,15 +11,12 @@ import { type ClusterObjects, type Pod, podOf } from '../../resolving/objects.ts
 import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
 import type { SeriesTable } from '../../series/series.ts';
 
-export interface ReplayIncidentsOptions {
+interface ReplayIncidentsOptions {
   objects: ClusterObjects;
   directory: Directory;
   /** The FelixConfiguration of a node, as far as it was saved. */
   felixOf: (node: string) => NodeFacts['felix'];
-  series: (node: string) => Pick<SeriesTable, 'count'>;
-  /** Makes the writes of a node that are due before `time`. */
-  advance: (node: string, time: Millis) => void;
-  nextDue: (node: string) => Millis;
+  recorder: Pick<Recorder<SeriesTable>, 'series' | 'advance'>;
 }
 
 /** The agent looks as often for what is due. */
@@ -28,8 +26,7 @@ const lookInterval: Millis = 1000;
 /** Pod notices are spread over less. */
 const afterwards: Millis = 600_000;
 
-export function createReplayIncidents(options: ReplayIncidentsOptions) {
-  const { objects, directory, felixOf, series } = options;
+export function createReplayIncidents({ objects, directory, felixOf, recorder }: ReplayIncidentsOptions) {
   const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis; asked: Millis }>();
   const ownerOf = createLogOwners(objects.pods);
   const chains = createChainIndex();
@@ -40,7 +37,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     of: (node: string): NodeIncidents => stateOf(node).incidents,
     advance,
     /** Before then `advance` does nothing, whatever is counted in the second before. */
-    quietUntil: (node: string): Millis => (nodes.has(node) ? -Infinity : options.nextDue(node)),
+    quietUntil: (node: string): Millis => (nodes.has(node) ? -Infinity : recorder.series(node).nextDue()),
     /** The end of the logs ends no incident, but decides what waits for a line, and Pod notices that are still due are written. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
@@ -78,13 +75,13 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       known.asked = time;
     }
     if (known !== undefined) known.latest = Math.max(known.latest, time);
-    options.advance(node, time);
+    recorder.advance(node, time);
   }
 
   function run(node: string, until: Millis, next: () => Millis, act: (now: Millis) => void): void {
     let at = next();
     while (at <= until) {
-      options.advance(node, at);
+      recorder.advance(node, at);
       act(at);
       at = Math.max(next(), at + step);
     }
@@ -103,7 +100,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       chains,
       facts: { felix: () => felixOf(node), kubeProxyHere: () => podOf('kube-proxy', here) !== undefined },
       isReady: () => true,
-      count: (finding, time, weight) => series(node).count(finding, time, weight),
+      count: (finding, time, weight) => recorder.series(node).count(finding, time, weight),
     });
   }
 }

@@ -22,11 +22,9 @@ interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
   first: number;
 }
 
-/** Each log once, oldest first. `onRepeat` gets a sentence for each that is another's file, or its copy when unpacked. */
-export async function chooseInputs(
-  options: ReplayOptions,
-  onRepeat: (sentence: string) => void,
-): Promise<ReplayInput[]> {
+/** Each log once, oldest first. `repeats` has a sentence for each that is another's file, or its copy when unpacked. */
+export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
+  const repeats: string[] = [];
   const files = new Map<string, Candidate>();
   const chosen: Candidate[] = [];
   for (const name of options.logs) {
@@ -34,13 +32,13 @@ export async function chooseInputs(
     const same = candidate.file === undefined ? undefined : files.get(candidate.file);
     const original = same ?? (await originalOf(candidate, chosen));
     if (original !== undefined) {
-      onRepeat(`${name}: is ${same ? 'the same file as' : 'a copy of'} ${original.name}, which is read once`);
+      repeats.push(`${name}: is ${same ? 'the same file as' : 'a copy of'} ${original.name}, which is read once`);
       continue;
     }
     chosen.push(candidate);
     if (candidate.file !== undefined) files.set(candidate.file, candidate);
   }
-  return chosen.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first));
+  return { inputs: chosen.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first)), repeats };
 }
 
 function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Candidate {
@@ -105,16 +103,16 @@ export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' 
   };
 }
 
-/** Lines that were logged before then are left out; `onEarlier` hears of each. */
+/** Lines that were logged before then are left out, and counted in `totals`. */
 export function fromThen(
   { take, repeats }: Pick<Pipeline, 'take' | 'repeats'>,
   since: Millis | undefined,
-  onEarlier: () => void,
+  totals: { earlier: number },
 ): Pick<Pipeline, 'take' | 'repeats'> {
   if (since === undefined) return { take, repeats };
   const isEarlier = (time: Millis): boolean => {
     if (time >= since) return false;
-    onEarlier();
+    totals.earlier++;
     return true;
   };
   return {

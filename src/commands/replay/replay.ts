@@ -57,9 +57,7 @@ export async function replay(
     objects,
     directory,
     felixOf: (node) => felixOf(snapshot, node),
-    series: recorder.series,
-    advance: recorder.advance,
-    nextDue: (node) => recorder.series(node).nextDue(),
+    recorder,
   });
   const pipeline = createPipeline({
     prefixes: createPrefixTable(options.prefixes),
@@ -78,7 +76,7 @@ export async function replay(
   });
 
   const read = createReadTotals();
-  const counted = fromThen(pipeline, options.since, () => void read.earlier++);
+  const counted = fromThen(pipeline, options.since, read);
   await readLogs({ pipeline: counted, totals: read, streams, options }, note, report);
   incidents.finish();
   recorder.finish();
@@ -121,7 +119,9 @@ async function readLogs(
   report: (problem: string) => void,
 ): Promise<void> {
   const { totals, streams, options } = target;
-  for (const { name, clock } of await chooseInputs(options, note)) {
+  const { inputs, repeats } = await chooseInputs(options);
+  for (const repeat of repeats) note(repeat);
+  for (const { name, clock } of inputs) {
     try {
       const input = openInput(name, () => streams.stdin);
       await readLog(input, { ...clock, latest: options.now ?? input.modified ?? Date.now() }, target);

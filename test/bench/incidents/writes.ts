@@ -70,9 +70,7 @@ function writesOf(what: string, script: Script): string[] {
     objects: known,
     directory,
     felixOf: () => ({ kind: 'absent' }),
-    series: recorder.series,
-    advance: recorder.advance,
-    nextDue: (name) => recorder.series(name).nextDue(),
+    recorder,
   });
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
