@@ -1,5 +1,5 @@
 import type { Attempt, Refusal } from '../events/events.ts';
-import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
+import type { WatchedResource } from '../kubernetes/cluster-informers.ts';
 import type { InformerProblem } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';

@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Millis } from '../model/log-line.ts';
 
@@ -43,11 +42,6 @@ export function createCertificate(address: string, from: Millis, until: Millis):
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     certificate: `-----BEGIN CERTIFICATE-----\n${certificate.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
   };
-}
-
-/** `[IPv6]:PORT` or `IPv4:PORT`. */
-export function hostAndPort(address: string, port: number): string {
-  return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 /** Object identifiers, encoded (X.690, 8.19). */

@@ -1,91 +1,41 @@
-import type { Connection } from '../kubernetes/connection.ts';
-import { createInformer, type InformerProblem } from '../kubernetes/informer.ts';
-import { onSteadyClock } from '../resolving/pod-record.ts';
-import { slimNode, slimPod } from '../kubernetes/slim.ts';
+import { everything, informerOf, type ListInformerOptions } from '../kubernetes/cluster-informers.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
-
-type Watched = 'pods' | 'nodes';
-
-export interface PodWatchOptions {
-  connection: Connection;
-  onProblem: (resource: Watched, problem: InformerProblem) => void;
-  onSynced: (resource: Watched) => void;
-  onUnusable: (resource: Watched, error: unknown) => void;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-  random: () => number;
-}
-
-/** All Pods and Nodes of the cluster, and for ten minutes the Pods that were. */
-export interface PodWatch {
-  lists: LiveLists;
-  start: () => void;
-  stop: () => void;
-  sweep: () => void;
-  /** The lists are complete. */
-  readonly synced: boolean;
-  collect: (metrics: Metrics, clock: Pick<Clock, 'toWall'>) => void;
-}
-
-/** Pages of a list: 100 Pods are about 1.4 MB of JSON. */
-const pageSize = 100;
+import type { Metrics } from '../telemetry/metrics.ts';
 
 /** 10,000 Pods that change in a minute stay known for ten. */
 const limits = { age: 600_000, count: 100_000 };
 
-export function createPodWatch(options: PodWatchOptions): PodWatch {
-  const { clock, onProblem, onSynced, onUnusable } = options;
-  const { now } = clock;
+/** Keeps all Pods and Nodes of the cluster, and for ten minutes the Pods that were. */
+export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
+  const { now } = options.clock;
   const lists = createLiveLists('', undefined, limits);
-  const pods = createInformer({
-    ...common('pods'),
-    slim: (object) => onSteadyClock(slimPod(object), clock.fromWall),
-    onSet: (pod) => lists.setPod(pod, now()),
-    onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
-  });
-  const nodes = createInformer({
-    ...common('nodes'),
-    slim: slimNode,
-    onSet: (node) => lists.setNode(node),
-    onDelete: (_, name) => lists.removeNode(name),
-  });
-  const informers = { pods, nodes };
+  const resources = ['pods', 'nodes'] as const;
+  const informers = resources.map((resource) => informerOf(resource, everything, { ...options, lists }));
 
   return {
     lists,
-    start() {
-      for (const informer of Object.values(informers)) informer.start();
+    start(): void {
+      for (const informer of informers) informer.start();
     },
-    stop() {
-      for (const informer of Object.values(informers)) informer.stop();
+    stop(): void {
+      for (const informer of informers) informer.stop();
     },
-    sweep: () => lists.sweep(now()),
-    get synced() {
-      return pods.synced && nodes.synced;
+    sweep: (): void => lists.sweep(now()),
+    /** The lists are complete. */
+    get synced(): boolean {
+      return informers.every(({ synced }) => synced);
     },
-    collect({ cachedObjects, tombstones, watchLastHeard }, { toWall }) {
-      cachedObjects.set(lists.sizes.pods, { resource: 'pods' });
-      cachedObjects.set(lists.sizes.nodes, { resource: 'nodes' });
+    collect({ cachedObjects, tombstones, watchLastHeard }: Metrics, { toWall }: Pick<Clock, 'toWall'>): void {
       tombstones.set(lists.sizes.tombstones);
-      for (const [resource, { lastHeard }] of Object.entries(informers))
+      for (const [index, resource] of resources.entries()) {
+        cachedObjects.set(lists.sizes[resource], { resource });
+        const lastHeard = informers[index]?.lastHeard;
         if (lastHeard !== undefined) watchLastHeard.set(toWall(lastHeard) / 1000, { resource });
+      }
     },
   };
-
-  function common(resource: Watched) {
-    return {
-      connection: options.connection,
-      path: `/api/v1/${resource}`,
-      pageSize,
-      now,
-      random: options.random,
-      onProblem: (problem: InformerProblem) => onProblem(resource, problem),
-      onSynced: () => onSynced(resource),
-      onUnusable: (error: unknown) => onUnusable(resource, error),
-    };
-  }
 }
 
 /** Who has an address, or had it in the last minutes: the Pods, and the node whose own it is. */

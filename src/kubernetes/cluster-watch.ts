@@ -1,109 +1,112 @@
-import { backOff } from 'exponential-backoff';
+/** Keeps the lists of a node's agent as they are at the API server. */
+import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
-import { type ClusterInformerOptions, informerOf, isFinal, paths, type WatchedResource } from './cluster-informers.ts';
+import { createBackOff } from '../platform/back-off.ts';
+import { everything, informerOf, type ListInformerOptions, paths, type WatchedResource } from './cluster-informers.ts';
 import { type Informer, retryIntervals, sleep } from './informer.ts';
-import { countAll } from './paged-list.ts';
+import { countAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
 
-export type { WatchedResource } from './cluster-informers.ts';
-
-/** What Findings are made of: the agent is not ready without. */
+/** The agent is not ready without these: Findings are made of them. */
 const required = ['pods', 'nodes', 'services'] as const;
 
-export interface ClusterWatchOptions extends ClusterInformerOptions {
-  /** Watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
+export interface ClusterWatchOptions extends ListInformerOptions {
+  ownNode: string;
+  /** `node`: the Pods of this node; `cluster`: all Pods. */
+  podCache: 'node' | 'cluster';
+  /** Each is watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
   limits: { nodes: number; services: number; endpointSlices: number };
   onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
-}
-
-export interface ClusterWatch {
-  start: () => void;
-  stop: () => void;
-  /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
-  readonly synced: boolean;
-  readonly missing: readonly WatchedResource[];
-  /** It is, and what there is of it is known: nothing of it has to be looked up. */
-  watches: (resource: WatchedResource) => boolean;
-  readonly informers: ReadonlyMap<WatchedResource, Informer>;
-  /** Nodes of the cluster: those that are watched, else as last counted; 1 where that is not known. */
-  readonly nodeCount: number;
 }
 
 /** Nodes that are not watched are counted again after that long, or up to twice that. */
 const countInterval: Millis = 3_600_000;
 
-/** Keeps the lists of a node's agent as they are at the API server. */
-export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
-  const { limits, connection, lists, random, pause = sleep } = options;
+/** After that long, or up to twice that, what is of use only now and then is asked for again. */
+const optionalInterval: Millis = 600_000;
+
+export type ClusterWatch = ReturnType<typeof createClusterWatch>;
+
+export function createClusterWatch(options: ClusterWatchOptions) {
+  const { limits, connection, lists, random, ownNode, podCache, pause = sleep } = options;
   let countedNodes = 1;
   const informers = new Map<WatchedResource, Informer>();
   const stopping = new AbortController();
   const { signal } = stopping;
 
   return {
-    informers,
-    get nodeCount() {
+    informers: informers as ReadonlyMap<WatchedResource, Informer>,
+    /** Nodes of the cluster: those that are watched, else as last counted; 1 where that is not known. */
+    get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
-    get synced() {
+    /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
+    get synced(): boolean {
       return required.every(isSynced);
     },
-    get missing() {
+    get missing(): readonly WatchedResource[] {
       return required.filter((resource) => !isSynced(resource));
     },
-    watches: (resource) => isSynced(resource) && informers.get(resource) !== nothingToWatch,
-    start() {
-      begin('pods', false);
-      void isFew('nodes', limits.nodes, options, signal).then((few) => beginNodes(few === true));
-      void isFew('services', limits.services, options, signal).then((few) =>
-        few ? begin('services', true) : doWithout('services'),
-      );
+    /** Whether all objects of the kind are known, so that none has to be looked up. */
+    watches: (resource: WatchedResource): boolean => isSynced(resource) && informers.get(resource) !== nothingToWatch,
+    start(): void {
+      begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
+      void beginNodes();
+      void beginServices();
       if (limits.endpointSlices > 0) void beginSlices();
-      if (options.optedOut !== undefined) begin('namespaces', true);
+      if (options.optedOut !== undefined) begin('namespaces', withOptOut);
     },
-    stop() {
+    stop(): void {
       stopping.abort();
       for (const informer of informers.values()) informer.stop();
     },
   };
 
-  async function beginNodes(few: boolean): Promise<void> {
-    begin('nodes', few);
-    if (few) return;
+  function isSynced(resource: WatchedResource): boolean {
+    return informers.get(resource)?.synced ?? false;
+  }
+
+  function begin(resource: WatchedResource, of: ListOptions, given: ListInformerOptions = options): void {
+    if (signal.aborted) return;
+    const informer = informerOf(resource, of, given);
+    informers.set(resource, informer);
+    informer.start();
+  }
+
+  async function beginNodes(): Promise<void> {
+    if (await isFew('nodes', limits.nodes, options, signal)) return begin('nodes', everything);
+    begin('nodes', selectedBy(`metadata.name=${ownNode}`));
     while (!signal.aborted) {
       countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
       await pause(countInterval * (1 + random()));
     }
   }
 
-  function isSynced(resource: WatchedResource): boolean {
-    return informers.get(resource)?.synced ?? false;
-  }
-
-  function begin(resource: WatchedResource, all: boolean): void {
+  async function beginServices(): Promise<void> {
+    if (await isFew('services', limits.services, options, signal)) return begin('services', everything);
     if (signal.aborted) return;
-    const informer = informerOf(resource, all, options, () => giveUp(resource));
-    informers.set(resource, informer);
-    informer.start();
-  }
-
-  function doWithout(resource: WatchedResource): void {
-    if (signal.aborted) return;
-    informers.set(resource, nothingToWatch);
-    options.onSynced(resource);
+    informers.set('services', nothingToWatch);
+    options.onSynced('services');
   }
 
   async function beginSlices(): Promise<void> {
     if (signal.aborted) return;
     const few = await isFew('endpointslices', limits.endpointSlices, options, signal);
-    if (few === undefined) giveUp('endpointslices');
-    else if (few) begin('endpointslices', true);
+    if (few === undefined) giveUpSlices();
+    else if (few)
+      begin('endpointslices', everything, {
+        ...options,
+        onProblem(resource, problem) {
+          options.onProblem(resource, problem);
+          if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
+        },
+      });
   }
 
   /** For a while: a server that has just started refuses what it will grant a moment later. */
-  function giveUp(resource: WatchedResource): void {
-    informers.get(resource)?.stop();
-    informers.delete(resource);
+  function giveUpSlices(): void {
+    informers.get('endpointslices')?.stop();
+    informers.delete('endpointslices');
     void pause(optionalInterval * (1 + random())).then(beginSlices);
   }
 }
@@ -112,28 +115,39 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
 async function isFew(
   resource: WatchedResource,
   limit: number,
-  { connection, onProblem, onTooMany }: ClusterWatchOptions,
+  { connection, onProblem, onTooMany, random }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  const count = await backOff(() => countAll(connection, paths[resource]), {
-    startingDelay: retryIntervals.first,
-    maxDelay: retryIntervals.longest,
-    jitter: 'full',
-    numOfAttempts: Number.MAX_SAFE_INTEGER,
-    retry: (error) => {
-      if (signal.aborted) return false;
+  const retries = createBackOff(retryIntervals, random);
+  while (!signal.aborted) {
+    try {
+      const count = await countAll(connection, paths[resource]);
+      if (count > limit) onTooMany(resource, count, limit);
+      return count <= limit;
+    } catch (error) {
+      if (signal.aborted) break;
       const refusal = refusalOfError(error);
       onProblem(resource, { verb: 'list', refusal });
+      if (isFinal(resource, refusal.status)) return undefined;
+      // The list itself will be refused, too, and be asked for again.
+      if (refusal.status === 403) return true;
       if (refusal.status === 401) connection.reload();
-      return refusal.status !== 403 && !isFinal(resource, refusal.status);
-    },
-  }).catch((error: unknown) => (isFinal(resource, refusalOfError(error).status) ? undefined : 0));
-  if (count === undefined) return undefined;
-  if (count > limit) onTooMany(resource, count, limit);
-  return count <= limit;
+      await sleep(retries.next(refusal.retryAfter));
+    }
+  }
+  return true;
 }
 
-/** After that long, or up to twice that, what is of use only now and then is asked for again. */
-const optionalInterval = 600_000;
+/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not ask for it all the time. */
+function isFinal(resource: WatchedResource, status: number | undefined): boolean {
+  return resource === 'endpointslices' && (status === 403 || status === 404);
+}
+
+function selectedBy(fieldSelector: string): ListOptions {
+  return { fieldSelector, pageSize: undefined };
+}
+
+/** A label, not an annotation: the API server sends only Namespaces that have it. */
+const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptOut.value}`, pageSize: undefined };
 
 const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };

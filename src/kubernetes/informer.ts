@@ -7,10 +7,14 @@ import { listAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
 import type { Refusal } from '../events/events.ts';
 
-export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T>, InformerHealthOptions {
+export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T> {
   connection: Connection;
   /** `/api/v1/pods` */
   path: string;
+  onProblem: (problem: InformerProblem) => void;
+  /** A list is complete and has been handed over, or a watch goes on after a problem. */
+  onSynced: () => void;
+  now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
   /** How the time before another watch or list is waited for; the default is a timer that keeps no process alive. */
@@ -44,7 +48,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   const retries = createBackOff(retryIntervals, random);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const health = createInformerHealth(options);
+  const health = createHealth(options);
   let synced = false;
 
   return {
@@ -131,21 +135,12 @@ export interface InformerProblem {
   silent?: boolean;
 }
 
-export interface InformerHealthOptions {
-  onProblem: (problem: InformerProblem) => void;
-  /** A list is complete and has been handed over, or a watch goes on after a problem. */
-  onSynced: () => void;
-  now: () => Millis;
-}
-
 /** Whether the server answers what an informer asks. */
-function createInformerHealth({ onProblem, onSynced, now }: InformerHealthOptions) {
-  /** Since the last problem. */
+function createHealth({ onProblem, onSynced, now }: Pick<InformerOptions<never>, 'onProblem' | 'onSynced' | 'now'>) {
   let isWell = false;
   let lastHeard: Millis | undefined;
 
   return {
-    /** When the server was last heard; undefined before the first answer. */
     get lastHeard(): Millis | undefined {
       return lastHeard;
     },

@@ -7,6 +7,7 @@ import type { LogLine, Millis } from '../model/log-line.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { Directory } from '../resolving/directory.ts';
 import { nodeOf, resolvePacket } from '../resolving/resolver.ts';
+import { hashOf } from '../platform/hash.ts';
 
 /** All that is the same for every packet of one flow through one rule, as long as addresses keep their owners. */
 export interface FlowMeaning {
@@ -59,7 +60,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
       epochs++;
     }
     const orientation = orient(observation.packet);
-    const hash = hashOf(observation.packet, orientation);
+    const hash = placeOf(observation.packet, orientation);
     const place = hash & (places - 1);
     const known = memo[place];
     if (
@@ -89,13 +90,10 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
   }
 }
 
-/** Over the port and the ends of the addresses, where they differ most. */
-function hashOf({ source, destination }: PacketObservation['packet'], { port }: Orientation): number {
-  let hash = port ?? 0;
-  for (let i = Math.max(0, source.length - tail); i < source.length; i++)
-    hash = Math.imul(hash ^ source.charCodeAt(i), 0x01000193);
-  for (let i = Math.max(0, destination.length - tail); i < destination.length; i++)
-    hash = Math.imul(hash ^ destination.charCodeAt(i), 0x01000193);
+/** Hashes the port and the ends of the addresses, where they differ most. */
+function placeOf({ source, destination }: PacketObservation['packet'], { port }: Orientation): number {
+  const ofSource = hashOf(source, port ?? 0, Math.max(0, source.length - tail));
+  const hash = hashOf(destination, ofSource, Math.max(0, destination.length - tail));
   return hash ^ (hash >>> 15);
 }
 

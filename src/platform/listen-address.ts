@@ -12,7 +12,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: ipv6 ?? (host === '' ? undefined : host), port };
 }
 
-/** Prints an address so that `parseListenAddress` reads it. */
-export function printListenAddress({ address, port }: { address: string; port: number }): string {
-  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+/** `10.244.1.30:5432`, `[fd00::1]:5432`, as `parseListenAddress` reads it. */
+export function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
-import { type ListenAddress, parseListenAddress, printListenAddress } from '../platform/listen-address.ts';
+import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/listen-address.ts';
 
 /** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {
@@ -78,8 +78,9 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   await listen(server, where, given);
   // One connection that cannot be accepted (too many open files): its client sees it.
   server.on('error', () => {});
+  const bound = server.address() as AddressInfo;
   return {
-    address: printListenAddress(server.address() as AddressInfo),
+    address: hostAndPort(bound.address, bound.port),
     stop: () => stop(server, answering),
   };
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCertificate, hostAndPort } from '../../src/directory/certificate.ts';
+import { createCertificate } from '../../src/directory/certificate.ts';
 import { nine } from '../builders.ts';
 
 const day = 86_400_000;
@@ -37,8 +37,4 @@ test('any address and time up to 2049 gives one that can be read', () => {
     }),
     { numRuns: 50 },
   );
-});
-
-test('addresses with a port are read', () => {
-  expect([hostAndPort('10.65.2.9', 8443), hostAndPort('fd00::9', 1)]).toEqual(['10.65.2.9:8443', '[fd00::9]:1']);
 });

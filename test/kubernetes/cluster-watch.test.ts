@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ClusterWatch, createClusterWatch, type WatchedResource } from '../../src/kubernetes/cluster-watch.ts';
+import type { WatchedResource } from '../../src/kubernetes/cluster-informers.ts';
+import { type ClusterWatch, createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseListenAddress, printListenAddress } from '../../src/platform/listen-address.ts';
+import { hostAndPort, parseListenAddress } from '../../src/platform/listen-address.ts';
 
 test.each([
   ['127.0.0.1:9090', { host: '127.0.0.1', port: 9090 }],
@@ -34,5 +34,5 @@ test.each([
 
 test.each([['127.0.0.1:9090'], ['[::1]:9090']])('%s is printed as it is read', (text) => {
   const { host, port } = parseListenAddress(text) ?? {};
-  expect(printListenAddress({ address: host ?? '', port: port ?? NaN })).toBe(text);
+  expect(hostAndPort(host ?? '', port ?? NaN)).toBe(text);
 });

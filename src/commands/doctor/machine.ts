@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { type ListenAddress, parseListenAddress, printListenAddress } from '../../platform/listen-address.ts';
+import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/listen-address.ts';
 import { chooseKernelSource } from '../../sources/auto.ts';
 import { findJournal } from '../../sources/journald/find-journal.ts';
 import { findProgramLogs } from '../../sources/program-log/find-logs.ts';
@@ -77,7 +77,7 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
 /** Returns where a server that listens at this address is reached from the same machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
-  return printListenAddress({ address: isAny ? '127.0.0.1' : host, port });
+  return hostAndPort(isAny ? '127.0.0.1' : host, port);
 }
 
 const maxBody = 16 * 1024 * 1024;

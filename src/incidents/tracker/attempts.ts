@@ -1,4 +1,5 @@
 import { copy } from '../../platform/address.ts';
+import { hashOf } from '../../platform/hash.ts';
 import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing, FailureSign } from '../../model/program-record.ts';
@@ -76,7 +77,7 @@ function noteSubject({ incident, pastSubjects }: TrackedFailure, subject: string
     incident.subjects.push(subject);
     return;
   }
-  const hash = hashOf(subject);
+  const hash = hashOf(subject) >>> 0;
   if (pastSubjects.length >= pastSubjectsKept || pastSubjects.includes(hash)) return;
   pastSubjects.push(hash);
   incident.moreSubjects = pastSubjects.length;
@@ -185,11 +186,4 @@ export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
 /** A slice of a line would keep the line. */
 export function shortened(text: string): string {
   return copy(text.slice(0, longestText));
-}
-
-/** FNV-1a, 32 bits. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }

@@ -2,9 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../model/log-line.ts';
 import type { ChainOwner, ServiceChains } from '../../model/service-chain.ts';
 import { type EndpointSlice, keyOf, type Service, type ServicePort, type ServiceProtocol } from '../objects.ts';
+import { hostAndPort } from '../../platform/listen-address.ts';
 import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
-import { chainHash, type ChainPort, hashedTexts, hostPort, parseChainName } from './chain-name.ts';
+import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 import { backendsIn, unpackEndpoints } from './packed-endpoints.ts';
 
 /** What a chain was made for. */
@@ -111,7 +112,7 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
   for (const { name: port, port: number, protocol } of ports) {
     for (const text of hashedTexts(namespace, service, port, protocol)) {
       for (const { address } of backends) {
-        const endpoint = hostPort(address, number);
+        const endpoint = hostAndPort(address, number);
         yield [text + endpoint, { kind: 'service-port', namespace, service, port, protocol, endpoint }];
       }
     }

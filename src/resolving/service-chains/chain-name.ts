@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+import { canonicalAddress } from '../../platform/address.ts';
+import { hostAndPort } from '../../platform/listen-address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
 /** From a name: a hash that cannot be inverted, or all in nftables mode (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
@@ -54,12 +55,7 @@ function endpointOf(text: string): string | undefined {
   const [, dotted, port] = /^([0-9a-f.]+)\/(\d{1,5})$/.exec(text) ?? [];
   if (dotted === undefined || port === undefined) return undefined;
   const address = canonicalAddress(dotted) || canonicalAddress(dotted.replaceAll('.', ':'));
-  return address === '' ? undefined : hostPort(address, Number(port));
-}
-
-/** `10.244.1.30:5432`, `[fd00::1]:5432` */
-export function hostPort(address: string, port: number): string {
-  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+  return address === '' ? undefined : hostAndPort(address, Number(port));
 }
 
 /**

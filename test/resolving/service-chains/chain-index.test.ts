@@ -6,7 +6,8 @@ import {
   createChainIndex,
   defaultChainLimits,
 } from '../../../src/resolving/service-chains/chain-index.ts';
-import { chainHash, hostPort } from '../../../src/resolving/service-chains/chain-name.ts';
+import { hostAndPort } from '../../../src/platform/listen-address.ts';
+import { chainHash } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { Backend } from '../../../src/model/service-chain.ts';
 import type { ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { backend, endpointSlice, nine, service } from '../../builders.ts';
@@ -286,7 +287,7 @@ function createModel() {
       for (const { name: port, protocol } of list) all.add(serviceChain(name, port, protocol));
     for (const { service: name, ports: list, endpoints } of slices.values())
       for (const { name: port, protocol, port: number } of list)
-        for (const { address } of endpoints) all.add(endpointChain(name, port, protocol, hostPort(address, number)));
+        for (const { address } of endpoints) all.add(endpointChain(name, port, protocol, hostAndPort(address, number)));
     return all;
   }
 }
@@ -332,7 +333,7 @@ test('knows what a model knows that forgets nothing', () => {
               expect(owner !== undefined).toBe(model.isKnown(chain));
               if (owner) expect(owner).toMatchObject({ service: { name }, protocol, deleted: !model.exists(name) });
               for (const endpoint of addresses.flatMap((address) =>
-                [53, 80].map((number) => hostPort(address, number)),
+                [53, 80].map((number) => hostAndPort(address, number)),
               )) {
                 const own = endpointChain(name, port, protocol, endpoint);
                 const found = index.ownerOf(own);

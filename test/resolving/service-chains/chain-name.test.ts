@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chainHash, hashedTexts, hostPort, parseChainName } from '../../../src/resolving/service-chains/chain-name.ts';
+import { hostAndPort } from '../../../src/platform/listen-address.ts';
+import { chainHash, hashedTexts, parseChainName } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
 
 /** RFC 4648, section 6, as it is written there. */
@@ -41,7 +42,7 @@ describe('names that a real kube-proxy gave', () => {
   ])('%s:%s at %s:%i is %s', (service, port, address, number, hash) => {
     const [namespace = '', name = ''] = service.split('/');
     const [text = ''] = hashedTexts(namespace, name, port, 'tcp');
-    expect(chainHash(text + hostPort(address, number))).toBe(hash);
+    expect(chainHash(text + hostAndPort(address, number))).toBe(hash);
   });
 });
 
