@@ -1,7 +1,6 @@
 /** Writes the table in docs/metrics.md from the metrics that the program has, without those of its process. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { MetricRow } from '../src/telemetry/metric-row.ts';
-import { prefix } from '../src/telemetry/metric-table.ts';
+import { type MetricRow, prefix } from '../src/telemetry/metric-table.ts';
 import { allMetrics } from '../src/telemetry/metrics.ts';
 
 const path = new URL('../docs/metrics.md', import.meta.url);

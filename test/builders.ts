@@ -5,9 +5,15 @@ import type { FelixSettings, IncidentDetails, NodeFacts } from '../src/model/inc
 import type { LogLine } from '../src/model/log-line.ts';
 import type { Packet, PacketObservation } from '../src/model/packet.ts';
 import type { Series } from '../src/model/series.ts';
-import { packEndpoints } from '../src/resolving/service-chains/packed-endpoints.ts';
+import {
+  type ClusterObjects,
+  type EndpointSlice,
+  type Node,
+  packEndpoints,
+  type Pod,
+  type Service,
+} from '../src/resolving/objects.ts';
 import type { Backend } from '../src/model/service-chain.ts';
-import type { ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
 import { createDistinctValues } from '../src/series/joined.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */

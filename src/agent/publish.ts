@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { textOf } from '../pipeline/message.ts';
-import { createEventStore } from '../kubernetes/event-store.ts';
+import { createEventStore } from '../kubernetes/written-objects.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
 import { createKeptState, createStateLog, type Restored } from '../state/state.ts';

@@ -1,4 +1,4 @@
-import { hasKlogHeader, klogJsonTime } from '../log-formats/klog.ts';
+import { hasKlogHeader, klogJsonTime } from '../log-formats/go-loggers.ts';
 import { createDedup } from '../sources/dedup.ts';
 import type { Json } from '../sources/source.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
 import { fromCache, listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
-import { isTooLarge, RefusedError } from './refusal.ts';
+import { isTooLarge, RefusedError } from './http.ts';
 
 /** What there is of one kind at most; where there is more, it is unknown. */
 const maxObjects = 5000;
@@ -22,25 +22,15 @@ export interface NetworkSets {
   readonly unread: boolean;
 }
 
-/** Names are spelled as Kubernetes spells them. Each rejects with a `RefusedError`, but for a right that is missing. */
-export interface CalicoReader {
-  /** Tiers, GlobalNetworkSets and HostEndpoints; undefined where there are no such kinds. */
-  readonly cluster: (kinds: readonly PolicyKind[]) => Promise<CalicoObjects | undefined>;
-  /** Where Calico's API is away: nothing of that is known. */
-  readonly unread: () => CalicoObjects;
-  /** NetworkSets of a Namespace; undefined: of all. */
-  readonly networkSets: (kinds: readonly PolicyKind[], namespace: string | undefined) => Promise<NetworkSets>;
-  /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
-  readonly endpoints: (service: string) => Promise<ServiceEndpoints | string>;
-  /** Of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
-  readonly accountLabels: (account: string) => Promise<Labels | undefined>;
-}
-
 const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
-export function createCalicoReader(connection: Pick<Connection, 'request'>, onListed: OnListed): CalicoReader {
+export type CalicoReader = ReturnType<typeof createCalicoReader>;
+
+/** Names are spelled as Kubernetes spells them. Each call rejects with a `RefusedError`, but for a right that is missing. */
+export function createCalicoReader(connection: Pick<Connection, 'request'>, onListed: OnListed) {
   return {
-    async cluster(kinds) {
+    /** Tiers, GlobalNetworkSets and HostEndpoints; undefined where there are no such kinds. */
+    async cluster(kinds: readonly PolicyKind[]): Promise<CalicoObjects | undefined> {
       if (kinds.length === 0) return undefined;
       const { add, unread, read } = collectCalicoObjects();
       for (const kind of kinds) {
@@ -50,12 +40,14 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       }
       return read();
     },
-    unread() {
+    /** Where Calico's API is away: nothing of that is known. */
+    unread(): CalicoObjects {
       const { unread, read } = collectCalicoObjects();
       for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) unread(kind);
       return read();
     },
-    async networkSets(kinds, namespace) {
+    /** NetworkSets of a Namespace; undefined: of all. */
+    async networkSets(kinds: readonly PolicyKind[], namespace: string | undefined): Promise<NetworkSets> {
       const { add, read } = collectCalicoObjects();
       let unread = false;
       for (const kind of kinds) {
@@ -65,7 +57,8 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       }
       return { sets: read().networkSets, unread };
     },
-    async endpoints(service) {
+    /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
+    async endpoints(service: string): Promise<ServiceEndpoints | string> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
       const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
@@ -76,7 +69,8 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       services.complete(service);
       return services.endpointsOf(service);
     },
-    async accountLabels(account) {
+    /** Of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
+    async accountLabels(account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       const { add, read } = collectCalicoObjects();
       // By a list, because the agent may not get.

@@ -41,8 +41,13 @@ export function informerOf(resource: WatchedResource, of: ListOptions, options: 
   const { connection, lists, podLabels, optedOut, clock, random, pause, silence } = options;
   const { now, fromWall } = clock;
   const common = {
-    ...{ connection, path: paths[resource], now, random, pause, silence },
     ...of,
+    connection,
+    path: paths[resource],
+    now,
+    random,
+    pause,
+    silence,
     onProblem: (problem: InformerProblem) => options.onProblem(resource, problem),
     onSynced: () => options.onSynced(resource),
     onUnusable: (error: unknown) => options.onUnusable(resource, error),

@@ -3,9 +3,9 @@ import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import { everything, informerOf, type ListInformerOptions, paths, type WatchedResource } from './cluster-informers.ts';
-import { type Informer, retryIntervals, sleep } from './informer.ts';
+import { type Informer, type InformerProblem, retryIntervals, sleep } from './informer.ts';
 import { countAll, type ListOptions } from './paged-list.ts';
-import { refusalOfError } from './refusal.ts';
+import { refusalOfError } from './http.ts';
 
 /** The agent is not ready without these: Findings are made of them. */
 const required = ['pods', 'nodes', 'services'] as const;
@@ -68,9 +68,8 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   function begin(resource: WatchedResource, of: ListOptions, given: ListInformerOptions = options): void {
     if (signal.aborted) return;
-    const informer = informerOf(resource, of, given);
-    informers.set(resource, informer);
-    informer.start();
+    informers.set(resource, informerOf(resource, of, given));
+    informers.get(resource)?.start();
   }
 
   async function beginNodes(): Promise<void> {
@@ -93,14 +92,12 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (signal.aborted) return;
     const few = await isFew('endpointslices', limits.endpointSlices, options, signal);
     if (few === undefined) giveUpSlices();
-    else if (few)
-      begin('endpointslices', everything, {
-        ...options,
-        onProblem(resource, problem) {
-          options.onProblem(resource, problem);
-          if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
-        },
-      });
+    else if (few) begin('endpointslices', everything, { ...options, onProblem: reportSlices });
+  }
+
+  function reportSlices(resource: WatchedResource, problem: InformerProblem): void {
+    options.onProblem(resource, problem);
+    if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
   /** For a while: a server that has just started refuses what it will grant a moment later. */

@@ -2,9 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Refusal } from '../events/events.ts';
-import { type Access, type HttpAnswer, send as sendHttp, textOf } from './http.ts';
+import {
+  type Access,
+  type HttpAnswer,
+  refusalIn,
+  refusalOfError,
+  RefusedError,
+  send as sendHttp,
+  textOf,
+} from './http.ts';
 import type { Json } from '../platform/json.ts';
-import { refusalIn, refusalOfError, RefusedError } from './refusal.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 

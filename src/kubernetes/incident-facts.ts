@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import type { Backend } from '../model/service-chain.ts';
-import { backendsIn } from '../resolving/service-chains/packed-endpoints.ts';
+import { backendsIn } from '../resolving/objects.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
 export interface FelixReaderOptions {

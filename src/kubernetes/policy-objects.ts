@@ -13,7 +13,7 @@ import {
   readPod,
   unknownPolicy,
 } from '../policies/policies.ts';
-import { type CalicoReader, createCalicoReader, type NetworkSets } from './calico-objects.ts';
+import { createCalicoReader, type NetworkSets } from './calico-objects.ts';
 import type { Connection } from './connection.ts';
 import {
   calicoKinds,
@@ -27,7 +27,7 @@ import {
   type PolicyKind,
   unlistedReason,
 } from './policy-kinds.ts';
-import { isTooLarge, RefusedError } from './refusal.ts';
+import { isTooLarge, RefusedError } from './http.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
 /** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
@@ -59,34 +59,22 @@ export interface KnownPod {
   readonly uid: string;
 }
 
-/** All read from the API server's cache, with the right to list. Each rejects with a `RefusedError`. */
-export interface PolicyReader {
-  /** Policies of the whole cluster. */
-  readonly cluster: () => Promise<ClusterPolicies>;
-  readonly namespace: (name: string) => Promise<NamespacePolicies>;
-  readonly pod: (namespace: string, name: string) => Promise<KnownPod | undefined>;
-  /** Of one Namespace; undefined: of all. */
-  readonly networkSets: (namespace: string | undefined) => Promise<NetworkSets>;
-  readonly endpoints: CalicoReader['endpoints'];
-  readonly accountLabels: CalicoReader['accountLabels'];
-}
-
 interface Listed {
   readonly policies: readonly Policy[];
   readonly size: number;
 }
 
-export function createPolicyReader(
-  connection: Pick<Connection, 'request'>,
-  now: () => Millis,
-  onListed: OnListed,
-): PolicyReader {
+export type PolicyReader = ReturnType<typeof createPolicyReader>;
+
+/** Reads all from the API server's cache, with the right to list. Each call rejects with a `RefusedError`. */
+export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const calicoReader = createCalicoReader(connection, onListed);
   const { kindsOf, unseenPolicies } = createDiscovery(connection, all, now);
 
   return {
-    async cluster() {
+    /** Policies of the whole cluster. */
+    async cluster(): Promise<ClusterPolicies> {
       const kinds = await kindsOf(clusterPolicyKinds);
       const [calico, ...listed] = await Promise.all([
         calicoReader.cluster(await kindsOf(calicoKinds)),
@@ -97,7 +85,7 @@ export function createPolicyReader(
       const beside = calico ?? (unseen.some(({ ref }) => isCalico(ref)) ? calicoReader.unread() : undefined);
       return { policies: [...listed.flatMap(({ policies }) => policies), ...unseen], calico: beside };
     },
-    async namespace(name) {
+    async namespace(name: string): Promise<NamespacePolicies> {
       const kinds = await kindsOf(namespacedPolicyKinds);
       const [namespace, ...listed] = await Promise.all([
         one('/api/v1/namespaces', name, readNamespace),
@@ -109,10 +97,12 @@ export function createPolicyReader(
         size: listed.reduce((sum, { size }) => sum + size, 0),
       };
     },
-    networkSets: async (namespace) => await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
+    /** Of one Namespace; undefined: of all. */
+    networkSets: async (namespace: string | undefined): Promise<NetworkSets> =>
+      await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
     endpoints: calicoReader.endpoints,
     accountLabels: calicoReader.accountLabels,
-    pod: (namespace, name) =>
+    pod: (namespace: string, name: string): Promise<KnownPod | undefined> =>
       one(`/api/v1/namespaces/${namespace}/pods`, name, (object) => {
         const pod = readPod(object);
         const uid = ifUsable(slimPod)(object)?.uid;

@@ -2,9 +2,16 @@ import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../platform/address.ts';
 import { isHostName, isKind, isLabel, isLabelValue, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import type { Millis } from '../model/log-line.ts';
-import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
+import {
+  type EndpointSlice,
+  type Node,
+  type Owner,
+  packEndpoints,
+  type Pod,
+  type Service,
+  workloadOf,
+} from '../resolving/objects.ts';
 import type { Backend } from '../model/service-chain.ts';
-import { type EndpointSlice, type Node, type Owner, type Pod, type Service, workloadOf } from '../resolving/objects.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 

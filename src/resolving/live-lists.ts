@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
-import { type ChainIndex, createChainIndex } from './service-chains/chain-index.ts';
-import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
+import { createChainIndex } from './service-chains/chain-index.ts';
+import { directoryOf, type Remote } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service, workloadKey } from './objects.ts';
 import { createTombstones, type TombstoneLimits } from './tombstones.ts';
@@ -10,33 +10,15 @@ import { createPodIndex } from './pod-index.ts';
 /** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
-/** What is known of a cluster right now, kept up to date by whoever watches it. `now` is the clock of log lines. */
-export interface LiveLists {
-  directory: EditableDirectory;
-  /** Of its Services; whoever watches EndpointSlices gives them to it. */
-  chains: ChainIndex;
-  setPod: (pod: Pod, now: Millis) => void;
-  removePod: (namespace: string, name: string, now: Millis) => void;
-  /** The list of Pods is complete. */
-  podsListed: () => void;
-  setNode: (node: Node) => void;
-  removeNode: (name: string) => void;
-  setService: (service: Service, now: Millis) => void;
-  removeService: (namespace: string, name: string, now: Millis) => void;
-  /** The Pods that have an address, and those that had it in the last minutes. */
-  podsByAddress: (address: string) => readonly Pod[];
-  /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
-  podsHere: (now: Millis) => Pod[];
-  sweep: (now: Millis) => void;
-  readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
-}
+export type LiveLists = ReturnType<typeof createLiveLists>;
 
+/** What is known of a cluster right now, kept up to date by whoever watches it. `now` is the clock of log lines. */
 export function createLiveLists(
   ownNode: string,
   remote: Remote | undefined,
   limits = defaultLiveLimits,
   kept?: KeptPods,
-): LiveLists {
+) {
   const pods = createLivePods(ownNode, limits, () => directory.changed('pods'));
   const nodes = new Map<string, Node>();
   const chains = createChainIndex();
@@ -50,42 +32,46 @@ export function createLiveLists(
 
   return {
     directory,
+    /** Of its Services; whoever watches EndpointSlices gives them to it. */
     chains,
-    get sizes() {
+    get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
     },
-    setPod(pod, now) {
+    setPod(pod: Pod, now: Millis): void {
       kept?.set(pod);
       pods.set(pod, now);
     },
-    removePod(namespace, name, now) {
+    removePod(namespace: string, name: string, now: Millis): void {
       kept?.remove(namespace, name);
       pods.remove(namespace, name, now);
     },
-    podsListed() {
+    /** The list of Pods is complete. */
+    podsListed(): void {
       if (kept?.endEarlier() === true) directory.changed('pods');
     },
-    setNode(node) {
+    setNode(node: Node): void {
       if (isSame(nodes.get(node.name), node)) return;
       nodes.set(node.name, node);
       directory.changed('nodes');
     },
-    removeNode(name) {
+    removeNode(name: string): void {
       if (nodes.delete(name)) directory.changed('nodes');
     },
-    setService(service, now) {
+    setService(service: Service, now: Millis): void {
       const before = chains.services.get(keyOf(service.namespace, service.name));
       chains.setService(service, now);
       if (!isSame(before, service)) directory.changed('services');
     },
-    removeService(namespace, name, now) {
+    removeService(namespace: string, name: string, now: Millis): void {
       if (!chains.services.has(keyOf(namespace, name))) return;
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
-    podsByAddress: (address) => pods.index.byAddress(address) ?? [],
-    podsHere: (now) => pods.here(now),
-    sweep(now) {
+    /** The Pods that have an address, and those that had it in the last minutes. */
+    podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
+    /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
+    podsHere: (now: Millis): Pod[] => pods.here(now),
+    sweep(now: Millis): void {
       chains.sweep(now);
       pods.sweep(now);
       if (kept?.sweep() === true) directory.changed('pods');

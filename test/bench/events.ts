@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { type CoreEvent, eventOf } from '../../src/events/event.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
-import { createEventStore } from '../../src/kubernetes/event-store.ts';
+import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';

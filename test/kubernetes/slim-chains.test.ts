@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { slimEndpointSlice, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
-import { unpackEndpoints } from '../../src/resolving/service-chains/packed-endpoints.ts';
+import { unpackEndpoints } from '../../src/resolving/objects.ts';
 import { clock } from '../builders.ts';
 
 type Fields = Record<string, unknown>;

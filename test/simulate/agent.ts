@@ -5,7 +5,7 @@ import { createNodeIncidents } from '../../src/incidents/node-incidents.ts';
 import type { IncidentChange } from '../../src/incidents/incident.ts';
 import { createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
 import type { Connection } from '../../src/kubernetes/connection.ts';
-import { createEventStore } from '../../src/kubernetes/event-store.ts';
+import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { createFelixReader } from '../../src/kubernetes/incident-facts.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import type { Ends } from '../../src/model/endpoint.ts';

@@ -1,10 +1,10 @@
 /** Finds the Pods that labels or a workload select. */
 import { LRUCache } from 'lru-cache';
 import { listAll } from '../../kubernetes/paged-list.ts';
-import { RefusedError } from '../../kubernetes/refusal.ts';
+import { RefusedError } from '../../kubernetes/http.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
-import { podOwners, type DropsOptions } from '../options/drops-options.ts';
+import { type DropsOptions, podOwners } from '../options/drops-options.ts';
 import { type Cluster, type IsSelected, pathOf, refused } from './events.ts';
 
 export async function selectedPods(

@@ -1,5 +1,5 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import { readKlogHeader } from '../../log-formats/klog.ts';
+import { readKlogHeader } from '../../log-formats/go-loggers.ts';
 import {
   createFields,
   decodeQuoted,
@@ -8,11 +8,12 @@ import {
   errorLimit,
   type Fields,
   isErrorKey,
+  klogProgram,
   messageLimit,
   newRecord,
   type Severity,
+  type Tag,
 } from './record.ts';
-import { klogProgram, type Tag } from './tag.ts';
 
 const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
 

@@ -1,4 +1,4 @@
-import { hasLogrusPairs, readLogrusHeader } from '../../log-formats/logrus.ts';
+import { hasLogrusPairs, readLogrusHeader } from '../../log-formats/go-loggers.ts';
 import type { ProgramRecord } from '../../model/program-record.ts';
 import {
   createFields,
@@ -7,10 +7,12 @@ import {
   endOfQuoted,
   errorLimit,
   type Fields,
+  logrusProgram,
+  mayBeCalico,
   newRecord,
   type Severity,
+  type Tag,
 } from './record.ts';
-import { logrusProgram, mayBeCalico, type Tag } from './tag.ts';
 
 /** Calico's header in a syslog, `WARNING table.go 654: `; copied without its beginning, `felix/table.go 654: `. */
 const shortened = [

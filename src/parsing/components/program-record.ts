@@ -1,8 +1,16 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import { parseHeadlessKlog, parseKlogJson, parseKlogText, unindent } from './klog.ts';
-import { createFields, newRecord, type Severity, textLimit } from './record.ts';
+import {
+  createFields,
+  klogProgram,
+  mayBeCalico,
+  newRecord,
+  type Severity,
+  type Tag,
+  takeTag,
+  textLimit,
+} from './record.ts';
 import { parseLogrus, parseLogrusPairs } from './logrus.ts';
-import { klogProgram, mayBeCalico, type Tag, takeTag } from './tag.ts';
 import type { Suppressed } from '../../model/observation.ts';
 
 /** In order: the first that does not answer `undefined` has the text. */

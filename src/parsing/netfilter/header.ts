@@ -1,6 +1,5 @@
-import type { Packet } from '../../model/packet.ts';
+import { type Packet, protocolName } from '../../model/packet.ts';
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
-import { protocolName } from '../../model/protocols.ts';
 
 /** A header as read, before it is known to be whole. A number of -1 was printed but is none. */
 export interface Header {

@@ -1,8 +1,15 @@
 import type { Unparsable } from '../../model/observation.ts';
-import type { ClusterTier, Enforcer, Packet, PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
+import {
+  type ClusterTier,
+  type Enforcer,
+  type Packet,
+  type PacketObservation,
+  type PolicyName,
+  protocolName,
+  type Verdict,
+} from '../../model/packet.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { newPacket } from '../netfilter/header.ts';
-import { protocolName } from '../../model/protocols.ts';
 
 type Field = string | number | undefined;
 

@@ -1,7 +1,7 @@
 /** Rules of Calico's policies (api/pkg/apis/projectcalico/v3/policy_common.go). What is not known here makes a rule one that may match. */
 import { isLabel } from '../../platform/api-names.ts';
 import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
-import { protocolName } from '../../model/protocols.ts';
+import { protocolName } from '../../model/packet.ts';
 import {
   EndpointClause,
   familyClause,

@@ -14,17 +14,6 @@ export interface LookupCounts {
   cached: number;
 }
 
-/** Finds something out about single addresses, from somewhere slow and shared, without anybody waiting in line for it. */
-export interface Lookup<V> {
-  /** Begins to find out unless that is known, under way, or not to be afforded. */
-  ask: (address: string) => LookupState;
-  /** What was last heard; also when that is old, as long as nothing newer is known. */
-  get: (address: string) => V | undefined;
-  /** Remembers an answer that came along with another one. */
-  learn: (address: string, value: V) => void;
-  readonly counts: Readonly<LookupCounts>;
-}
-
 export interface LookupOptions<V> {
   /** Undefined: there is none. May reject; must settle. */
   find: (address: string) => Promise<V | undefined>;
@@ -45,7 +34,10 @@ interface Answer<V> {
   failed: boolean;
 }
 
-export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
+export type Lookup<V> = ReturnType<typeof createLookup<V>>;
+
+/** Finds something out about single addresses, from somewhere slow and shared, without anybody waiting in line for it. */
+export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
   /** An old answer is better than none. */
   const stale = { allowStale: true, noDeleteOnStaleGet: true };
@@ -57,10 +49,13 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   let running = 0;
 
   return {
-    counts,
-    get: (address) => answers.get(address)?.value,
-    learn: (address, value) => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
-    ask(address) {
+    counts: counts as Readonly<LookupCounts>,
+    /** What was last heard; also when that is old, as long as nothing newer is known. */
+    get: (address: string): V | undefined => answers.get(address)?.value,
+    /** Remembers an answer that came along with another one. */
+    learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
+    /** Begins to find out unless that is known, under way, or not to be afforded. */
+    ask(address: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
       const isKnown = isFresh(address);

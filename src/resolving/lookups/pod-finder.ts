@@ -29,24 +29,22 @@ export class OverBudget extends Error {}
 
 export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
-export interface FinderChain {
-  /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
-  find: (address: string) => Promise<Owners>;
-  /** Of the finders, in their order. */
-  readonly counts: ReadonlyMap<LookupWay, Readonly<Record<WayResult, number>>>;
-}
+export type FinderChain = ReturnType<typeof createFinderChain>;
 
 /** `onEnd` is called when a way has answered (undefined) or failed, `onFirst` once, after the first look-up. */
 export function createFinderChain(
   finders: readonly PodFinder[],
   onFirst: () => void,
   onEnd: (way: LookupWay, error: unknown) => void,
-): FinderChain {
-  const counts = new Map(finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]));
+) {
+  const counts: ReadonlyMap<LookupWay, Record<WayResult, number>> = new Map(
+    finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]),
+  );
   let isFirst = true;
 
-  return { counts, find };
+  return { /** Of the finders, in their order. */ counts, find };
 
+  /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
   async function find(address: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {

@@ -1,6 +1,5 @@
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { Remote } from '../directory.ts';
 import { createLookup, type Lookup, type LookupCounts } from './lookup.ts';
 import type { Pod } from '../objects.ts';
 import type { Owners } from './pod-finder.ts';
@@ -13,13 +12,6 @@ export interface RemoteOptions {
   /** What is known has changed. */
   onChange: (address: string) => void;
   now: () => Millis;
-}
-
-/** Finds out about addresses that no list of this node has. */
-export interface RemoteLookups extends Remote {
-  /** Begins what look-ups the ends of a packet call for. True if their answers are worth waiting for. */
-  startLookups: (ends: Ends) => boolean;
-  readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
 }
 
 /** Of one node, whatever way they take; one that costs the API server much has a budget of its own. */
@@ -37,7 +29,10 @@ const namePolicy = {
 
 const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
-export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions): RemoteLookups {
+export type RemoteLookups = ReturnType<typeof createRemoteLookups>;
+
+/** Finds out about addresses that no list of this node has. */
+export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions) {
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
   const pods: Lookup<Owners> | undefined =
@@ -46,13 +41,14 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
 
   return {
-    podsOf: (address) => pods?.get(address)?.pods,
-    nodeOf: (address) => pods?.get(address)?.node,
-    hostNameOf: (address) => hostNames?.get(address),
-    get latestChange() {
+    podsOf: (address: string): readonly Pod[] | undefined => pods?.get(address)?.pods,
+    nodeOf: (address: string): string | undefined => pods?.get(address)?.node,
+    hostNameOf: (address: string): string | undefined => hostNames?.get(address),
+    get latestChange(): Millis {
       return latestChange;
     },
-    startLookups({ source, destination, inner }) {
+    /** Begins what look-ups the ends of a packet call for. True if their answers are worth waiting for. */
+    startLookups({ source, destination, inner }: Ends): boolean {
       // Each of them has to be asked: they are looked up at the same time.
       const ofSource = isWorthWaiting(source);
       const ofDestination = isWorthWaiting(destination);
@@ -60,7 +56,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
       const ofTarget = inner !== undefined && isWorthWaiting(inner.destination);
       return ofSource || ofDestination || ofSender || ofTarget;
     },
-    get counts() {
+    get counts(): { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> } {
       return { pods: pods?.counts ?? nothing, hostNames: hostNames?.counts ?? nothing };
     },
   };

@@ -1,33 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../model/log-line.ts';
-import type { ChainOwner, ServiceChains } from '../../model/service-chain.ts';
-import { type EndpointSlice, keyOf, type Service, type ServicePort, type ServiceProtocol } from '../objects.ts';
+import type { Backend, ChainOwner } from '../../model/service-chain.ts';
+import {
+  backendsIn,
+  type EndpointSlice,
+  keyOf,
+  type Service,
+  type ServicePort,
+  type ServiceProtocol,
+  unpackEndpoints,
+} from '../objects.ts';
 import { hostAndPort } from '../../platform/listen-address.ts';
 import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
-import { backendsIn, unpackEndpoints } from './packed-endpoints.ts';
 
 /** What a chain was made for. */
 export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
   /** `10.244.1.30:5432`, for an endpoint's chain. */
   endpoint: string | undefined;
-}
-
-/** Finds the Service, the port and the endpoint that one of kube-proxy's chains belongs to, and who is behind a Service. */
-export interface ChainIndex extends ServiceChains {
-  /** By `namespace/name`. */
-  readonly services: ReadonlyMap<string, Service>;
-  setService: (service: Service, now: Millis) => void;
-  removeService: (namespace: string, name: string, now: Millis) => void;
-  setSlice: (slice: EndpointSlice, now: Millis) => void;
-  removeSlice: (namespace: string, name: string, now: Millis) => void;
-  ownerOf: (chain: string) => OwnedChain | undefined;
-  /** These chains are asked for next. */
-  expect: (chains: readonly string[]) => void;
-  sweep: (now: Millis) => void;
-  readonly sizes: { slices: number; tombstones: number };
 }
 
 /** Each for ports and for endpoints. A chain may be named long after its Service is gone: that may be why it is missing. */
@@ -39,23 +31,30 @@ interface PortOfService {
   port: ServicePort;
 }
 
-export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): ChainIndex {
+export type ChainIndex = ReturnType<typeof createChainIndex>;
+
+/** Finds the Service, the port and the endpoint that one of kube-proxy's chains belongs to, and who is behind a Service. */
+export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   const services = createHashedObjects(portTexts, limits);
   const slices = createHashedObjects(endpointTexts, limits);
 
   return {
+    /** By `namespace/name`. */
     services: services.objects,
-    get sizes() {
+    get sizes(): { slices: number; tombstones: number } {
       return { slices: slices.objects.size, tombstones: services.tombstones + slices.tombstones };
     },
-    setService: (service, now) => services.replace(keyOf(service.namespace, service.name), service, now),
-    removeService: (namespace, name, now) => services.replace(keyOf(namespace, name), undefined, now),
-    setSlice(slice, now) {
+    setService: (service: Service, now: Millis): void =>
+      services.replace(keyOf(service.namespace, service.name), service, now),
+    removeService: (namespace: string, name: string, now: Millis): void =>
+      services.replace(keyOf(namespace, name), undefined, now),
+    setSlice(slice: EndpointSlice, now: Millis): void {
       // Made by hand, and for no Service: kube-proxy takes no notice of it.
       slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
     },
-    removeSlice: (namespace, name, now) => slices.replace(keyOf(namespace, name), undefined, now),
-    ownerOf(chain) {
+    removeSlice: (namespace: string, name: string, now: Millis): void =>
+      slices.replace(keyOf(namespace, name), undefined, now),
+    ownerOf(chain: string): OwnedChain | undefined {
       const name = parseChainName(chain);
       if (name?.kind === 'service-hash') {
         const found = services.find(name.hash);
@@ -64,15 +63,16 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): 
       const port = name?.kind === 'endpoint-hash' ? slices.find(name.hash) : name;
       return port && ownerOfPort(port);
     },
-    expect(chains) {
+    /** These chains are asked for next. */
+    expect(chains: readonly string[]): void {
       for (const name of chains.map(parseChainName)) {
         if (name?.kind === 'service-hash') services.expect(name.hash);
         else if (name?.kind === 'endpoint-hash') slices.expect(name.hash);
       }
     },
-    backendsOf: (namespace, name) =>
+    backendsOf: (namespace: string, name: string): readonly Backend[] =>
       backendsIn([...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name)),
-    sweep(now) {
+    sweep(now: Millis): void {
       services.sweep(now);
       slices.sweep(now);
     },

@@ -1,6 +1,5 @@
 import { readRecord } from '../../log-formats/cri.ts';
-import { hasKlogHeader, klogJsonTime } from '../../log-formats/klog.ts';
-import { hasLogrusPairs, readLogrusHeader } from '../../log-formats/logrus.ts';
+import { hasKlogHeader, hasLogrusPairs, klogJsonTime, readLogrusHeader } from '../../log-formats/go-loggers.ts';
 import { withoutMarks } from './saved-text.ts';
 
 /** Lines of bird, and texts that no stamp stands before. */

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import { klogJsonTime, readKlogHeader } from '../../log-formats/klog.ts';
+import { klogJsonTime, readKlogHeader } from '../../log-formats/go-loggers.ts';
 import { fractionOf, readRfc3339, stamp, timeOfStamp } from '../../log-formats/rfc3339.ts';
 import type { Clock } from '../envelopes/clock.ts';
 

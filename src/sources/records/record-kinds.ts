@@ -1,5 +1,4 @@
-import { hasKlogHeader } from '../../log-formats/klog.ts';
-import { hasLogrusPairs } from '../../log-formats/logrus.ts';
+import { hasKlogHeader, hasLogrusPairs } from '../../log-formats/go-loggers.ts';
 import { stamp } from '../../log-formats/rfc3339.ts';
 
 export type RecordKind = 'klog' | 'other';
