@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { createLookupGate, createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
 import type { Clock } from '../platform/clock.ts';
-import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../parsing/parsing.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';

@@ -2,7 +2,7 @@ import { type Config, searchPath, type SourceSetting } from '../config/config.ts
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { schedule } from '../platform/timer.ts';
-import { needlesOfAll } from '../parsing/formats.ts';
+import { needlesOfAll } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Choice, chooseKernelSource } from '../sources/auto.ts';

@@ -12,7 +12,7 @@ import type { Series } from '../model/series.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
-import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../parsing/parsing.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
 import { flagNames } from '../audit/flow.ts';
 import { alignColumns, type EventText } from '../events/events.ts';

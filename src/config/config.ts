@@ -2,15 +2,20 @@
 import type * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
 import { verdicts } from '../model/packet.ts';
-import { ConfigError, type Problem } from './origin.ts';
-import { envTypos } from './layer.ts';
-import { type FileLayer, readFileLayer } from './file-layer.ts';
-import { readConfigText } from './file-layer.ts';
+import { ConfigError, type Problem, problemWith } from './origin.ts';
+import {
+  configPath,
+  defaults,
+  envTypos,
+  type Flags,
+  type Given,
+  type Layer,
+  layerOfEnvironment,
+  layerOfFlags,
+} from './layer.ts';
+import { type FileLayer, readConfigText, readFileLayer } from './file-layer.ts';
 import { inherit } from './kube-iptables-tailer.ts';
-import { configPath, defaults, type Flags, type Given, type Layer, layerOfEnvironment, layerOfFlags } from './layer.ts';
-import { problemWith } from './origin.ts';
-import { type Config, schema, type SettingName } from './settings.ts';
-import { configFile, settingOf } from './settings.ts';
+import { type Config, configFile, schema, type SettingName, settingOf } from './settings.ts';
 import { nearest, suggest } from './suggest.ts';
 
 export { ConfigError } from './origin.ts';
@@ -30,9 +35,9 @@ export interface ConfigInputs {
 /** The settings in force, and where each is from. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** By name of the setting, as a file would have it. */
+  /** Values by name of the setting, as a file would have them. */
   readonly given: Layer;
-  /** What works, but should be changed. */
+  /** Settings that work, but should be changed. */
   readonly warnings: readonly string[];
   readonly file: ConfigFile | undefined;
 }
@@ -40,17 +45,17 @@ export interface LoadedConfig {
 /** The config file, to be read again while the agent runs. */
 export interface ConfigFile {
   readonly path: string;
-  /** As it was read. */
+  /** The text as it was read. */
   readonly text: string;
-  /** As it is now. Throws an Error that says why it cannot be read. */
+  /** The text as it is now. Throws an Error that says why it cannot be read. */
   readonly readAgain: () => string;
   /** All settings as they would be with this text in the file. Throws a `ConfigError`. */
   readonly understand: (text: string) => LoadedConfig;
 }
 
-/** As much of the settings as can be used. */
+/** The settings that can be used. */
 export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> {
-  /** What is wrong, each with the place it is from. `config` has the default of it, and '' as `node`. */
+  /** Problems, each with the place it is from. `config` has the default instead, and '' as `node`. */
   readonly problems: readonly string[];
 }
 
@@ -88,7 +93,7 @@ export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   };
 }
 
-/** What is wrong with a file alone; what it leaves out may be set elsewhere. */
+/** Lists the problems of a file alone; settings that it leaves out may be set elsewhere. */
 export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
   try {
     loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
@@ -112,7 +117,7 @@ const anyNode: Layer = { node: { value: 'node', origin: { kind: 'default' } } };
 
 interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
   file: FileLayer['file'];
-  /** With the file as such. */
+  /** Problems of the file as such. */
   problems: readonly Problem[];
   /** Settings with a value that cannot be, or without one. */
   wrong: readonly { name: SettingName; problem: Problem }[];

@@ -1,4 +1,4 @@
-/** Where the documents are read: the one place that knows, for all that names a page. */
+/** The address of the documents, for all texts that name a page. */
 
 /** `DOCS_URL` names where the folder docs/ is served; the build of a release (scripts/build.mjs) knows where its own is. */
 const base = usable(process.env['DOCS_URL']) ?? process.env['DOCS_URL_OF_RELEASE'];
@@ -13,7 +13,7 @@ export function withAddresses(text: string): string {
   return text.replaceAll(/\bdocs\/[\w/-]{1,100}\.md\b/g, (path) => documentAt(path as `docs/${string}`));
 }
 
-/** What is wrong with the variable, if anything is: then it has no effect. */
+/** The problem of a variable that has no effect; undefined if there is none. */
 export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefined {
   if (!url || usable(url) !== undefined) return undefined;
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';

@@ -1,4 +1,4 @@
-/** What `config print` prints. */
+/** The output of `config print`. */
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import { printable, printableJson } from '../platform/printable.ts';
 import type { Given, Layer } from './layer.ts';

@@ -46,13 +46,13 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
-/** What these variables set here, with a warning for each. `own`: what is set in the ways of this program, which goes over it. */
+/** Reads what these variables set here, with a warning for each. `own`: settings in the ways of this program, which go over them. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];
   for (const [variable, { setting, translate }] of Object.entries(successors)) {
     const given = env[variable] ?? '';
-    // In the namespace of a Service metrics-server, METRICS_SERVER_PORT is its URL, in each container.
+    // METRICS_SERVER_PORT is a URL in the namespace of a Service metrics-server.
     if (given === '' || given.includes('://')) continue;
     const value = translate(given, env);
     const name = `${settingOf(setting).env}, or ${setting} in the file`;

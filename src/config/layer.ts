@@ -12,7 +12,7 @@ export interface Given {
   readonly items?: readonly Origin[];
 }
 
-/** What one place has set. */
+/** The settings of one place. */
 export type Layer = { readonly [Name in SettingName]?: Given };
 
 export type Flags = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,6 +1,6 @@
 import { printable } from '../platform/printable.ts';
 
-/** Where a value is from, and how messages name that place. */
+/** The place that a value is from. */
 export type Origin =
   | { readonly kind: 'option'; readonly flag: string }
   | { readonly kind: 'variable'; readonly name: string }
@@ -37,7 +37,7 @@ export function lineAndColumn(text: string, offset: number): string {
   return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
 }
 
-/** What is wrong with a value: `MAX_NODES "many": must be a whole number`. */
+/** Words a problem: `MAX_NODES "many": must be a whole number`. */
 export function problemWith(origin: Origin, value: unknown, message: string): string {
   const key = origin.kind === 'file' ? `: ${origin.key}` : '';
   return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
@@ -55,7 +55,7 @@ function shownValue(value: unknown): string {
 /** A user reads no more, and what a file of nothing but mistakes costs is bounded. */
 const most = 25;
 
-/** What is wrong, put into words only when it is shown: a file may hold more mistakes than a user reads. */
+/** A problem, put into words only when it is shown: a file may hold more mistakes than a user reads. */
 export type Problem = () => string;
 
 export class ConfigError extends Error {

@@ -1,4 +1,4 @@
-/** What values of settings may be, with the message for what they may not be. Options and variables are made into the types of a file before. */
+/** Checks values of settings, and words the message for each that is wrong. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/sinks/create-sink.ts';
@@ -152,14 +152,14 @@ export interface Setting {
   flag: string;
   /** The variable; '' if there is none. */
   env: string;
-  /** What stands for the value in a help text. */
+  /** The placeholder of the value in a help text. */
   value: string;
   help: string;
-  /** What its value may be, in the types of a file. */
+  /** Checks its value, in the types of a file. */
   schema: z.ZodMiniType;
-  /** What options and variables are converted to; undefined for text. */
+  /** Options and variables are converted to this type; undefined for text. */
   type?: 'boolean' | 'number';
-  /** As on the command line. */
+  /** The default as on the command line. */
   default?: string;
   /** May be given several times; in the environment, separated by this. */
   list?: RegExp;

@@ -7,7 +7,7 @@ import { RefusedError } from '../kubernetes/http.ts';
 import { at, list, text } from '../platform/json.ts';
 import { audience as ownAudience } from './directory.ts';
 
-/** What the API server says of a token. */
+/** The API server's answer about a token. */
 export interface TokenReview {
   authenticated: boolean;
   /** `system:serviceaccount:NAMESPACE:NAME` */
@@ -21,7 +21,7 @@ export interface AuthenticatorOptions {
   /** Asks the API server about a token for our audience. Rejects when it does not answer. */
   review: (token: string) => Promise<TokenReview>;
   audience: string;
-  /** Who may ask. */
+  /** The user that may ask. */
   username: string;
   now: () => Millis;
 }

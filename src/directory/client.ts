@@ -7,7 +7,7 @@ import { answerLimit, decodeAnswer, readFolder, type Replica } from './directory
 import { hostAndPort } from '../platform/listen-address.ts';
 
 export interface DirectoryClientOptions {
-  /** Where the token and the replicas stand; undefined: no directory is configured. */
+  /** The folder of the token and the replicas; undefined: no directory is configured. */
   folder: string | undefined;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
@@ -74,7 +74,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
       return peer ?? { replica, agent: agentOf(replica), failures: 0, restsUntil: -Infinity };
     });
     for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
-    // Who has answered stays first, so that its connection is used; those that are new come in any order.
+    // A replica that has answered stays first, so that its connection is used; new ones come in any order.
     const known = peers.filter((peer) => next.includes(peer));
     const fresh = next.filter((peer) => !peers.includes(peer));
     peers = [

@@ -38,7 +38,7 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   };
 }
 
-/** Who has an address, or had it in the last minutes: the Pods, and the node whose own it is. */
+/** Finds the owners of an address, now and in the last minutes: Pods, or the node whose own it is. */
 export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
   // A tombstone has the addresses that its Pod had at its end, which need not have this one among them.

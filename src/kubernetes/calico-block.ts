@@ -29,12 +29,12 @@ interface Pool {
 /** Whom Calico's IPAM has given an address to: a Pod, or a node for its tunnel. */
 type Holder = { kind: 'pod'; namespace: string; name: string } | { kind: 'node'; node: string };
 
-/** By the ordinal of the address; undefined: there is no such block. */
+/** Holders by the ordinal of the address; undefined: there is no such block. */
 type Block = ReadonlyMap<number, Holder> | undefined;
 
 /** Pools hardly ever change, and a right that is missing now may be granted later. */
 const poolsAge: Millis = 600_000;
-/** What a block says of an address is confirmed by the Pod itself, so that it may be old. */
+/** A block may be old, because the Pod itself confirms it. */
 const blockAge: Millis = 600_000;
 /** For how long an address that a block does not have is taken to have no owner. */
 const missAge: Millis = 10_000;
@@ -72,7 +72,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     const { cidr, ordinal } = blockOf(address, pool.blockSize);
     const path = `/apis/${found.group}/${versions[found.group]}/ipamblocks/${nameOf(cidr)}`;
     let exists = false;
-    // What an old block says may be so no longer; what it says again is an address that has leaked.
+    // A Pod that an old block names may be gone; one that a new block names again has leaked the address.
     for (const age of [blockAge, missAge]) {
       const { value: block, isNew } = await blocksRead.get(path, age);
       exists = block !== undefined;
@@ -98,7 +98,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
   }
 
-  /** From the API server's cache. Undefined: not there. */
+  /** Reads from the API server's cache. Undefined: not there. */
   async function read(path: string): Promise<Json> {
     const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
     if (answer.kind === 'answered') return answer.body;

@@ -1,4 +1,4 @@
-/** What verdicts of Calico's policies need beside policies: objects of the whole cluster, and what a policy names. */
+/** Reads Calico's objects beside policies: those of the whole cluster, and those that a policy names. */
 import { at, type Json, list } from '../platform/json.ts';
 import {
   type CalicoKind,
@@ -13,7 +13,7 @@ import type { Connection } from './connection.ts';
 import { fromCache, listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 
-/** What there is of one kind at most; where there is more, it is unknown. */
+/** Objects that are read of one kind; where there are more, the kind counts as unread. */
 const maxObjects = 5000;
 
 /** `unread`: there may be more, because they may not be listed or are too many. */
@@ -40,7 +40,7 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       }
       return read();
     },
-    /** Where Calico's API is away: nothing of that is known. */
+    /** Stands for all of these where Calico's API is away. */
     unread(): CalicoObjects {
       const { unread, read } = collectCalicoObjects();
       for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) unread(kind);
@@ -69,11 +69,11 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       services.complete(service);
       return services.endpointsOf(service);
     },
-    /** Of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
+    /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
     async accountLabels(account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       const { add, read } = collectCalicoObjects();
-      // By a list, because the agent may not get.
+      // The agent may list, not get.
       const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
       const items = await readable(`/api/v1/namespaces/${namespace}/serviceaccounts`, query);
       for (const item of items ?? []) add({ apiVersion: 'v1', kind: 'ServiceAccount', ...(item as object) });

@@ -135,7 +135,7 @@ async function isFew(
   return true;
 }
 
-/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not ask for it all the time. */
+/** Optional objects that may not be read, or do not exist here, are not asked for all the time. */
 function isFinal(resource: WatchedResource, status: number | undefined): boolean {
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Access } from './http.ts';
 
-/** Where the kubelet keeps the token and the certificate authority of a Pod, and replaces them from time to time. */
+/** The kubelet keeps the token and the certificate authority of a Pod here, and replaces them from time to time. */
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**

@@ -19,14 +19,14 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
   query?: Query;
-  /** Of a PATCH: a merge patch (RFC 7386), or a strategic one, which merges lists by the keys of their items. */
+  /** A PATCH is a merge patch (RFC 7386), or a strategic one, which merges lists by the keys of their items. */
   body?: unknown;
   strategic?: true;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** What was asked of the API server, for metrics. `code` is 0 when there was no answer. */
+/** One request to the API server, for metrics. `code` is 0 when there was no answer. */
 export interface RequestReport {
   verb: string;
   /** `pods`, `events`, …: the last part of the path that names a kind of object. */
@@ -158,7 +158,7 @@ function resourceOf(path: string): string {
 
 const reloadInterval: Millis = 5000;
 
-/** Where the API server is, by the files as they were last read. Throws when `load` does. */
+/** Holds the access by the files as they were last read. Throws when `load` does. */
 function createReloadedAccess(load: () => Access, now: () => Millis) {
   let access = load();
   let loaded = now();

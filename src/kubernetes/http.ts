@@ -7,10 +7,10 @@ import type { Refusal } from '../events/events.ts';
 import { printable } from '../platform/printable.ts';
 import { parsed } from '../platform/json.ts';
 
-/** What each request needs for TLS, and the headers that name its sender. */
+/** The TLS options of a request, and the headers that name its sender. */
 export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
 
-/** Where the API server is, and as whom to ask. */
+/** The address of the API server, and the identity to ask with. */
 export interface Access {
   readonly server: string;
   /** Asked before each request, because a token changes. Rejects where there is none. */
@@ -69,13 +69,13 @@ export async function send(access: Access, { method, path, headers, body, signal
   request.on('error', reject).end(body);
   // Else what is aborted from here on would look like a connection that broke.
   const answer = addAbortSignal(signal, await promise);
-  // Who reads it hears of it; where that was given up already, it must end nothing else.
+  // The reader of the body hears of an error; without a reader it must not end the process.
   answer.on('error', () => {});
   const packed = answer.headers['content-encoding'] === 'gzip';
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
-    // What breaks one breaks the other, for who reads it.
+    // An error of the answer breaks the unpacked body, too.
     body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
   };
 }
@@ -165,7 +165,7 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
-/** What was aborted says why in its cause; a host with several addresses has an error for each. */
+/** An aborted request says why in its cause; a host with several addresses has an error for each. */
 function messageOf(error: unknown): string {
   const first: unknown =
     error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);

@@ -1,7 +1,9 @@
 import type { FelixSettings, NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
+import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { at, type Json, list } from '../platform/json.ts';
+import { RefusedError } from './http.ts';
 import type { Backend } from '../model/service-chain.ts';
 import { backendsIn } from '../resolving/objects.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
@@ -23,45 +25,42 @@ const cachedFor: Millis = 60_000;
 
 /** `node.<name>` wins by field (felix/config/config_params.go). Not seen: felix's environment, objects with a `nodeSelector`. */
 export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
-  let known: { felix: Felix; at: Millis } | undefined;
-  let running: Promise<Felix> | undefined;
+  const answers = createSharedAnswers(readGroups, { entries: 1, now });
   /** Where the objects were found last. */
   let home = groups[0];
 
   return {
     /** At most a minute old, a failure is asked for again; calls at the same time share the requests. Never rejects. */
-    read(): Promise<Felix> {
-      if (known !== undefined && now() - known.at < cachedFor) return Promise.resolve(known.felix);
-      return (running ??= readAgain());
+    async read(): Promise<Felix> {
+      try {
+        return (await answers.get('', cachedFor)).value;
+      } catch {
+        return { kind: 'unreadable', reason: 'failed' };
+      }
     },
   };
-
-  async function readAgain(): Promise<Felix> {
-    const felix = await readGroups().catch((): Felix => ({ kind: 'unreadable', reason: 'failed' }));
-    known = isFailed(felix) ? undefined : { felix, at: now() };
-    running = undefined;
-    return felix;
-  }
 
   async function readGroups(): Promise<Felix> {
     let missing: Felix = { kind: 'absent' };
     for (const group of groups.toSorted((a, b) => Number(b === home) - Number(a === home))) {
       const felix = await readGroup(group);
-      if (felix.kind === 'settings') home = group;
-      // A server that does not answer for one group would only be waited for a second time.
-      if (felix.kind === 'settings' || isFailed(felix)) return felix;
+      if (felix.kind === 'settings') {
+        home = group;
+        return felix;
+      }
       if (felix.kind === 'unreadable') missing = felix;
     }
     return missing;
   }
 
+  /** Rejects where the API server does not answer: for another group it would only be waited for a second time. */
   async function readGroup(group: string): Promise<Felix> {
     const own = `node.${node}`;
     const answers = await Promise.all(['default', own].map((name) => ask(group, name)));
     if (answers.every((answer) => answer.kind === 'refused' && answer.status === 404)) return { kind: 'absent' };
     const refused = answers.find((answer) => answer.kind === 'refused' && answer.status !== 404);
     if (refused?.kind === 'refused') {
-      if (refused.status !== 403) return { kind: 'unreadable', reason: 'failed' };
+      if (refused.status !== 403) throw new RefusedError(refused);
       return (await exists(group)) ? { kind: 'unreadable', reason: 'forbidden' } : { kind: 'absent' };
     }
     const [common, special] = answers.map((answer) => (answer.kind === 'answered' ? answer.body : undefined));
@@ -77,10 +76,6 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
-}
-
-function isFailed(felix: Felix): boolean {
-  return felix.kind === 'unreadable' && felix.reason === 'failed';
 }
 
 /** `default`, and the object of one node by the name `own`; undefined where there is none. */

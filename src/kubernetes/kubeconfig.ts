@@ -3,7 +3,7 @@ import { isLabel } from '../platform/api-names.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
 
-/** What a user says on the command line of kubectl, over what the kubeconfig says. */
+/** The options of kubectl, which go over the kubeconfig. */
 export interface UserFlags {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -11,18 +11,18 @@ export interface UserFlags {
   readonly user?: string | undefined;
   readonly server?: string | undefined;
   readonly token?: string | undefined;
-  /** As whom to ask. */
+  /** The user to ask as. */
   readonly as?: string | undefined;
   readonly asGroups?: readonly string[] | undefined;
   readonly asUid?: string | undefined;
 }
 
-/** By the file at `path`, else as kubectl does. Throws with the path of a file that cannot be used. */
+/** Reads the file at `path`, else looks where kubectl looks. Throws with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
   return accessOf(loadKubeconfig(path), path);
 }
 
-/** As the user asks, and the namespace of the context. Throws with what cannot be used. */
+/** Applies the options to the kubeconfig, and adds the namespace of the context. Throws with what cannot be used. */
 export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
   const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
   const config = loadKubeconfig(kubeconfig);
@@ -72,7 +72,7 @@ function loadKubeconfig(path: string | undefined): KubeConfig {
     else config.loadFromFile(path);
   } catch (error) {
     const { path: file = 'the kubeconfig' } = error as NodeJS.ErrnoException;
-    // What is no YAML is quoted in the lines below the first.
+    // The lines below the first quote the text that is no YAML.
     throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
   }
   return config;

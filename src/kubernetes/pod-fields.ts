@@ -83,7 +83,7 @@ function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
-/** Where Kubernetes and OpenShift run their own DNS and API servers: elsewhere whoever creates an object chooses its name and labels. */
+/** Only in these namespaces are names and labels trusted: elsewhere whoever creates an object chooses them. */
 const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
 
 /** The part of a Pod that explains much. */

@@ -8,7 +8,7 @@ import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
 export interface PodFindersOptions extends PodListOptions {
-  /** In the order in which they are tried. */
+  /** The ways are tried in this order. */
   ways: readonly LookupWay[];
   ranges: PodRanges;
   directory: PodFinder;
@@ -71,7 +71,7 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
  */
 const costOfPod = 1.7e-6;
 
-/** Of one core of the API server, for the look-ups of all nodes together. */
+/** The look-ups of all nodes together may take this part of one core of the API server. */
 const share = 0.05;
 
 /** Look-ups a second of one node; what is less than the least is of no use. */
@@ -91,7 +91,7 @@ export interface ClusterSize {
   nodes: number;
 }
 
-/** What one node may ask so that all of them together stay within the share; undefined: nothing. */
+/** The budget of one node, so that all of them together stay within the share; undefined: none. */
 export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; burst: number } | undefined {
   const cost = Math.max(1, pods) * costOfPod * Math.max(1, nodes);
   const rate = Math.min(rates.most, share / cost);

@@ -10,11 +10,11 @@ import { createSharedAnswers } from '../platform/fresh-values.ts';
 export interface PolicyKind {
   readonly apiVersion: string;
   readonly kind: string;
-  /** As in paths and in rights. */
+  /** The name in paths and in rights. */
   readonly plural: string;
 }
 
-/** Of the whole cluster. A kind that the API server does not have is none. */
+/** Kinds of policies for the whole cluster. A kind that the API server does not have is left out. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
@@ -25,7 +25,7 @@ export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
 ];
 
-/** Of one Namespace. */
+/** Kinds of policies of one Namespace. */
 export const namespacedPolicyKinds: readonly PolicyKind[] = [
   policyKind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   policyKind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
@@ -36,14 +36,14 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
-/** What Calico has beside policies, of the whole cluster. */
+/** Calico's kinds beside policies, of the whole cluster. */
 export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
   policyKind(apiVersion, 'Tier', 'tiers'),
   policyKind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
   policyKind(apiVersion, 'HostEndpoint', 'hostendpoints'),
 ]);
 
-/** Of one Namespace, or of all. */
+/** Kinds of NetworkSets, of one Namespace or of all. */
 export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVersion) =>
   policyKind(apiVersion, 'NetworkSet', 'networksets'),
 );
@@ -55,7 +55,7 @@ function policyKind(apiVersion: string, name: string, plural: string): PolicyKin
 /** A list, and whether it was larger than an answer may be. */
 export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
-/** In a query, for what the API server's cache has, as the kubelet reads; without it, what etcd has. */
+/** This query reads the API server's cache, as the kubelet does; without it, etcd is read. */
 export const fromCache = { resourceVersion: '0' };
 
 /** Never rejects. */
@@ -78,7 +78,7 @@ export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: 
   return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
 
-/** That there are no policies must not follow from what a proxy makes up. */
+/** A refusal for an answer that is no list: a proxy's page must not pass for "no policies". */
 function madeUp(message: string): Refusal {
   return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
 }
@@ -146,7 +146,7 @@ async function discoverKinds(
 /** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
 const kindsAge: Millis = 600_000;
 
-/** What is away may be back soon. */
+/** A server that was away may be back soon. */
 const awayAge: Millis = 10_000;
 
 /** Both reject with a `RefusedError`. */

@@ -1,4 +1,4 @@
-/** What verdicts of policies need of the API server, made small: for one Namespace, for one Pod, and for the whole cluster. */
+/** Reads the objects that verdicts of policies need, and makes them small: of one Namespace, of one Pod, and of the whole cluster. */
 import type { Millis } from '../model/log-line.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import {
@@ -30,18 +30,18 @@ import {
 import { isTooLarge, RefusedError } from './http.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
-/** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
+/** Policies of one kind that are read of a Namespace; where there are more, their verdict is unknown. */
 export const maxPolicies = 5000;
 
 /** Values in a policy of which 10,000 may be kept: with 127 bytes for each (an ipBlock of one address) 5 KB. */
 const valuesOfPolicy = 40;
 
-/** What the policies of one kind in a Namespace say at most, whoever may write them: evaluated, each takes microseconds. */
+/** Values that are read of one kind of policy in a Namespace: each takes microseconds to evaluate, and tenants write them. */
 export const maxValues = maxPolicies * valuesOfPolicy;
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
-  /** What Calico has beside policies, without NetworkSets of Namespaces; undefined where it is not installed. */
+  /** Calico's objects beside policies, without NetworkSets of Namespaces; undefined where it is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
@@ -49,13 +49,13 @@ export interface NamespacePolicies {
   /** Undefined where it may not be read, or is gone. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
-  /** In policies as they usually are: a large one counts as several. */
+  /** The number of policies; a large one counts as several. */
   readonly size: number;
 }
 
 export interface KnownPod {
   readonly pod: Pod;
-  /** As in the Pods that are watched (`slimPod`). */
+  /** The uid that `slimPod` gives. */
   readonly uid: string;
 }
 
@@ -81,7 +81,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         ...kinds.map((kind) => read(kind, undefined)),
       ]);
       const unseen = await unseenPolicies();
-      // What it has beside policies is unknown, too: whether a Node has a HostEndpoint, for one.
+      // Calico's other objects are unknown then, too: whether a Node has a HostEndpoint, for one.
       const beside = calico ?? (unseen.some(({ ref }) => isCalico(ref)) ? calicoReader.unread() : undefined);
       return { policies: [...listed.flatMap(({ policies }) => policies), ...unseen], calico: beside };
     },
@@ -97,7 +97,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         size: listed.reduce((sum, { size }) => sum + size, 0),
       };
     },
-    /** Of one Namespace; undefined: of all. */
+    /** NetworkSets of one Namespace; undefined: of all. */
     networkSets: async (namespace: string | undefined): Promise<NetworkSets> =>
       await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
     endpoints: calicoReader.endpoints,
@@ -110,7 +110,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       }),
   };
 
-  /** Of a kind that may not be listed, one policy stands for all that there may be; NetworkPolicies must be. */
+  /** One unknown policy stands for all of a kind that may not be listed; NetworkPolicies must be listed. */
   async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Listed> {
     const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind, plural } = policyKind;
@@ -132,7 +132,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
     return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
   }
 
-  /** By a list, because the agent may not get. Undefined where it is not there, or may not be read. */
+  /** Asks by a list, because the agent may not get. Undefined where the object is not there, or may not be read. */
   async function one<T>(path: string, name: string, slim: (object: Json) => T | undefined): Promise<T | undefined> {
     const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
     const answer = await connection.request('GET', path, { query });

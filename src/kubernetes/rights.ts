@@ -2,13 +2,13 @@ import type { Refusal } from '../events/events.ts';
 import { at } from '../platform/json.ts';
 import type { Connection } from './connection.ts';
 
-/** What grants the agent all that it may do; test/commands/doctor/rights.test.ts holds it against what `doctor` asks for. */
+/** The file that grants the agent its rights; test/commands/doctor/rights.test.ts holds it against what `doctor` asks for. */
 export const rightsFile = 'deploy/base/rbac.yaml';
 
-/** What grants it the right to read network policies. */
+/** The file that grants the right to read network policies. */
 export const policiesFile = 'deploy/base/policies.yaml';
 
-/** What to do about a right that is missing, whoever has found that out. */
+/** The advice about a right that is missing. */
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 
 /** The same, for a kind of object that only one setting asks for. */

@@ -72,7 +72,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
   };
 }
 
-/** In the order of the names; neither a name nor a value has a comma or an equals sign. A saved list may have any text. */
+/** Joins labels in the order of the names, without a quote: neither a name nor a value has a comma or an equals sign. */
 function labelsText(labels: Readonly<Record<string, string>>, names: readonly string[]): string | undefined {
   const found = names.flatMap((name) => {
     const value = Object.hasOwn(labels, name) ? labels[name] : undefined;
@@ -150,7 +150,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
   };
 }
 
-/** Of several addresses only the first counts, as the API says and kube-proxy does. Undefined readiness is ready. */
+/** Only the first address of an endpoint counts, as the API says and kube-proxy does. Undefined readiness is ready. */
 function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
   if (address === undefined) return [];

@@ -19,7 +19,7 @@ export interface Snapshot {
   unusable: string[];
 }
 
-/** What one file has brought. */
+/** The objects that one file has brought. */
 interface Brought {
   snapshot: Snapshot;
   alsoTake: (document: Json) => number;
@@ -62,7 +62,7 @@ export function readSnapshot(files: readonly string[], alsoTake: (document: Json
 
 const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration';
 
-/** What a file is, instead of saved objects. */
+/** A file that holds no saved objects; the message says what it is. */
 class UnusableFile extends Error {
   override name = 'UnusableFile';
 }
@@ -124,7 +124,7 @@ function takeObject(value: Json, place: string, brought: Brought): void {
   takeItem(value, undefined, place, brought);
 }
 
-/** In a PodList and its like the items do not repeat their kind. */
+/** The items of a PodList do not repeat their kind. */
 function takeItem(item: Json, listKind: string | undefined, place: string, brought: Brought): void {
   const { objects, felixConfigurations } = brought.snapshot;
   const own = typeof item === 'object' && item !== null ? (item as { kind?: Json }).kind : undefined;
@@ -160,7 +160,7 @@ function placeOf(error: Error, content: string): string {
     const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
     return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   }
-  // Where the whole is no JSON at all, no line of it is to blame.
+  // No line is to blame where the whole is no JSON at all.
   if (hint(content, error) !== '') return '';
   const around = /, (?:\.\.\.)?"(.{1,100})"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
   const at = around === undefined ? -1 : content.indexOf(around);

@@ -8,7 +8,7 @@ export class SilentWatchError extends Error {
   override message = 'no answer in time';
 }
 
-/** As it came: neither is checked. */
+/** An event of a watch, unchecked. */
 export interface WatchEvent {
   type?: Json;
   object?: Json;
@@ -79,7 +79,7 @@ export function createKnownObjects<T extends Named>({ slim, onSet, onDelete, onU
   let resourceVersion = '';
 
   return {
-    /** Where the next watch begins; '' where a list has to come first. */
+    /** The next watch begins here; '' where a list has to come first. */
     get resourceVersion(): string {
       return resourceVersion;
     },

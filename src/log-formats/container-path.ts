@@ -16,7 +16,7 @@ export interface ContainerName extends PodName {
 /** Windows, where `replay` may run, takes both. */
 const separator = sep === '/' ? sep : /[/\\]/;
 
-/** From the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */
+/** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */
 export function containerOf(path: string): ContainerName | undefined {
   const [file = '', container, folder = ''] = path.split(separator).toReversed();
   const pod = podOf(folder);
@@ -25,7 +25,7 @@ export function containerOf(path: string): ContainerName | undefined {
   return { ...pod, container, restarts: Number(restarts) };
 }
 
-/** From the name of its folder; none of the parts can have a `_` in it (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
+/** Reads the name of its folder; none of the parts can have a `_` in it (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
 export function podOf(folder: string): PodName | undefined {
   const [namespace, pod, uid, more] = folder.split('_');
   if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;

@@ -16,7 +16,7 @@ export type ToInstant = (
 /** logrus writes a space and `,` (as dmesg does) where RFC 3339 has `T` and `.`, svlogd `_`; some leave the zone out. */
 export const stamp = /^(\d{4})-(\d{2})-(\d{2})([T _])(\d{2}):(\d{2}):(\d{2})([.,]\d{1,9})?(Z|[+-]\d{2}:?\d{2})?/;
 
-/** Of what `stamp` has found; undefined when a field is out of range. `zone`: of a stamp without one. */
+/** The time of a stamp; undefined when a field is out of range. `zone` is for a stamp without one. */
 export function timeOfStamp(found: RegExpExecArray, zone: ToInstant = Date.UTC): Millis | undefined {
   const [, year, month, date, , hours, minutes, seconds, fraction, offset] = found;
   const time = instantOf(zoneOf(offset, zone), year, month, date, hours, minutes, seconds);
@@ -47,10 +47,10 @@ export function instantOf(
   return toInstant(Number(year), index, ...fields);
 }
 
-/** As syslog and dmesg write them, whatever the locale. */
+/** syslog and dmesg write months so, whatever the locale. */
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Of a number from 1 on, or of an English name; counts from 0. */
+/** Reads a number from 1 on, or an English name; counts from 0. */
 export function monthIndex(month: string): number | undefined {
   const number = Number(month);
   if (number >= 1 && number <= 12) return number - 1;
@@ -63,7 +63,7 @@ export function isTime(date: number, hours: number, minutes: number, seconds: nu
   return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
 }
 
-/** What reads a stamp whose zone is `Z`, `UTC`, `+02:00`, `-0600`, `+02`. */
+/** A function for stamps whose zone is `Z`, `UTC`, `+02:00`, `-0600`, `+02`. */
 export function zoneOf(zone: Field, withoutZone: ToInstant): ToInstant {
   if (zone === 'Z' || zone === 'UTC') return Date.UTC;
   const offset = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '');

@@ -1,6 +1,6 @@
-/** Who an address was at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
+/** The owner of an address at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
 
-/** What an Event needs to know of an API object. `uid` is empty when the object is known by name only. */
+/** An API object as an Event names it. `uid` is empty when the object is known by name only. */
 export interface ObjectRef {
   apiVersion: string;
   kind: string;
@@ -55,11 +55,11 @@ export interface Endpoint {
   evidence: Evidence;
   object: ObjectRef | undefined;
   workload: Workload | undefined;
-  /** Where the address lies, whoever has it. */
+  /** The range of the address, whoever has it. */
   range: AddressRange;
   /** Node of a Pod. */
   node: string | undefined;
-  /** Of a Pod, those that were asked for: `app=web,team=shop`. */
+  /** The labels of a Pod that were asked for: `app=web,team=shop`. */
   labels?: string | undefined;
   /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
   role: 'dns' | 'api-server' | 'metadata' | undefined;

@@ -38,7 +38,7 @@ export interface FlowDetails {
   martian: boolean;
 }
 
-/** What is left of a Pod's findings when it has too many distinct ones: only how many, from where and on which ports. */
+/** Stands for a Pod's findings when it has too many distinct ones: only how many, from where and on which ports. */
 export interface OverflowDetails {
   kind: 'overflow';
   example: FlowDetails;

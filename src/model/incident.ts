@@ -1,4 +1,4 @@
-/** What an Event says about a failure of a node that lasts. Plain data: it can be written as JSON and read back unchanged. */
+/** The content of an Event about a failure of a node that lasts. Plain data: it can be written as JSON and read back unchanged. */
 import type { ObjectRef } from './endpoint.ts';
 import type { Millis } from './log-line.ts';
 import type { Failing } from './program-record.ts';
@@ -15,7 +15,7 @@ export interface NamedService {
   deleted: boolean;
 }
 
-/** What FelixConfiguration says for one node: `node.<name>` field by field over `default`. Undefined: not set, or of no type that is known. */
+/** FelixConfiguration for one node: `node.<name>` goes field by field over `default`. Undefined: not set, or of no known type. */
 export interface FelixSettings {
   bpfEnabled: boolean | undefined;
   bpfKubeProxyIptablesCleanupEnabled: boolean | undefined;
@@ -27,7 +27,7 @@ export interface FelixSettings {
   cleanupFrom: string | undefined;
 }
 
-/** What was found out about an incident, beside its lines. Each part is undefined where it could not be read. */
+/** Facts about an incident beside its lines. Each is undefined where it could not be read. */
 export interface NodeFacts {
   felix:
     | { kind: 'settings'; settings: FelixSettings }
@@ -39,7 +39,7 @@ export interface NodeFacts {
   ebpf?: boolean | undefined;
   kubeProxyHere: boolean | undefined;
   conntrack: { count: number | undefined; max: number | undefined } | undefined;
-  /** Who holds most of the connection tracking table, most first: `shop/crawler-0 (10.244.0.7)`. */
+  /** The sources that hold most of the connection tracking table, most first: `shop/crawler-0 (10.244.0.7)`. */
   topSources: readonly { name: string; connections: number }[];
   /** The backends of iptables that programs of this node were seen to use in the last hour. */
   backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
@@ -54,7 +54,7 @@ export interface IncidentDetails {
   /** `full`: on the failing Pod, the Node and Services; `pod-notice`, or another word in older state files: short, on a Pod that is affected. */
   role: 'full' | 'pod-notice';
   phase: 'open' | 'over';
-  /** As the lines say, and as the facts explain it: a row of the catalogue each. */
+  /** The cause as the lines say it, and as the facts explain it: a row of the catalogue each. */
   code: string;
   diagnosis: string;
   failing: Failing;

@@ -1,4 +1,4 @@
-/** What one log line says. The union of everything that parsing returns. Plain data: it can be written as JSON and read back unchanged. */
+/** The meaning of one log line: everything that parsing returns. Plain data: it can be written as JSON and read back unchanged. */
 import type { PacketObservation } from './packet.ts';
 import type { ProgramRecord } from './program-record.ts';
 

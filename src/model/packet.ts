@@ -58,7 +58,7 @@ export interface PacketObservation {
   prefixRule: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
-  /** Whose policies decided, where the logger says so. */
+  /** The end whose policies decided, where the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
   /** `IN=`; empty for packets made on the node itself. */
@@ -107,7 +107,7 @@ const keywords: Record<number, string> = {
 
 /** `6` → `TCP`, `TCP` → `TCP`, `200` → `200`; undefined for what is neither a number up to 255 nor a keyword. */
 export function protocolName(text: string): string | undefined {
-  // By far the most common, and cheaper to compare than to look up.
+  // These two are by far the most common, and cheaper to compare than to look up.
   if (text === 'TCP' || text === 'UDP' || named.has(text)) return text;
   if (/^\d{1,10}$/.test(text)) {
     const number = Number(text);

@@ -1,7 +1,7 @@
 /** A record that kube-proxy or calico-node wrote about its own work, and the sign of failure or success in it. Plain data: it can be written as JSON and read back unchanged. */
 import type { Millis } from './log-line.ts';
 
-/** Who wrote a record into the log of a container. `felix`, `confd` and `bird` are the parts of calico-node. */
+/** The writer of a record in the log of a container. `felix`, `confd` and `bird` are the parts of calico-node. */
 export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
 
 /** A record that a program wrote about its own work: what it says, and nothing about what that means. */
@@ -19,10 +19,10 @@ export interface ProgramRecord {
   error: string;
 }
 
-/** Who or what an incident is of: a program, or the kernel. */
+/** The failing part: a program, or the kernel. */
 export type Failing = Program | 'kernel';
 
-/** What one line says of an incident that may be there. */
+/** The sign of failure or success in one line. */
 export type Sign = FailureSign | SyncSign;
 
 export interface FailureSign {
@@ -32,11 +32,11 @@ export interface FailureSign {
   failing: Failing;
   /** `IPv4`, `IPv6`, or '' where the line names neither. */
   family: string;
-  /** What varies from line to line within one cause: a chain, a kernel module, a BGP peer, a network namespace. */
+  /** The part that varies from line to line within one cause: a chain, a kernel module, a BGP peer, a network namespace. */
   subject: string | undefined;
   /** The line of the text that shows the failure, for a person; at most 200 characters. */
   quote: string;
-  /** Of iptables, as far as the text shows: `iptables-restore v1.8.8 (legacy)`. */
+  /** The backend of iptables, as far as the text shows: `iptables-restore v1.8.8 (legacy)`. */
   backend: 'legacy' | 'nf_tables' | undefined;
 }
 

@@ -4,34 +4,34 @@ import type { Millis } from './log-line.ts';
 
 /** The first few of something, and how many there were. */
 export interface DistinctValues {
-  /** In order of appearance, at most `distinctLimit`. */
+  /** Values in order of appearance, at most `distinctLimit`. */
   seen: string[];
   /** Sightings of values past the limit, not known to be distinct. */
   past: number;
 }
 
-/** What the API server has of a series. */
+/** The Event of a series as the API server has it. */
 export interface Published {
-  /** Of the series' own count. */
+  /** Packets of the series that are published. */
   count: number;
   writes: number;
   /** Time of the last write; null: there was none. */
   at: Millis | null;
-  /** That the count is a lower bound. */
+  /** The published count is a lower bound. */
   suppressed: boolean;
   /** A write that was due failed: it no longer goes before updates of other Events. */
   retried?: true | undefined;
-  /** What the Event counts beside the series: packets of a run that lost its state; negative after it was deleted. */
+  /** Packets that the Event counts beside the series, of a run that lost its state; negative after it was deleted. */
   base: number;
-  /** Of the Event, after the last write. */
+  /** The Event's resourceVersion after the last write. */
   resourceVersion: string | undefined;
   /** When the Event's first packet was, where that is not the series' own. */
   first?: Millis | undefined;
-  /** What the Event counted when it was found, and until when: as long as ours are not later, they may be the same packets. */
+  /** The Event's count and end when it was found: as long as our packets are not later, they may be the same. */
   overlap?: { count: number; until: Millis } | undefined;
 }
 
-/** What the API server has after a write. */
+/** The Event of a series after a write. */
 export interface Written extends Published {
   at: Millis;
 }
@@ -53,14 +53,14 @@ export const writeResults = [
 ] as const;
 export type WriteResult = (typeof writeResults)[number];
 
-/** What distinguishes a scan from monitoring that is kept out. Minutes begin with the first packet, and begin again after a pause. */
+/** Signs that distinguish a scan from monitoring that is kept out. Minutes begin with the first packet, and begin again after a pause. */
 export interface ScanSigns {
   /** Undefined as long as it may be either. */
   look?: 'scan' | 'monitoring' | undefined;
   since: Millis;
   /** Minutes that are over, without a pause. */
   minutes: number;
-  /** In these minutes, and in the busiest of them. */
+  /** Packets in these minutes, and in the busiest of them. */
   packets: number;
   most: number;
   /** Packets in the minute that is not over. */
@@ -98,16 +98,16 @@ export type WriteKind = 'first' | 'rest' | 'more';
 export interface Turn {
   series: Series;
   kind: WriteKind;
-  /** Those of a lower line are written before it. */
+  /** Series of a lower line are written before it. */
   line: number;
 }
 
-/** What an object has in one window. */
+/** The Events that an object has in one window. */
 export interface ObjectSlots {
   window: number;
   /** Problems with an Event of their own. */
   distinct: number;
-  /** Of those that are drops, by the identity of the peer; those that have become one Event for several ports are counted as before. */
+  /** Drops by the identity of the peer; those that have become one Event for several ports are counted as before. */
   peers: Record<string, number>;
 }
 
@@ -123,13 +123,13 @@ export interface SeriesState {
   clock: Millis | null;
   /** When series of past windows are next looked for. */
   nextSweep: Millis | null;
-  /** Of the windows that are open. */
+  /** Series of the windows that are open. */
   series: Series[];
-  /** Of past windows, with something to publish. */
+  /** Series of past windows, with something to publish. */
   past: Series[];
-  /** By object, how many distinct problems its window has. */
+  /** The slots of each object. */
   objects: [string, ObjectSlots][];
-  /** By node. */
+  /** Reports of losses by node. */
   reports: [string, LossReports][];
   counts: { uncounted: number; overflowed: number };
 }

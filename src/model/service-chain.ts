@@ -1,4 +1,4 @@
-/** Whose one of kube-proxy's chains is, and what is behind a Service. Plain data. */
+/** The owner of one of kube-proxy's chains, and the endpoints of a Service. Plain data. */
 import type { ObjectRef } from './endpoint.ts';
 
 export interface ChainOwner {
@@ -22,6 +22,6 @@ export interface Backend {
 export interface ServiceChains {
   /** Undefined for chains that are of no known Service. */
   ownerOf: (chain: string) => ChainOwner | undefined;
-  /** As far as EndpointSlices are known; ready or not. */
+  /** Endpoints as far as EndpointSlices are known, ready or not. */
   backendsOf: (namespace: string, name: string) => readonly Backend[];
 }

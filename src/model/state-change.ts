@@ -11,7 +11,7 @@ export type StateChange =
   | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
   | readonly ['remove', key: string];
 
-/** What is left of a node's hourly budget of writes, kept so that an agent that is killed again and again writes no more than one that is not. */
+/** The rest of a node's hourly budget of writes, kept so that an agent that is killed again and again writes no more than others. */
 export interface WriteBudgetState {
   /** Writes, also in part. */
   left: number;

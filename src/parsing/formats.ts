@@ -37,7 +37,7 @@ export interface Refused {
 const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
 
-/** In order: the first that does not answer `undefined` has the line. */
+/** The first that does not answer `undefined` has the line. */
 export const formats: readonly Format[] = [
   { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
@@ -96,7 +96,7 @@ export function parse(
 
 const onlyByOrigin = new Set([...kernel, ...ulogd]);
 
-/** Whose name and namespace are as the API server accepts them; loggers may have cut the end of a name off. */
+/** The API server has checked names of these kinds; loggers may have cut the end of a name off. */
 const kubernetesKinds = new Set<string | undefined>([
   undefined,
   'NetworkPolicy',
@@ -117,7 +117,7 @@ const firewallKinds = new Set(['VyOS rule', 'firewalld policy', 'firewalld zone'
 /** A chain, a zone, or a chain and a rule of it: `ipv4-FWD-filter 10`. */
 const chain = /^[\w.+~-]{1,64}(?: [\w-]{1,32})?$/;
 
-/** What a logger calls a policy becomes a part of an Event: what is no name of a policy is taken away. The verdict stays. */
+/** Takes away what is no name of a policy, because it would become a part of an Event. The verdict stays. */
 export function withPolicyName(observation: Observation): Observation {
   if (observation.kind !== 'packet' || observation.policy === undefined || isPolicyName(observation.policy))
     return observation;
@@ -130,7 +130,7 @@ function isPolicyName({ kind, namespace, name, tier }: PolicyName): boolean {
   return (namespace === undefined || isLabel(uncut(namespace))) && (tier === undefined || isSubdomain(tier));
 }
 
-/** Where a name was cut off there may be a mark, and what no name ends with. */
+/** A name that was cut off may end with a mark, or with a character that no name ends with. */
 function uncut(name: string): string {
   return name.replace(/[.-]?…?$/, '');
 }

@@ -48,7 +48,7 @@ export function parseSuppressed(text: string): Suppressed | undefined {
   return { kind: 'suppressed', by: copy(by), count: Number(count), affects };
 }
 
-/** What journald says of records it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
+/** journald reports records that it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
 export function parseJournald(text: string): Suppressed | undefined {
   const lost = { kind: 'suppressed', by: 'journald' } as const;
   // A gap in the numbers of /dev/kmsg: any line may have been in it.

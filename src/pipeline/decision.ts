@@ -10,14 +10,12 @@ import type {
 } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
-import { parse, type Refused } from '../parsing/formats.ts';
-import type { PrefixTable } from '../parsing/netfilter/prefixes.ts';
+import { parse, parseDroppedLogs, parseProgramRecord, type PrefixTable, type Refused } from '../parsing/parsing.ts';
 import type { Directory, Moment } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
 import type { LineOrigin } from '../sources/source.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
 import { containerOf } from '../log-formats/container-path.ts';
-import { parseDroppedLogs, parseProgramRecord } from '../parsing/components/program-record.ts';
 import { copy } from '../platform/address.ts';
 
 /** The outcome of a line, and why. The pipeline carries it out; `replay --explain` shows it. */

@@ -1,39 +1,33 @@
 import type { Millis } from '../model/log-line.ts';
 
-/** Pauses between attempts at what fails. */
-export interface BackOff {
-  /** The pause after one more failure, `least` at least, which the other side asked for. */
-  next: (least?: Millis) => Millis;
-  /** An attempt did not fail. */
-  reset: () => void;
-}
+export type BackOff = ReturnType<typeof createBackOff>;
 
-/** Each pause has a random length, up to a limit that doubles with each failure: who failed together must not try again together. */
-export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number): BackOff {
+/**
+ * Pauses between attempts at what fails. Each has a random length, up to a limit that doubles with each failure: who failed together must
+ * not try again together.
+ */
+export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number) {
   let failures = 0;
   return {
-    next: (least = 0) => least + random() * Math.min(limits.first * 2 ** failures++, limits.longest),
-    reset: () => void (failures = 0),
+    /** The pause after one more failure, `least` at least, which the other side asked for. */
+    next: (least: Millis = 0): Millis => least + random() * Math.min(limits.first * 2 ** failures++, limits.longest),
+    /** An attempt did not fail. */
+    reset: (): void => void (failures = 0),
   };
 }
 
-export interface Cooldown<T> {
-  add: (one: T) => void;
-  has: (one: T) => boolean;
-  readonly size: number;
-}
-
-export function createCooldown<T>(duration: Millis, now: () => Millis): Cooldown<T> {
+/** Remembers for a while what was added to it. */
+export function createCooldown<T>(duration: Millis, now: () => Millis) {
   const since = new Map<T, Millis>();
   const isRecent = (time: Millis | undefined): boolean => time !== undefined && now() - time < duration;
 
   return {
-    add(one) {
+    add(one: T): void {
       for (const [old, time] of since) if (!isRecent(time)) since.delete(old);
       since.set(one, now());
     },
-    has: (one) => isRecent(since.get(one)),
-    get size() {
+    has: (one: T): boolean => isRecent(since.get(one)),
+    get size(): number {
       return since.size;
     },
   };

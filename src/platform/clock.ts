@@ -16,7 +16,7 @@ export interface Clock {
   wall: () => Millis;
   /** The steady time of a stamp of the wall clock, as that is set now. */
   fromWall: (stamp: Millis) => Millis;
-  /** What the wall clock, as it is set now, showed at a steady time. */
+  /** The time of the wall clock, as it is set now, at a steady time. */
   toWall: (time: Millis) => Millis;
 }
 

@@ -7,16 +7,6 @@ export interface Fresh<T> {
   readonly at: Millis;
 }
 
-/** Values by key that are read again when one is needed that is not older than a certain time. */
-export interface FreshValues<T extends object> {
-  /** Resolves when a value that was read after `since` is there, or is not to be had. Never rejects. */
-  readonly refresh: (key: string, since: Millis) => Promise<void>;
-  /** The value that was read last. */
-  readonly get: (key: string) => Fresh<T> | undefined;
-  /** Sum of the sizes. */
-  readonly size: number;
-}
-
 export interface FreshValuesOptions<T extends object> {
   /** May reject; must settle. */
   readonly read: (key: string) => Promise<T>;
@@ -32,7 +22,8 @@ export interface FreshValuesOptions<T extends object> {
   readonly now: () => Millis;
 }
 
-export function createFreshValues<T extends object>(options: FreshValuesOptions<T>): FreshValues<T> {
+/** Values by key that are read again when one is needed that is not older than a certain time. */
+export function createFreshValues<T extends object>(options: FreshValuesOptions<T>) {
   const { read, mayRead, onFailed, failedFor, max, maxSize, sizeOf, now } = options;
   const values = new LRUCache<string, Fresh<T>>({
     max,
@@ -43,11 +34,14 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   const running = new Map<string, Promise<void>>();
 
   return {
-    get: (key) => values.get(key),
-    get size() {
+    /** The value that was read last. */
+    get: (key: string): Fresh<T> | undefined => values.get(key),
+    /** Sum of the sizes. */
+    get size(): number {
       return values.calculatedSize;
     },
-    async refresh(key, since) {
+    /** Resolves when a value that was read after `since` is there, or is not to be had. Never rejects. */
+    async refresh(key: string, since: Millis): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
       if (!running.has(key) && (isCooling || !mayRead())) return;
@@ -71,21 +65,16 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   }
 }
 
-/** Answers by key, shared by all who ask for the same at the same time, and for a while after. */
-export interface SharedAnswers<T> {
-  /** At most `maxAge` old; `isNew`: asked for by this call, or under way already. */
-  get: (key: string, maxAge: Millis) => Promise<{ value: T; isNew: boolean }>;
-}
-
-/** `ask` may reject: then whoever asks next asks again. */
+/** Answers by key, shared by all who ask for the same at the same time, and for a while after. `ask` may reject: who asks next asks again. */
 export function createSharedAnswers<T>(
   ask: (key: string) => Promise<T>,
   { entries, now }: { entries: number; now: () => Millis },
-): SharedAnswers<T> {
+) {
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
 
   return {
-    async get(key, maxAge) {
+    /** At most `maxAge` old; `isNew`: asked for by this call, or under way already. */
+    async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;
       if (known !== undefined && (isFresh || known.settled === undefined))

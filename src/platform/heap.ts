@@ -1,20 +1,14 @@
-/** A binary heap: gives the least of its values first. */
-export interface Heap<T> {
-  readonly size: number;
-  push: (value: T) => void;
-  peek: () => T | undefined;
-  pop: () => T | undefined;
-}
+export type Heap<T> = ReturnType<typeof createHeap<T>>;
 
-/** `compare`: negative where `a` comes before `b`, as for sorting. Values that compare equal come in any order. */
-export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
+/** A binary heap: gives the least of its values first. `compare`: negative where `a` comes before `b`. Equal values come in any order. */
+export function createHeap<T>(compare: (a: T, b: T) => number) {
   const values: T[] = [];
 
   return {
-    get size() {
+    get size(): number {
       return values.length;
     },
-    push(value) {
+    push(value: T): void {
       let at = values.length;
       while (at > 0) {
         const parent = (at - 1) >> 1;
@@ -25,8 +19,8 @@ export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
       }
       values[at] = value;
     },
-    peek: () => values[0],
-    pop() {
+    peek: (): T | undefined => values[0],
+    pop(): T | undefined {
       const least = values[0];
       const last = values.pop();
       if (values.length > 0) sink(last as T);

@@ -1,30 +1,23 @@
 import type { StateChange } from '../model/state-change.ts';
 
-/** Notes which entries of a map have changed since that was last written to disk. */
-export interface KeyedChanges {
-  changed: (key: string) => void;
-  /** Another number after every change. */
-  readonly revision: number;
-  /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
-  take: () => StateChange[];
-  /** Everything, as it is when it is taken out; copied in the same way. */
-  entries: () => Generator<StateChange>;
-}
+export type KeyedChanges = ReturnType<typeof createKeyedChanges>;
 
-/** `kind` goes before each key, so that several maps can be kept together. */
-export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>): KeyedChanges {
+/** Notes which entries of a map have changed since that was last written to disk. `kind` goes before each key, so that several maps can be kept together. */
+export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>) {
   let changed: Set<string> | undefined;
   let revision = 0;
 
   return {
-    get revision() {
+    /** Another number after every change. */
+    get revision(): number {
       return revision;
     },
-    changed(key) {
+    changed(key: string): void {
       revision++;
       changed?.add(key);
     },
-    take() {
+    /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
+    take(): StateChange[] {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
         const value = values.get(key);
@@ -33,7 +26,8 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       changed.clear();
       return changes;
     },
-    *entries() {
+    /** Everything, as it is when it is taken out; copied in the same way. */
+    *entries(): Generator<StateChange> {
       for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },
   };

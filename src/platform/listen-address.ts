@@ -1,4 +1,4 @@
-/** Where to listen. Without a host: on all addresses of this machine. */
+/** An address to listen on. Without a host: all addresses of this machine. */
 export interface ListenAddress {
   host: string | undefined;
   port: number;

@@ -150,7 +150,7 @@ export async function readConntrack(root: string, process: string | undefined): 
   return count === undefined && max === undefined ? undefined : { count, max };
 }
 
-/** What is under `sys/net` shows the namespace of whoever reads it, also in the host's /proc. */
+/** Files under `sys/net` show the namespace of their reader, also in the host's /proc. */
 async function countOf(root: string, process: string): Promise<number | undefined> {
   if (process === 'self') return readNumber(join(root, 'sys/net/netfilter/nf_conntrack_count'));
   // A heading, then a line for each processor that begins with the entries of the whole table, hexadecimal.

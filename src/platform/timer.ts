@@ -1,19 +1,15 @@
 import type { Millis } from '../model/log-line.ts';
 
-export interface Timer {
-  /** Calls the task after the delay, and no earlier. */
-  set: (delay: Millis) => void;
-  /** Calls the task after the delay, or earlier if that was planned already. */
-  setEarliest: (delay: Millis) => void;
-  cancel: () => void;
-}
+export type Timer = ReturnType<typeof createTimer>;
 
-export function createTimer(schedule: Schedule, now: () => Millis, task: () => void): Timer {
+export function createTimer(schedule: Schedule, now: () => Millis, task: () => void) {
   let pending: { at: Millis; cancel: () => void } | undefined;
 
   return {
+    /** Calls the task after the delay, and no earlier. */
     set,
-    setEarliest(delay) {
+    /** Calls the task after the delay, or earlier if that was planned already. */
+    setEarliest(delay: Millis): void {
       if (pending === undefined || now() + delay < pending.at) set(delay);
     },
     cancel,

@@ -1,38 +1,32 @@
 /** A token bucket in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
-export interface TokenBucket {
-  take: (now: Millis) => boolean;
-  /** Returns a token that was taken and not used. */
-  giveBack: () => void;
-  /** Tokens that are there, also in part. */
-  level: (now: Millis) => number;
-  /** How many times `take` would succeed now. */
-  available: (now: Millis) => number;
-  /** When the next token will be there. */
-  availableAt: (now: Millis) => Millis;
-}
+export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
 /** Lets through `burst` at once and `rate` a second after that. `tokens`: those that are there at first; by default all. */
-export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst): TokenBucket {
+export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst) {
   let filled: Millis | undefined;
   return {
-    take(now) {
+    take(now: Millis): boolean {
       fill(now);
       if (tokens < 1) return false;
       tokens -= 1;
       return true;
     },
-    giveBack: () => void (tokens = Math.min(burst, tokens + 1)),
-    level(now) {
+    /** Returns a token that was taken and not used. */
+    giveBack: (): void => void (tokens = Math.min(burst, tokens + 1)),
+    /** Tokens that are there, also in part. */
+    level(now: Millis): number {
       fill(now);
       return tokens;
     },
-    available(now) {
+    /** How many times `take` would succeed now. */
+    available(now: Millis): number {
       fill(now);
       return Math.floor(tokens);
     },
-    availableAt(now) {
+    /** When the next token will be there. */
+    availableAt(now: Millis): Millis {
       const last = fill(now);
       return tokens >= 1 ? now : last + Math.ceil(((1 - tokens) / rate) * 1000);
     },

@@ -38,7 +38,7 @@ export interface Directory {
   readonly version: number;
 }
 
-/** What was found out about single addresses that no list has. All synchronous: what is not known yet is not known. */
+/** Answers of look-ups about single addresses that no list has. All are synchronous: an answer that has not come is undefined. */
 export interface Remote {
   podsOf: (address: string) => readonly Pod[] | undefined;
   /** Name of the node whose own address it is. */
@@ -98,7 +98,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
     epoch(time) {
       const { from, until } = epochOf(earlier ? [pods, earlier] : [pods], time);
       if (remote === undefined) return { from, until };
-      // What came before cannot be remembered at all; it is read only at a start.
+      // Answers for older packets are not cached; those are read only at a start.
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(from, remote.latestChange), until };
     },
@@ -189,7 +189,7 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** Of a Node that is not in the directory: its name, without a uid. */
+/** A Node that is not in the directory gets its name, without a uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
 }

@@ -3,7 +3,7 @@ import { copy } from '../platform/address.ts';
 import { rangeOf, scopeOf } from './scope.ts';
 import { type Node, type Pod, type Service, workloadKey } from './objects.ts';
 
-/** What an address is without an object. */
+/** The fields of an address without an object. */
 function addressOnly(address: string) {
   const none = { object: undefined, workload: undefined, node: undefined, role: undefined, note: undefined };
   return { address, identity: address, range: rangeOf(address), ...none };
@@ -49,13 +49,13 @@ export function serviceEndpoint(service: Service, address: string): Endpoint {
   return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
 }
 
-/** In the Pod range of a node or with a Pod of another time, but with none then. */
+/** An address in the Pod range of a node or of a Pod of another time, which no Pod had then. */
 export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
   const { range, role } = scopeOf(address);
   return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
 }
 
-/** Of no object of the cluster. */
+/** An address of no object of the cluster. */
 export function externalEndpoint(address: string, hostName: string | undefined): Endpoint {
   const scope = scopeOf(address);
   const { range, role } = scope;

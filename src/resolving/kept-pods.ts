@@ -103,7 +103,7 @@ export function createKeptPods(
   }
 }
 
-/** Those of the node, with the times that are known of them by now. */
+/** Reads the Pods of the node, and corrects their times by what is known now. */
 function podsOf(
   restored: EarlierPods | undefined,
   node: string,

@@ -12,7 +12,7 @@ export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
-/** What is known of a cluster right now, kept up to date by whoever watches it. `now` is the clock of log lines. */
+/** The objects of a cluster as they are now, kept up to date by whoever watches it. `now` is the clock of log lines. */
 export function createLiveLists(
   ownNode: string,
   remote: Remote | undefined,
@@ -32,7 +32,7 @@ export function createLiveLists(
 
   return {
     directory,
-    /** Of its Services; whoever watches EndpointSlices gives them to it. */
+    /** Chains of its Services; whoever watches EndpointSlices gives them to it. */
     chains,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
@@ -138,7 +138,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    // By what it kept it is found as it is now: it has not ended there.
+    // The addresses that it kept find it as it is now.
     const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
     if (lost?.length === 0) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
@@ -158,7 +158,7 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
     workload: pod.workload && internWorkload(workloadKey(pod.workload), pod.workload),
     labels: pod.labels && intern(pod.labels, pod.labels),
     ports: pod.ports && intern(pod.ports, pod.ports),
-    // What is seen now cannot have begun later: the clock of its node is ahead of ours.
+    // A Pod that is seen now cannot have begun later: the clock of its node is ahead of ours.
     from: same?.from ?? Math.min(pod.from, now),
     // Evicted, or its node is gone: no container has an end, but the Pod was seen to run.
     until: same !== undefined && pod.until <= pod.from ? Math.min(same.until, now) : pod.until,

@@ -8,7 +8,7 @@ import type { Backend } from '../model/service-chain.ts';
 export interface Pod {
   namespace: string;
   name: string;
-  /** As Events must name it: for a mirror Pod that is the hash in its annotation, not `metadata.uid`. */
+  /** The uid by which Events must name it: for a mirror Pod that is the hash in its annotation, not `metadata.uid`. */
   uid: string;
   resourceVersion: string | undefined;
   node: string | undefined;
@@ -17,9 +17,9 @@ export interface Pod {
   addresses: string[];
   workload: Workload | undefined;
   role: Endpoint['role'];
-  /** Those that were asked for, `app=web,team=shop`. */
+  /** The labels that were asked for, `app=web,team=shop`. */
   labels?: string | undefined;
-  /** Those with a name, as `packPorts` writes them. */
+  /** The ports with a name, as `packPorts` writes them. */
   ports?: string | undefined;
   /** It held its addresses from `from` until before `until` (Infinity while it runs). */
   from: Millis;
@@ -60,7 +60,7 @@ export type ServiceProtocol = 'tcp' | 'udp' | 'sctp';
 export interface ServicePort {
   /** '' for the only port of a Service, if it has none. */
   name: string;
-  /** Of a Service its own, of an EndpointSlice that of its endpoints, of a Pod that of a container. */
+  /** A Service has its own, an EndpointSlice that of its endpoints, a Pod that of a container. */
   port: number;
   protocol: ServiceProtocol;
 }
@@ -69,14 +69,14 @@ export interface EndpointSlice {
   namespace: string;
   name: string;
   resourceVersion: string | undefined;
-  /** In the same namespace; '' where it is no Service's. */
+  /** A Service in the same namespace; '' where it is no Service's. */
   service: string;
   ports: readonly ServicePort[];
-  /** As `packEndpoints` writes them. */
+  /** Endpoints as `packEndpoints` writes them. */
   endpoints: string;
 }
 
-/** What is known of a cluster, from wherever. */
+/** The objects of a cluster. */
 export interface ClusterObjects {
   pods: Pod[];
   nodes: Node[];
@@ -153,7 +153,7 @@ export function createInterner<T extends {}>(): (key: string, value: T) => T {
   };
 }
 
-/** What all names begin with, then for each endpoint: address, the rest of `[NAMESPACE/]POD` and of its node or 0, readiness. */
+/** The common beginnings of all names, then for each endpoint: address, the rest of `[NAMESPACE/]POD` and of its node or 0, readiness. */
 type Packed = [pods: string, nodes: string, ...(string | 0 | 1)[]];
 
 /** The endpoints of a slice as one text: a quarter of the memory of as many objects. */

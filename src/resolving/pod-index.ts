@@ -54,7 +54,7 @@ export function createPodIndex(ownNode: string | undefined) {
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
     /** The span of time around `time` in which no Pod takes or leaves an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
-      // What a node's agent asks nearly always: everybody's time began before the packet's.
+      // A node's agent nearly always asks for a time after every change.
       if (time >= latestChange) return { from: latestChange, until: Infinity };
       changes ??= [...new Set([...all].flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
         (a, b) => a - b,
@@ -130,7 +130,7 @@ function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }:
   return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
 }
 
-/** As Calico (`cali`) and the AWS VPC CNI (`eni`) name the host's end of a Pod's veth pair. The kernel allows 15 characters. */
+/** Calico (`cali`) and the AWS VPC CNI (`eni`) name the host's end of a Pod's veth pair so. The kernel allows 15 characters. */
 export function interfaceNames(namespace: string, pod: string): string[] {
   const hash = createHash('sha1').update(`${namespace}.${pod}`).digest('hex').slice(0, 11);
   return [`cali${hash}`, `eni${hash}`];

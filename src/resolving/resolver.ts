@@ -6,7 +6,7 @@ import type { Directory, Moment } from './directory.ts';
 import { nodeEndpoint } from './endpoints.ts';
 import { isPodInterface } from './pod-index.ts';
 
-/** Who the ends of a lost packet were. */
+/** Resolves the ends of a lost packet. */
 export function endsOf(observation: PacketObservation | Martian, directory: Directory, at: Moment): Ends {
   return observation.kind === 'packet'
     ? resolvePacket(observation, directory, at)

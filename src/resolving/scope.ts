@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { AddressRange, Endpoint } from '../model/endpoint.ts';
 import type { Node } from './objects.ts';
 
-/** Where an address lies that belongs to no object of the cluster. */
+/** The range of an address that belongs to no object of the cluster. */
 export interface Scope {
   range: AddressRange;
   role: Endpoint['role'];

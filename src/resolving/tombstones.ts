@@ -6,7 +6,7 @@ export interface TombstoneLimits {
   count: number;
 }
 
-/** What is gone, but may still be asked for. */
+/** Keeps values that are gone, but may still be asked for. */
 export function createTombstones<K, V>({ age, count }: TombstoneLimits, onForgotten?: (key: K) => void) {
   /** Oldest first. */
   const all = new Map<K, { value: V; since: Millis }>();

@@ -15,7 +15,7 @@ import {
 export interface KeptState {
   /** Another number after every change of what is counted, or waits to be. */
   revision: () => number;
-  /** What has changed since the last call, in order; taken in one step between two lines. */
+  /** Changes since the last call, in order; taken in one step between two lines. */
   takeChanges: () => KeptChange[];
   /** All that there is, one `set` for each key, as it is when it is taken out of the iterator. */
   all: () => IterableIterator<KeptChange>;
@@ -27,7 +27,7 @@ export interface BatchWriterOptions {
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
-  /** What was written is no longer there, for the reason given; all of it is written again. */
+  /** The files are no longer there, for the reason given; all of the state is written again. */
   onLost: (reason: string) => void;
   /** Bytes after which a segment is followed by another one, at least. */
   segmentSize?: number;

@@ -18,11 +18,11 @@ const largest = 256 * 1024 * 1024;
 
 type Batch = readonly Exclude<KeptChange, string>[];
 
-/** What the segments of a folder hold together. */
+/** The content of all segments of a folder. */
 export interface Kept {
-  /** By key; plain JSON. */
+  /** Values by key, as plain JSON. */
   values: Map<string, unknown>;
-  /** Who wrote them; changes of another agent that uses the same folder do not belong to them. */
+  /** The agent that wrote them; changes of another agent that uses the same folder are left out. */
   writer: unknown;
   segments: SegmentSizes;
   /** When the newest was last written; -Infinity without any. */
@@ -71,7 +71,7 @@ function replay(text: string, file: string, kept: Kept): void {
   }
 }
 
-/** What is wrong with the header of a segment. */
+/** The problem of a segment's header; undefined if there is none. */
 function unreadable(header: Record<string, unknown>): string | undefined {
   if (header['format'] !== format) return 'is no state log of this program';
   if (header['version'] === version) return undefined;

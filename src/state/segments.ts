@@ -116,7 +116,7 @@ function encode(body: string): Buffer {
   return Buffer.from(`${checksum(body)} ${body}\n`);
 }
 
-/** Those of segments among the names of files. */
+/** Numbers of the segments among the names of files. */
 export function numbersOf(files: readonly string[]): number[] {
   return files
     .flatMap((file) => name.exec(file)?.[1] ?? [])

@@ -23,27 +23,27 @@ export interface AgentState {
   /** Names this memory: a run that has lost it has another one. */
   id: string;
   node: string;
-  /** By the name of the source. */
+  /** Positions by the name of the source. */
   positions: Record<string, Position>;
-  /** What one source has shown and others have not yet. */
+  /** Lines that one source has shown and others have not yet. */
   once: Json;
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
   budget: WriteBudgetState;
   audit?: AuditState | undefined;
-  /** Those of the node, and when the agent was alive that knew them; as they were read. */
+  /** Pods of the node, and when the agent was alive that knew them; as they were read. */
   pods?: { records: readonly unknown[]; alive: unknown } | undefined;
 }
 
 export interface Restored {
   state: AgentState | undefined;
   id: string;
-  /** What a person should know; undefined when all is as it should be. */
+  /** A sentence for a person; undefined when all is as it should be. */
   problem: string | undefined;
   /** Whether it is the first run here. */
   first: boolean;
-  /** What lies in the folder. */
+  /** The segments in the folder. */
   segments: Readonly<SegmentSizes>;
 }
 
@@ -94,7 +94,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
 }
 
 export interface Found {
-  /** In the shape of `AgentState`, if nothing is wrong with it. */
+  /** It has the shape of `AgentState`, if nothing is wrong with it. */
   state: unknown;
   saved: Millis;
   /** Why not all of it was read. */

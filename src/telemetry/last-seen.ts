@@ -13,13 +13,10 @@ export interface LastSeenOptions {
   now: () => Millis;
 }
 
-/** Notes when something was last counted, by looking whether the count has grown: counting itself must cost nothing more. */
-export interface LastSeen {
-  /** To be called every few seconds, and before the metrics are shown. */
-  look: () => void;
-}
+export type LastSeen = ReturnType<typeof createLastSeen>;
 
-export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions): LastSeen {
+/** Notes when something was last counted, by looking whether the count has grown: counting itself must cost nothing more. */
+export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions) {
   const looks = [
     ...sources.map((source) =>
       lookAt(
@@ -33,7 +30,8 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
-    look() {
+    /** To be called every few seconds, and before the metrics are shown. */
+    look(): void {
       for (const look of looks) look();
     },
   };

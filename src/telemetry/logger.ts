@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { printable, printableJson } from '../platform/printable.ts';
 import { writeAll } from '../platform/write-all.ts';
 
-/** From what is always logged to what is logged for those who search for a fault. */
+/** The levels from the most important to the most detailed. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 

@@ -1,6 +1,6 @@
 import type { Log } from './logger.ts';
 
-/** What is counted, in the order in which it is logged; in words, for one and for several. */
+/** Words for the counts, for one and for several, in the order in which they are logged. */
 const words = {
   packetsDropped: ['packet dropped', 'packets dropped'],
   packetsRejected: ['packet rejected', 'packets rejected'],

@@ -1,15 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Fields, Log } from './logger.ts';
 
-/** Logs once an hour what may go wrong a thousand times a second. Remembers 256 keys; what is past that has one key. */
-export interface RateLimitedLog {
-  /** Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were only counted since. */
-  report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
-  /** Logs that a problem is over, if it was reported, and forgets it. Returns whether it was reported. */
-  resolve: (key: string, text?: string) => boolean;
-  /** Reports by key that were not logged, since the last call. */
-  takeCounts: () => Record<string, number>;
-}
+export type RateLimitedLog = ReturnType<typeof createRateLimitedLog>;
 
 interface Problem {
   logged: Millis;
@@ -24,20 +16,23 @@ const pause: Millis = 3_600_000;
 const limit = 256;
 const others = 'other problems';
 
-export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): RateLimitedLog {
+/** Logs once an hour what may go wrong a thousand times a second. Remembers 256 keys; what is past that has one key. */
+export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
   /** Problems in the order in which they were logged. */
   const known = new Map<string, Problem>();
 
   return {
     report,
-    resolve(key, text = `${key}: well again`) {
+    /** The problem is over: logs so if it was reported, and forgets it. Returns whether it was. */
+    resolve(key: string, text = `${key}: well again`): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;
       known.delete(key);
       log.info({ problem: key, reports: problem.total }, text);
       return true;
     },
-    takeCounts() {
+    /** Reports by key that were not logged, since the last call. */
+    takeCounts(): Record<string, number> {
       const counts: Record<string, number> = {};
       for (const [key, problem] of known) {
         if (problem.uncounted > 0) counts[key] = problem.uncounted;
@@ -47,6 +42,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     },
   };
 
+  /** Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were only counted since. */
   function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
     const problem = known.get(key);
     if (problem === undefined && key !== others && isFull())

@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/listen-address.ts';
 
-/** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
+/** Reasons why something is wrong; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {
   /** Reasons that only a restart would cure. */
   live: () => readonly string[];
@@ -19,12 +19,12 @@ export interface MetricsText {
 }
 
 export interface ServerOptions {
-  /** Where the address is from, for errors. */
+  /** The setting that the address is from, for errors. */
   setting: 'METRICS_ADDRESS' | 'HEALTH_ADDRESS' | 'DROPS_ADDRESS';
   /** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`. */
   address: string;
   metrics?: MetricsText | undefined;
-  /** What `/drops` answers, as JSON. */
+  /** The answer to `/drops`, as JSON. */
   drops?: (() => Promise<string>) | undefined;
   health: Health;
   /** How long a client may take to ask, to take its answer, and to ask again. */
@@ -34,7 +34,7 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  /** Where it listens, with the port that was found for port 0. */
+  /** The address where it listens, with the port that was found for port 0. */
   readonly address: string;
   /** Ends idle connections at once, others when they have their answer or `timeout` is over. */
   stop: () => Promise<void>;
@@ -185,7 +185,7 @@ export function limitConnections(server: Server, limits: Readonly<{ total: numbe
     (older.find((socket) => !answering.has(socket)) ?? older[0])?.destroy();
   }
 
-  /** Where several have as many: the one that has been there longest. */
+  /** The oldest of those that have as many. */
   function largest(): ReadonlySet<Socket> {
     return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
   }

@@ -6,7 +6,7 @@ import { createConnection } from '../../kubernetes/connection.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
-import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../../parsing/parsing.ts';
 import { paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
 import { runChecks } from './checks.ts';

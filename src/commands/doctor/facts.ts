@@ -1,7 +1,7 @@
 /** Gathers all that checks go by, each once. A fact is a plain value, which says so itself where something could not be read. */
 import type { Config } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import type { PrefixTable } from '../../parsing/parsing.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import type { ProgramLog } from '../../sources/program-log/find-logs.ts';
 import { type Api, findNode, findPod, type FoundNode, type Looked, podsOn, someNodes } from './api.ts';

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
-import { isKernelMessage, type PrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { isKernelMessage, type PrefixTable } from '../../parsing/parsing.ts';
 import { observe } from '../../pipeline/decision.ts';
 import type { KernelSource } from '../../sources/auto.ts';
 import { createClock, zoneTime } from '../../sources/envelopes/clock.ts';

@@ -2,8 +2,7 @@
 import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
-import { parseDroppedLogs, parseProgramRecord } from '../../parsing/components/program-record.ts';
-import { needlesOfAll } from '../../parsing/formats.ts';
+import { needlesOfAll, parseDroppedLogs, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
 import { type ClockOptions, createClock } from '../../sources/envelopes/clock.ts';

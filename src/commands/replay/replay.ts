@@ -1,7 +1,7 @@
 /** The whole pipeline over saved logs, in the logs' own time. */
 import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
-import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../../parsing/parsing.ts';
 import { createPipeline } from '../../pipeline/pipeline.ts';
 import { createStatistics } from '../../pipeline/statistics.ts';
 import { printable } from '../../platform/printable.ts';

@@ -4,7 +4,7 @@ import { suggest } from '../../config/suggest.ts';
 import { alignColumns } from '../../events/events.ts';
 import { causeOf } from '../../incidents/incidents.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';
+import { isKernelMessage } from '../../parsing/parsing.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';
 import { printable } from '../../platform/printable.ts';
 import { type Directory, shorten } from '../../resolving/directory.ts';

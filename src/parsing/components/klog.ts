@@ -47,7 +47,7 @@ function readStructured(text: string, at: number, fields: Fields): string | unde
   return decodeQuoted(text.slice(at + 1, end - 1), messageLimit);
 }
 
-/** What klog appends to fatal records, and what ipvs mode appended to failures: neither is about the error. */
+/** klog appends goroutines to fatal records, and ipvs mode appended rules to failures: neither is about the error. */
 const appendix = /\n(?:goroutine \d|Rules:)/;
 /** `, err: exit status 1`, `, error: …` */
 const marked = /, err(?:or)?: /;
@@ -58,7 +58,7 @@ function readPlain(text: string, severity: Severity, fields: Fields): string {
   const body = text.slice(0, end);
   const line = body.indexOf('\n');
   const first = line < 0 ? body : body.slice(0, line);
-  // What begins with a small letter is an error as Go writes them, and nothing else.
+  // A text with a small first letter is an error as Go writes them, and nothing else.
   if (severity === 'info' || !/^[A-Z*]/.test(first)) return body;
   const mark = marked.exec(first);
   const colon = first.indexOf(': ');
@@ -67,7 +67,7 @@ function readPlain(text: string, severity: Severity, fields: Fields): string {
   return body.slice(0, at);
 }
 
-/** Of such a verbosity is what is for developers (Kubernetes, "Logging conventions"). */
+/** Records of this verbosity and above are for developers (Kubernetes, "Logging conventions"). */
 const debugVerbosity = 4;
 
 const jsonKeyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
@@ -123,7 +123,7 @@ function readJsonValue(text: string, at: number): { value: string; end: number }
 const keyAt = /\s{0,64}([^\s="<>{}]{1,128})=/y;
 /** ` >` at the beginning of a line closes a value of several lines. */
 const closing = /\n ?>(?=[ \n]|$)/g;
-/** Where line breaks have become spaces, or the value has lost its `<`, it may stand elsewhere. */
+/** The closing mark may stand elsewhere if line breaks have become spaces, or the value has lost its `<`. */
 const closingAnywhere = /\n ?>(?=[ \n]|$)|[ \t]>(?= [\w.-]{1,64}=)/g;
 const space = /\s/g;
 

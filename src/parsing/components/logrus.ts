@@ -81,27 +81,22 @@ export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefi
 const ownKeys = new Set(['time', 'level', 'msg', 'file', 'func']);
 
 const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
-/** As `%#v` prints a value: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
+/** `%#v` prints a value so: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
-export interface LogrusText {
-  readMessage: () => string;
-  readFields: (fields: Pick<Fields, 'add'>) => void;
-}
-
 /** A message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
-function createLogrusText(text: string, from: number): LogrusText {
+function createLogrusText(text: string, from: number) {
   let at = from;
   /** No further quote is closed: what looks like one is a character like others. */
   let quotesEnd = text.length;
   let groupsClose = true;
 
   return {
-    readMessage() {
+    readMessage(): string {
       at = endOfMessage();
       return text.slice(from, at).trimEnd();
     },
-    readFields(fields) {
+    readFields(fields: Pick<Fields, 'add'>): void {
       for (let end = keyEnd(at); end > 0; end = keyEnd(at)) {
         const key = text.slice(at + 1, end - 1);
         at = end;
@@ -162,7 +157,7 @@ function createLogrusText(text: string, from: number): LogrusText {
     return end < 0 ? i + 1 : end;
   }
 
-  /** Where the value would begin if this is the space before a key; else 0. */
+  /** The beginning of the value if this is the space before a key; else 0. */
   function keyEnd(i: number): number {
     keyAt.lastIndex = i;
     return keyAt.test(text) ? keyAt.lastIndex : 0;

@@ -13,7 +13,7 @@ import {
 import { parseLogrus, parseLogrusPairs } from './logrus.ts';
 import type { Suppressed } from '../../model/observation.ts';
 
-/** In order: the first that does not answer `undefined` has the text. */
+/** The first that does not answer `undefined` has the text. */
 const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[] = [
   parseKlogText,
   parseKlogJson,
@@ -72,7 +72,7 @@ function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
 }
 
 const claim = 'calico/node is not ready';
-/** As the kubelet quotes it. */
+/** The kubelet quotes it so. */
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
 /** calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */

@@ -8,7 +8,7 @@ export function newRecord(parts: RecordParts, { values, error }: Fields): Progra
   return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
 }
 
-/** Whose values are error text. */
+/** The values of these keys are error text. */
 const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
 /** All rules of the node: they are no error, and what is searched for in errors stands in them too. */
 const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
@@ -18,7 +18,7 @@ export function isErrorKey(key: string): boolean {
 }
 
 export interface Fields {
-  /** Of two with the same key the later one counts. */
+  /** The later of two values of one key counts. */
   add: (key: string, value: string) => void;
   addError: (text: string) => void;
   readonly values: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export function createFields(): Fields {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Where a quoted string ends, behind its closing quote; -1 if it does not. `at` is its opening quote. */
+/** The end of a quoted string, behind its closing quote; -1 if it is not closed. `at` is its opening quote. */
 export function endOfQuoted(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -92,7 +92,7 @@ function ofRune(rune: number): string {
   return rune <= 0x10ffff ? String.fromCodePoint(rune) : '\uFFFD';
 }
 
-/** Where what opens at `at` with a bracket of any kind is closed, behind the last bracket; -1 if it is not. */
+/** The end of a group that opens at `at` with a bracket of any kind, behind its last bracket; -1 if it is not closed. */
 export function endOfGroup(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {
@@ -130,7 +130,7 @@ function cut(text: string, limit: number): string {
   return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** Who wrote a line, as far as a syslog says; `undefined` where it does not, or where many programs have that name. */
+/** The writer of a line, as far as a syslog says; `undefined` where it does not, or where many programs have that name. */
 export type Tag = string | undefined;
 
 /** `kube-proxy[12085]: `; names without number only where they can be nothing else. */
@@ -162,7 +162,7 @@ export function mayBeCalico(tag: Tag): boolean {
   return tag === undefined || /calico|felix|confd|bird/.test(tag);
 }
 
-/** Who writes with the logrus format of Calico: `felix/table.go` says so; older releases name the file only. */
+/** The part of Calico that writes with logrus: `felix/table.go` says so; older releases name the file only. */
 export function logrusProgram(tag: Tag, caller: string): Program {
   const namesPart = caller.includes('/') || caller.startsWith('calico.');
   // All parts write into the log of the container, so its name does not say which part it is.

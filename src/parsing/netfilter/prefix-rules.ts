@@ -13,7 +13,7 @@ export interface PrefixRule {
   text?: (groups: Groups) => string;
 }
 
-/** What is written into prefixes for a verdict, with its usual endings; `droped` is a frequent slip. */
+/** Words for a verdict in prefixes, with their usual endings; `droped` is a frequent slip. */
 const words = {
   reject: 'reject(?:s|ed|ion)?|refus(?:al|es?|ed)',
   drop: 'drop(?:s|p?ed|p?ing)?|den(?:y|ial|ie[ds]|ying)|(?:block|discard|prohibit|disallow)(?:s|ed|ing)?|(?:block|deny|drop)list(?:ed)?',
@@ -144,7 +144,7 @@ const calicoKinds: Record<string, string> = {
   sknp: 'StagedKubernetesNetworkPolicy',
 };
 
-/** Of a `logPrefix` with `%k %p`: `calico-drop np prod/deny:`. iptables keeps 29 characters; a name cut off there gets a mark. */
+/** Reads a `logPrefix` with `%k %p`: `calico-drop np prod/deny:`. iptables keeps 29 characters; a name cut off there gets a mark. */
 export function calicoPolicy(prefix: string): PolicyName | undefined {
   const found =
     /(?:(?<!\S)\S+ (?<tier>[a-z0-9-]+) |^|[\s,;|])(?<kind>s?np|s?gnp|s?knp|kcnp)[\s:=](?:(?<namespace>[a-z0-9-]+)\/)?(?<name>[a-z0-9.-]+)/.exec(

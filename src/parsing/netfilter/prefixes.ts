@@ -17,7 +17,7 @@ export interface PrefixTable {
   look: (raw: string) => PrefixMeaning;
 }
 
-/** What the config says of every prefix that begins with `prefix`, or of lines that have none where it is empty. */
+/** The config's verdict for every prefix that begins with `prefix`; where it is empty, for lines that have none. */
 export interface ConfiguredPrefix {
   readonly prefix: string;
   readonly verdict: Verdict;
@@ -43,7 +43,7 @@ export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []):
 }
 
 function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
-  // What is logged is trimmed, too.
+  // The prefix of a line is trimmed, too.
   const prefix = given.trim();
   const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
   // Every prefix begins with nothing.

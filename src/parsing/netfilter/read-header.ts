@@ -38,7 +38,7 @@ export function readHeader(text: string, start: number): Header {
     end = at;
     while (end < length && bytes[end] !== space) end++;
     if (end === at) continue;
-    // In brackets stands the packet that an ICMP error is about: a token ends before what closes them.
+    // Brackets hold the packet that an ICMP error is about: a token ends before the closing one.
     const opens =
       bytes[at] === openingBracket && packet === outer && (outer.protocol === 'ICMP' || outer.protocol === 'ICMPv6');
     if (opens) {
@@ -124,7 +124,7 @@ function readField(token: Token, head: number, packet: Packet, header: Header): 
     else if (head === ARP && packet === header.outer) header.arp ||= /^ARP +HTYPE=/.test(token.text.slice(at, at + 64));
     return;
   }
-  // By the first letter, then by the first four: a switch on small literals becomes a jump, one on large numbers does not.
+  // Compare the first letter, then the first four: a switch on small literals becomes a jump, one on large numbers does not.
   switch (head >> 24) {
     case 0x53: // S
       if (head === SRC && packet.source === '') {

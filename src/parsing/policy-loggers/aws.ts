@@ -44,7 +44,7 @@ const sides = new Map<string | undefined, PacketObservation['policySide']>([
   ['egress', 'sender'],
 ]);
 
-/** Of the other two, `NETWORK_POLICY` is that of NetworkPolicies, and `DEFAULT` no policy's. */
+/** The other two are `NETWORK_POLICY`, that of NetworkPolicies, and `DEFAULT`, no policy's. */
 const clusterTiers = new Map<string | undefined, ClusterTier>([
   ['ADMIN', 'Admin'],
   ['BASELINE', 'Baseline'],

@@ -50,7 +50,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
 
   return {
     counts: counts as Readonly<LookupCounts>,
-    /** What was last heard; also when that is old, as long as nothing newer is known. */
+    /** The last answer; also when that is old, as long as nothing newer is known. */
     get: (address: string): V | undefined => answers.get(address)?.value,
     /** Remembers an answer that came along with another one. */
     learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),

@@ -1,7 +1,7 @@
 import type { LookupWay } from '../../model/choices.ts';
 import type { Pod } from '../objects.ts';
 
-/** Whose an address is, as one way has found out. */
+/** The owners of an address, as one way has found them. */
 export interface Owners {
   /** Pods that use the address, those on the host's network too, and others that came with the same answer. */
   pods: readonly Pod[];
@@ -79,7 +79,7 @@ export function createFinderChain(
   }
 }
 
-/** What each way says of itself. What a look-up has asked for is remembered, so that this costs little more after one. */
+/** Asks each way for its state. Answers of earlier look-ups are remembered, so that this costs little. */
 export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
   return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
 }

@@ -5,16 +5,16 @@ import type { Pod } from '../objects.ts';
 import type { Owners } from './pod-finder.ts';
 
 export interface RemoteOptions {
-  /** Whose an address is, anywhere in the cluster. Undefined: not to be asked. */
+  /** Finds the owners of an address anywhere in the cluster. Undefined: not to be asked. */
   findPods: ((address: string) => Promise<Owners>) | undefined;
   /** Host name of an address. Undefined: not to be asked. */
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
-  /** What is known has changed. */
+  /** An answer has come or changed. */
   onChange: (address: string) => void;
   now: () => Millis;
 }
 
-/** Of one node, whatever way they take; one that costs the API server much has a budget of its own. */
+/** Look-ups of one node, whatever way they take; a way that costs the API server much has a budget of its own. */
 const podPolicy = {
   budget: { rate: 12 / 60, burst: 30 },
   concurrency: 2,
@@ -62,7 +62,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   };
 
   function isWorthWaiting(end: Endpoint): boolean {
-    // What was found by a look-up has to be confirmed now and then: the address may be another's by now.
+    // An answer has to be confirmed now and then: the address may be another's by now.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address);
     if (end.object !== undefined || end.role !== undefined) return false;
@@ -88,7 +88,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   function foundIn({ pods: list, node }: Owners, address: string): Owners | undefined {
     const all = list.filter((pod) => !pod.hostNetwork);
     for (const pod of all) {
-      // What is seen now cannot have begun later: its node's clock is ahead of ours.
+      // A Pod that is seen now cannot have begun later: its node's clock is ahead of ours.
       pod.from = Math.min(pod.from, now());
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
     }
@@ -108,7 +108,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   }
 }
 
-/** Of Pods on the host's network: their address is their node's. */
+/** The address of a Pod on the host's network is its node's. */
 function nodeOf(pods: readonly Pod[]): string | undefined {
   return (pods.find(({ until }) => until === Infinity) ?? pods[0])?.node;
 }

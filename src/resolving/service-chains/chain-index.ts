@@ -15,7 +15,7 @@ import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 
-/** What a chain was made for. */
+/** The Service, port and endpoint that a chain was made for. */
 export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
   /** `10.244.1.30:5432`, for an endpoint's chain. */
@@ -39,7 +39,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   const slices = createHashedObjects(endpointTexts, limits);
 
   return {
-    /** By `namespace/name`. */
+    /** Services by `namespace/name`. */
     services: services.objects,
     get sizes(): { slices: number; tombstones: number } {
       return { slices: slices.objects.size, tombstones: services.tombstones + slices.tombstones };
@@ -135,7 +135,7 @@ function createHashedObjects<T, V>(
   return {
     objects: objects as ReadonlyMap<string, T>,
     expect,
-    /** What a text stood for that is gone. */
+    /** The value of a text that is gone. */
     past: past.get,
     get tombstones(): number {
       return past.size;
@@ -151,7 +151,7 @@ function createHashedObjects<T, V>(
       if (after !== undefined) for (const [text] of textsOf(after)) gone.delete(text);
       for (const [text, value] of gone) past.put(text, value, now);
     },
-    /** What was hashed stands for; it may be gone. */
+    /** The value of the text with that hash; it may be gone. */
     find(hash: string): V | undefined {
       expect(hash);
       if (isStale) findAll();
@@ -163,7 +163,7 @@ function createHashedObjects<T, V>(
     },
   };
 
-  /** That hash is asked for soon: one pass is enough for several. */
+  /** Announces a hash, so that one pass finds several. */
   function expect(hash: string): void {
     if (found.has(hash)) return;
     found.set(hash, { value: undefined });

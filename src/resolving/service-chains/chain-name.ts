@@ -3,10 +3,10 @@ import { canonicalAddress } from '../../platform/address.ts';
 import { hostAndPort } from '../../platform/listen-address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
-/** From a name: a hash that cannot be inverted, or all in nftables mode (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
+/** A chain's name has a hash that cannot be inverted, or in nftables mode all parts (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
-/** What a chain is made for. */
+/** The port or endpoint that a chain is made for. */
 export interface ChainPort {
   kind: 'service-port';
   namespace: string;
@@ -46,7 +46,7 @@ function parseSpeakingName(chain: string): ChainName | undefined {
 const speakingName = /^(service|local|external|firewall|endpoint|affinity)-(([A-Z2-7]{8})-(.+))$/;
 const servicePort = /^([a-z0-9.-]+)\/([a-z0-9.-]+)\/(tcp|udp|sctp)\/([a-z0-9-]*)(?:__([0-9a-f./]*))?$/;
 const ellipsis = '...';
-/** Of a name without the word before its hash; longer ones are cut to it and end in an ellipsis. */
+/** kube-proxy cuts longer names, without the word before the hash, to this length and ends them in an ellipsis. */
 const longestBase = 240;
 const longestName = 256;
 
@@ -69,7 +69,7 @@ export function hashedTexts(namespace: string, service: string, port: string, pr
 
 /** The 16 characters by which kube-proxy names a chain: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
 export function chainHash(text: string): string {
-  // As a text of bytes: half of the time of a Buffer, and there are 300,000 endpoints.
+  // A text of bytes takes half of the time of a Buffer, and there are 300,000 endpoints.
   const digest = hash('sha256', text, 'binary');
   let characters = '';
   let value = 0;

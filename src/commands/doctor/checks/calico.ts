@@ -3,7 +3,7 @@ import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints, objectToPatch } from '../../../incidents/incidents.ts';
 import { rightsFile } from '../../../kubernetes/rights.ts';
 import type { FelixSettings, NodeFacts } from '../../../model/incident.ts';
-import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
+import type { PrefixTable } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
 import { podOf } from '../../../resolving/objects.ts';
 import type { Known } from '../facts.ts';

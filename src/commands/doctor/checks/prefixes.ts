@@ -1,6 +1,6 @@
 /** The check of the prefixes with which this node logs. */
 import type { Millis } from '../../../model/log-line.ts';
-import type { PrefixMeaning } from '../../../parsing/netfilter/prefixes.ts';
+import type { PrefixMeaning } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
 import type { Known } from '../facts.ts';
 import { latestLines } from '../kernel-log.ts';
