@@ -24,8 +24,6 @@ export interface NetworkSets {
 
 const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
-export type CalicoReader = ReturnType<typeof createCalicoReader>;
-
 /** Names are spelled as Kubernetes spells them. Each call rejects with a `RefusedError`, but for a right that is missing. */
 export function createCalicoReader(connection: Pick<Connection, 'request'>, onListed: OnListed) {
   return {

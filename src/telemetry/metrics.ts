@@ -115,7 +115,7 @@ const limit = 256;
 
 type AnyMetric = CounterOf<MetricRow> | GaugeOf<MetricRow> | HistogramOf<MetricRow>;
 
-export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
+function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   const { type, help, buckets = [] } = row;
   const options = { name: prefix + row.name, help, labelNames: Object.keys(row.labels), registers: [registry] };
   const bounds = createBounds(row);
