@@ -56,24 +56,24 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       return { sets: read().networkSets, unread };
     },
     /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
-    async endpoints(service: string): Promise<ServiceEndpoints | string> {
+    async endpoints(this: void, service: string): Promise<ServiceEndpoints | string> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
       const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
       const query = { labelSelector: `${serviceNameLabel}=${name}`, resourceVersion: '0' };
-      const items = await readable(path, query);
+      const items = await readable(connection, path, query);
       if (items === undefined) services.unread(namespace);
       for (const item of items ?? []) add({ kind: 'EndpointSlice', ...(item as object) });
       services.complete(service);
       return services.endpointsOf(service);
     },
     /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
-    async accountLabels(account: string): Promise<Labels | undefined> {
+    async accountLabels(this: void, account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       const { add, read } = collectCalicoObjects();
       // The agent may list, not get.
       const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
-      const items = await readable(`/api/v1/namespaces/${namespace}/serviceaccounts`, query);
+      const items = await readable(connection, `/api/v1/namespaces/${namespace}/serviceaccounts`, query);
       for (const item of items ?? []) add({ apiVersion: 'v1', kind: 'ServiceAccount', ...(item as object) });
       return read().serviceAccounts.get(account);
     },
@@ -93,20 +93,24 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
     if (answer.status === 403 || isLarge) return undefined;
     throw new RefusedError(answer);
   }
+}
 
-  /** Undefined where they may not be listed. */
-  async function readable(path: string, query: Record<string, string>): Promise<Json[] | undefined> {
-    const answer = await connection.request('GET', path, { query });
-    if (answer.kind === 'refused' && answer.status === 403) return undefined;
-    if (answer.kind === 'refused') throw new RefusedError(answer);
-    const items = at(answer.body, 'items');
-    if (Array.isArray(items) || items === null) return list(items);
-    throw new RefusedError({
-      kind: 'refused',
-      status: 0,
-      reason: '',
-      message: `the answer to ${path} is no list`,
-      retryAfter: undefined,
-    });
-  }
+/** Undefined where they may not be listed. */
+async function readable(
+  { request }: Pick<Connection, 'request'>,
+  path: string,
+  query: Record<string, string>,
+): Promise<Json[] | undefined> {
+  const answer = await request('GET', path, { query });
+  if (answer.kind === 'refused' && answer.status === 403) return undefined;
+  if (answer.kind === 'refused') throw new RefusedError(answer);
+  const items = at(answer.body, 'items');
+  if (Array.isArray(items) || items === null) return list(items);
+  throw new RefusedError({
+    kind: 'refused',
+    status: 0,
+    reason: '',
+    message: `the answer to ${path} is no list`,
+    retryAfter: undefined,
+  });
 }

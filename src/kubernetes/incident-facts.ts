@@ -56,14 +56,14 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
   /** Rejects where the API server does not answer: for another group it would only be waited for a second time. */
   async function readGroup(group: string): Promise<Felix> {
     const own = `node.${node}`;
-    const answers = await Promise.all(['default', own].map((name) => ask(group, name)));
-    if (answers.every((answer) => answer.kind === 'refused' && answer.status === 404)) return { kind: 'absent' };
-    const refused = answers.find((answer) => answer.kind === 'refused' && answer.status !== 404);
+    const both = await Promise.all(['default', own].map((name) => ask(group, name)));
+    if (both.every((answer) => answer.kind === 'refused' && answer.status === 404)) return { kind: 'absent' };
+    const refused = both.find((answer) => answer.kind === 'refused' && answer.status !== 404);
     if (refused?.kind === 'refused') {
       if (refused.status !== 403) throw new RefusedError(refused);
       return (await exists(group)) ? { kind: 'unreadable', reason: 'forbidden' } : { kind: 'absent' };
     }
-    const [common, special] = answers.map((answer) => (answer.kind === 'answered' ? answer.body : undefined));
+    const [common, special] = both.map((answer) => (answer.kind === 'answered' ? answer.body : undefined));
     return { kind: 'settings', settings: settingsOf(common, special, own) };
   }
 

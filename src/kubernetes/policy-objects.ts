@@ -74,7 +74,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
 
   return {
     /** Policies of the whole cluster. */
-    async cluster(): Promise<ClusterPolicies> {
+    async cluster(this: void): Promise<ClusterPolicies> {
       const kinds = await kindsOf(clusterPolicyKinds);
       const [calico, ...listed] = await Promise.all([
         calicoReader.cluster(await kindsOf(calicoKinds)),
@@ -85,7 +85,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const beside = calico ?? (unseen.some(({ ref }) => isCalico(ref)) ? calicoReader.unread() : undefined);
       return { policies: [...listed.flatMap(({ policies }) => policies), ...unseen], calico: beside };
     },
-    async namespace(name: string): Promise<NamespacePolicies> {
+    async namespace(this: void, name: string): Promise<NamespacePolicies> {
       const kinds = await kindsOf(namespacedPolicyKinds);
       const [namespace, ...listed] = await Promise.all([
         one('/api/v1/namespaces', name, readNamespace),

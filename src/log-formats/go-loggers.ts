@@ -21,8 +21,8 @@ export function readKlogHeader(text: string): KlogHeader | undefined {
   const found = header.exec(text);
   if (found === null) return undefined;
   const [whole, severity = '', month = '', date, hours, minutes, seconds, fraction = '', path = ''] = found;
-  const stamp = [month, Number(date), Number(hours), Number(minutes), Number(seconds), fraction] as const;
-  return { length: whole.length, severity, stamp, path };
+  const fields = [month, Number(date), Number(hours), Number(minutes), Number(seconds), fraction] as const;
+  return { length: whole.length, severity, stamp: fields, path };
 }
 
 export function hasKlogHeader(text: string): boolean {

@@ -12,12 +12,12 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
     get revision(): number {
       return revision;
     },
-    changed(key: string): void {
+    changed(this: void, key: string): void {
       revision++;
       changed?.add(key);
     },
     /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
-    take(): StateChange[] {
+    take(this: void): StateChange[] {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
         const value = values.get(key);
@@ -27,7 +27,7 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       return changes;
     },
     /** Everything, as it is when it is taken out; copied in the same way. */
-    *entries(): Generator<StateChange> {
+    *entries(this: void): Generator<StateChange> {
       for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },
   };

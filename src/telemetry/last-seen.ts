@@ -31,7 +31,7 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
     /** To be called every few seconds, and before the metrics are shown. */
-    look(): void {
+    look(this: void): void {
       for (const look of looks) look();
     },
   };

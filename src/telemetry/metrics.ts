@@ -121,32 +121,31 @@ function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   const bounds = createBounds(row);
   switch (type) {
     case 'counter': {
-      const counter = new Counter(options);
-      for (const labels of combinationsOf(row)) counter.inc(labels, 0);
+      const metric = new Counter(options);
+      for (const labels of combinationsOf(row)) metric.inc(labels, 0);
       return {
-        add: (count: number, labels: Labels = {}) => counter.inc(bounds.admit(labels) ?? bounds.others, count),
+        add: (count: number, labels: Labels = {}) => metric.inc(bounds.admit(labels) ?? bounds.others, count),
         setTotal(total: number, given: Labels = {}) {
           const labels = bounds.admit(given);
           if (labels === undefined) return;
-          counter.remove(labels);
-          counter.inc(labels, total);
+          metric.remove(labels);
+          metric.inc(labels, total);
         },
       };
     }
     case 'gauge': {
-      const gauge = new Gauge(options);
+      const metric = new Gauge(options);
       return {
         set(value: number, given: Labels = {}) {
           const labels = bounds.admit(given);
-          if (labels !== undefined) gauge.set(labels, value);
+          if (labels !== undefined) metric.set(labels, value);
         },
       };
     }
     case 'histogram': {
-      const histogram = new Histogram({ ...options, buckets: [...buckets] });
+      const metric = new Histogram({ ...options, buckets: [...buckets] });
       return {
-        observe: (value: number, labels: Labels = {}) =>
-          histogram.observe(bounds.admit(labels) ?? bounds.others, value),
+        observe: (value: number, labels: Labels = {}) => metric.observe(bounds.admit(labels) ?? bounds.others, value),
       };
     }
     default:

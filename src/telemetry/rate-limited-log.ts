@@ -24,7 +24,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
   return {
     report,
     /** The problem is over: logs so if it was reported, and forgets it. Returns whether it was. */
-    resolve(key: string, text = `${key}: well again`): boolean {
+    resolve(this: void, key: string, text = `${key}: well again`): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;
       known.delete(key);
@@ -32,7 +32,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
       return true;
     },
     /** Reports by key that were not logged, since the last call. */
-    takeCounts(): Record<string, number> {
+    takeCounts(this: void): Record<string, number> {
       const counts: Record<string, number> = {};
       for (const [key, problem] of known) {
         if (problem.uncounted > 0) counts[key] = problem.uncounted;

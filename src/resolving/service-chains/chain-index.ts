@@ -48,7 +48,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
       services.replace(keyOf(service.namespace, service.name), service, now),
     removeService: (namespace: string, name: string, now: Millis): void =>
       services.replace(keyOf(namespace, name), undefined, now),
-    setSlice(slice: EndpointSlice, now: Millis): void {
+    setSlice(this: void, slice: EndpointSlice, now: Millis): void {
       // Made by hand, and for no Service: kube-proxy takes no notice of it.
       slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
     },
