@@ -60,3 +60,8 @@ test.each(causes.map(({ code }) => code))(
     expect(rulesConditionOf([open(code)], 'a').status).toBe(counts ? 'True' : 'False');
   },
 );
+
+test('of two that began at once the lower code is the reason, so that the condition does not change with their order', () => {
+  const [one, other] = [open('KN102'), open('KN104')];
+  expect(rulesConditionOf([other, one], 'node-a')).toEqual(rulesConditionOf([one, other], 'node-a'));
+});

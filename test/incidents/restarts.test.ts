@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createRestarts } from '../../src/incidents/tracker/programs.ts';
 import { failure, kubeProxy, play, second, start, sync } from './scripts.ts';
 
 test.each([
@@ -82,4 +83,18 @@ test('a new life may try again after another time', () => {
   expect(tracker.nextTick).toBe(7_202_000);
   tracker.restarted({ failing: 'kube-proxy', lastWords: undefined }, undefined, 10 * second);
   expect(tracker.nextTick).toBe(910_000);
+});
+
+test('the last words of a program are its message and the first line of its error', () => {
+  const restarts = createRestarts();
+  const record = { kind: 'program-record', program: 'felix', severity: 'error', caller: '', fields: {} } as const;
+  const log = { namespace: 'n', pod: 'p', uid: 'u', container: 'c' };
+  restarts.take({ ...log, restarts: 0 }, '', { ...record, message: 'it failed', error: 'because\nof more' }, 0);
+  expect(restarts.take({ ...log, restarts: 1 }, '', { ...record, message: 'and again', error: '' }, 1)?.lastWords).toBe(
+    'it failed: because',
+  );
+  expect(
+    restarts.take({ ...log, restarts: 2 }, '', { ...record, severity: 'info', message: 'started', error: '' }, 2)
+      ?.lastWords,
+  ).toBe('and again');
 });

@@ -137,3 +137,13 @@ it('gives the inner cause before what failed by it', () => {
     for (const outer of ['KN107', 'KN108', 'KN111', 'KN201']) before(inner, outer);
   }
 });
+
+it.each(['server.go', 'server_linux.go', 'app/server_others.go'])(
+  'says that kube-proxy does not start where %s logs a fatal record',
+  (caller) => expect(signOf(record({ severity: 'fatal', caller }))).toMatchObject({ code: 'KN116' }),
+);
+
+it('quotes the family of a neighbour table that is full', () => {
+  const { quote } = signOf({ kind: 'neighbour-overflow', family: 'IPv6' }) as { quote: string };
+  expect(quote).toMatch(/^IPv6\b/);
+});
