@@ -5,7 +5,7 @@ import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { type Choice, chooseKernelSource } from '../sources/auto.ts';
+import { type Choice, chooseKernelGiver, chooseKernelSource } from '../sources/auto.ts';
 import { zoneTime } from '../sources/envelopes/clock.ts';
 import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
 import { createFollowFile } from '../sources/tail/follow-file.ts';
@@ -15,7 +15,7 @@ import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
 import { findProgramLogs, type ProgramLog } from '../sources/program-log/find-logs.ts';
 import { createFollowProgram } from '../sources/program-log/follow-program.ts';
 import type { Json, LineOrigin, Loss, Notice, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
-import { createSourceDedup, type SourceDedup } from './source-dedup.ts';
+import { createSharedLines, type SharedLines } from './shared-lines.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
@@ -30,29 +30,38 @@ export interface OpenSourcesOptions {
   onLost: (source: string, loss: Loss) => void;
   clock: Clock;
   choose?: () => Choice;
+  chooseGiver?: (sources: readonly KernelSetting[]) => KernelSetting | undefined;
   findPrograms?: () => readonly ProgramLog[];
 }
 
 /** A log to read; for `auto`, the one that was found. */
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
 
+/** Those that may have the kernel's lines. */
+type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
+
 /** How far back a first run reads the kernel's ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
-export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SourceDedup['once'] } {
+export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
+  const { chooseGiver = chooseGiverByLooking } = options;
   const found = settle(options);
-  const each = createSourceDedup({
-    kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
-    wholeKernelSources: found.filter(({ kind }) => kind === 'kernel' || kind === 'journal').map(nameOf),
+  const giver = chooseGiver(
+    found.filter((setting): setting is KernelSetting => setting.kind !== 'containers' && setting.kind !== 'program'),
+  );
+  const shared = createSharedLines({
+    kernelGiver: giver && nameOf(giver),
     // Some programs write to their standard error and a file: only then may a record be seen twice.
     programSources: found.some(({ kind }) => kind === 'program')
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
       : [],
     saved: options.once,
   });
+  // The byte-wise shortcut holds for a line that was counted just now, so none may be skipped: ulogd's lines may be in two files.
+  const hasRepeats = found.filter(({ kind }) => kind === 'file').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();
 
@@ -60,7 +69,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     const name = nameOf(setting);
     const common = {
       saved: positions[name],
-      listener: listenerOf(name, each, options),
+      listener: listenerOf(setting, setting === giver, hasRepeats, shared, options),
       timing: { ...options.clock, schedule },
     };
     switch (setting.kind) {
@@ -83,7 +92,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return setting satisfies never;
     }
   });
-  return { sources, once: each.once };
+  return { sources, once: shared.once };
 }
 
 /** Names are what positions are kept under. */
@@ -119,26 +128,37 @@ function settle(options: OpenSourcesOptions): Found[] {
 }
 
 function chooseByLooking(): Choice {
-  return chooseKernelSource({ journal: () => findJournal({ searchPath: searchPath() }) });
+  return chooseKernelSource({ journal: lookForJournal });
+}
+
+function chooseGiverByLooking(sources: readonly KernelSetting[]): KernelSetting | undefined {
+  return chooseKernelGiver(sources, { journal: lookForJournal });
+}
+
+function lookForJournal(directory?: string): ReturnType<typeof findJournal> {
+  return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
 function listenerOf(
-  name: string,
-  once: SourceDedup,
+  setting: Found,
+  isGiver: boolean,
+  hasRepeats: boolean,
+  shared: SharedLines,
   { pipeline, onLost, onNotice, clock }: OpenSourcesOptions,
 ): SourceListener {
+  const name = nameOf(setting);
   const { repeats } = pipeline;
+  // What the ring buffer loses is lost to nobody, where it is not what is counted.
+  const mayLosePackets = isGiver || setting.kind !== 'kernel';
   return {
     onLine: (line: LogLine, origin: LineOrigin) => {
-      if (origin === 'kernel' && !once.kernel(name, line.text, line.time)) return;
-      if ((origin === 'program' || origin === 'container') && !once.program(name, line.text)) return;
+      if (!shared.isNews(name, line, origin)) return;
       const time = timeOf(line.time);
       pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
-    // What several sources may show is compared by its text.
-    repeats: repeats === undefined || once.comparesKernel ? undefined : byClock(repeats, clock),
+    repeats: repeats !== undefined && isGiver && hasRepeats ? byClock(repeats, clock) : undefined,
     onLost(loss: Loss) {
-      pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
+      if (mayLosePackets) pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
       onLost(name, loss);
     },
     onNotice: (notice) => onNotice(name, notice),

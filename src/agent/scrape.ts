@@ -55,7 +55,6 @@ function collectIngest(
     for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
   }
   metrics.repeatedLines.setTotal(once.counts.repeats);
-  metrics.forgottenLines.setTotal(once.counts.forgotten);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
   for (const { labels, packets } of dropsByOwner.cells()) metrics.drops.setTotal(packets, { ...labels });

@@ -20,7 +20,7 @@ export interface Choice {
 
 export interface Looks {
   /** Where the node's journal is, or why it cannot be read. */
-  journal: () => { directory: string } | { reason: string };
+  journal: (directory?: string) => { directory: string } | { reason: string };
   /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
   root?: string;
   wall?: () => Millis;
@@ -43,8 +43,8 @@ const zoneSlack: Millis = 15 * 3_600_000;
  * and a log just rotated is empty. Of those not believed, one is taken only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {
-  const { root = '', wall = Date.now, booted = () => wall() - uptime() * 1000 } = looks;
-  const floor = Math.max(booted() - bootSlack, wall() - maxSilence);
+  const { root = '' } = looks;
+  const floor = floorOf(looks);
   const passed: string[] = [];
 
   const journal = looks.journal();
@@ -80,6 +80,47 @@ export function chooseKernelSource(looks: Looks): Choice {
       `reading the kernel's log from ${best.path}, though ${best.reason}: nothing better can be read (${others.join('; ')}; ` +
       `/dev/kmsg: ${ring.reason}). If the node's log daemon does not write the kernel's lines there, nothing will be seen`,
   };
+}
+
+/** A configured source that may have the kernel's lines. */
+export type ConfiguredKernelSource =
+  | { kind: 'journal'; directory?: string | undefined }
+  | { kind: 'file'; path: string }
+  | { kind: 'kernel' };
+
+/**
+ * Chooses the source that gives the kernel's lines where several are configured: the first that has them, as far as can be seen now; else
+ * the first that can be read; else the first.
+ */
+export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
+  sources: readonly Each[],
+  looks: Looks,
+): Each | undefined {
+  if (sources.length < 2) return sources[0];
+  const trusts = sources.map((source) => trustIn(source, looks));
+  const best = trusts.includes('sure') ? 'sure' : trusts.includes('doubtful') ? 'doubtful' : 'none';
+  return sources[trusts.indexOf(best)];
+}
+
+function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtful' | 'none' {
+  switch (source.kind) {
+    case 'journal':
+      return 'directory' in looks.journal(source.directory) ? 'sure' : 'none';
+    case 'kernel':
+      return whyNotRing('/dev/kmsg', looks.device ?? kmsgDevice) === undefined ? 'sure' : 'none';
+    case 'file': {
+      const traces = tracesOfKernel(source.path);
+      if ('reason' in traces) return 'none';
+      return doubtOf(traces, floorOf(looks)) === undefined ? 'sure' : 'doubtful';
+    }
+    default:
+      return source satisfies never;
+  }
+}
+
+/** What was written before that shows nothing: a line of the kernel's counts if it is later. */
+function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: Looks): Millis {
+  return Math.max(booted() - bootSlack, wall() - maxSilence);
 }
 
 function chosen(source: KernelSource, name: string, passed: readonly string[]): Choice {

@@ -61,11 +61,11 @@ export const metricTable = {
   longLines: counter('long_lines_total', 'Lines over 64 KiB, of which the rest was skipped.', { source }),
   repeatedLines: counter(
     'repeated_lines_total',
-    "Lines of the kernel's log that another source had shown already, and that were not counted again.",
+    'Lines of the kernel, and records of programs, that another source gives, too, and that were not counted again.',
   ),
   forgottenLines: counter(
     'forgotten_lines_total',
-    'Lines that another source was to show, and that there was no room to wait for: each may be one line that was not counted.',
+    "Always 0, as one source gives the kernel's lines and none is waited for.",
   ),
   sourceState: gauge('source_state', '1 for the state that a source is in, 0 for the others.', {
     source,

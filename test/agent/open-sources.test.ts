@@ -12,9 +12,9 @@ function opened(
   sources: Settings,
   choice: Partial<Choice> = {},
   programs: readonly ProgramLog[] = [],
-): { names: string[]; notices: [string, Notice][]; once: unknown } {
+): { names: string[]; notices: [string, Notice][] } {
   const notices: [string, Notice][] = [];
-  const { sources: made, once } = openSources({
+  const { sources: made } = openSources({
     config: { sources, timeZone: 'UTC', containers: [], podLogs: '/var/log/pods', units: [] },
     positions: {},
     once: undefined,
@@ -29,7 +29,7 @@ function opened(
     choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
     findPrograms: () => programs,
   });
-  return { names: made.map(({ name }) => name), notices, once: once.state() };
+  return { names: made.map(({ name }) => name), notices };
 }
 
 test('a source has the name that its position is kept under', () => {
@@ -73,17 +73,6 @@ test('one that was named is read once, and without auto none is looked for', () 
   expect(names).toEqual(['/dev/kmsg', kubeProxy.path]);
   expect(notices.map(([, { key }]) => key)).toEqual(['chosen']);
   expect(opened([{ kind: 'kernel' }], {}, [kubeProxy]).names).toEqual(['/dev/kmsg']);
-});
-
-test('a program that writes to a file, too, may also be a unit: its records count once in each of the places', () => {
-  const named = { kind: 'program', ...kubeProxy } as const;
-  const journal = { kind: 'journal', directory: undefined } as const;
-  const { once } = opened([journal, { kind: 'containers' }, { kind: 'kernel' }, named]);
-  expect(once).toMatchObject({
-    sources: ['journal', '/dev/kmsg'],
-    programs: { sources: ['journal', 'containers', kubeProxy.path] },
-  });
-  expect(opened([journal, { kind: 'containers' }]).once).toEqual({ programs: {} });
 });
 
 test('a doubtful choice is a warning', () => {

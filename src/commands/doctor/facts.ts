@@ -16,7 +16,7 @@ import {
   readKeptState,
   type StateFolder,
 } from './files.ts';
-import { type KernelSetting, type KernelSourceLook, lookAtKernelSource } from './kernel-log.ts';
+import { type KernelSetting, type KernelSourceLook, lookAtKernelSources } from './kernel-log.ts';
 import { type AgentAnswer, askAgent, type Machine } from './machine.ts';
 import type { NetworkView, PodName } from './own-pod.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
@@ -103,7 +103,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     agent: askAgent(config.metricsAddress),
     view: lookAtView(),
     rules: readRules(machine),
-    kernelSources: Promise.all(kernelSettings.map((each) => lookAtKernelSource(each, config, prefixes, machine))),
+    kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
     folder: look(() => lookAtFolder(stateDir)),
     state: look(() => readKeptState(stateDir)),
     containers: look(() =>

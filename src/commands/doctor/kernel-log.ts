@@ -30,19 +30,39 @@ export interface KernelSourceLook {
   isCertain: boolean;
   /** Undefined where there is nothing to read. */
   log: KernelLog | { reason: string } | undefined;
+  /** Of several sources, whether the kernel's lines are taken from this one; undefined of a single one. */
+  gives?: boolean | undefined;
   /** Which of UNITS have records in that journal, for a person. */
   units: string | undefined;
 }
 
 export type KernelSetting =
   | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' }>
-  | { kind: 'auto' | 'kernel' };
+  | { kind: 'auto' }
+  | { kind: 'kernel' };
 
 /** Returns the setting as SOURCES has it. */
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
   return setting.kind === 'journal' && setting.directory !== undefined ? `journal:${setting.directory}` : setting.kind;
+}
+
+/** Looks at all the settings that may have the kernel's lines, and which of them gives these. */
+export async function lookAtKernelSources(
+  settings: readonly KernelSetting[],
+  ...where: [Pick<Config, 'timeZone' | 'units'>, PrefixTable, Machine]
+): Promise<KernelSourceLook[]> {
+  const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, ...where)));
+  if (looks.length < 2) return looks;
+  const { chooseSource, chooseGiver } = where[2];
+  const sources = settings.map((setting) => {
+    if (setting.kind !== 'auto') return setting;
+    const { source } = chooseSource();
+    return source === undefined || source.kind === 'ring' ? ({ kind: 'kernel' } as const) : source;
+  });
+  const giver = JSON.stringify(chooseGiver(sources));
+  return looks.map((look, index) => Object.assign(look, { gives: JSON.stringify(sources[index]) === giver }));
 }
 
 export async function lookAtKernelSource(

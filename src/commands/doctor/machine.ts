@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/listen-address.ts';
-import { chooseKernelSource } from '../../sources/auto.ts';
+import { chooseKernelGiver, chooseKernelSource, type ConfiguredKernelSource } from '../../sources/auto.ts';
 import { findJournal } from '../../sources/journald/find-journal.ts';
 import { findProgramLogs } from '../../sources/program-log/find-logs.ts';
 import { lookAtNetwork } from './own-pod.ts';
@@ -14,7 +14,8 @@ export const thisMachine = {
   now: Date.now,
   run: runProgram,
   readFile,
-  chooseSource: () => chooseKernelSource({ journal: () => journal() }),
+  chooseSource: () => chooseKernelSource({ journal }),
+  chooseGiver: (sources: readonly ConfiguredKernelSource[]) => chooseKernelGiver(sources, { journal }),
   findJournal: journal,
   /** Logs that programs write themselves, as `auto` finds them. */
   findPrograms: () => findProgramLogs(),

@@ -54,6 +54,10 @@ function kernelSources(): Check[] {
     sourceWith(undefined, { name: 'auto', text: nowhere, isCertain: false }),
     sourceWith(logOf(), { name: 'auto', text: nowhere, isCertain: false }),
     sourceWith(undefined, { name: 'journal:/j', text: none }),
+    [
+      ...sourceWith(logOf(), { gives: true }),
+      ...sourceWith(logOf(), { name: 'kernel', text: '/dev/kmsg', gives: false }),
+    ],
   ].flatMap((each) => found('sources', { kernelSources: each }));
 }
 

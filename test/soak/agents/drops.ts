@@ -118,7 +118,7 @@ export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: R
         let text = '';
         for (let each = 0; each < 20; each++) {
           const id = line++;
-          text += dropLine(pair.web, pair.db, port).replace('ID=4711', `ID=${id}`);
+          text += dropLine(pair.web, pair.db, port).replace(' kernel: ', ' ulogd[7]: ').replace('ID=4711', `ID=${id}`);
         }
         live.write(text);
         await run.wait(100);

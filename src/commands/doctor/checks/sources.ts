@@ -60,15 +60,24 @@ const seeSources = `${documentAt('docs/sources.md')} has what each source needs:
 
 /** Whether the kernel's lines can be read where each setting leads, and when the last ones came. */
 export function checkKernelSources({ kernelSources, now }: Known<'kernelSources'>): Check[] {
-  return kernelSources.map((source) => checkKernelSource(source, now));
+  const giver = kernelSources.find(({ gives }) => gives === true)?.name;
+  return kernelSources.map((source) => checkKernelSource(source, giver, now));
 }
 
-function checkKernelSource({ name, text, isCertain, log, units }: KernelSourceLook, now: Millis): Check {
+function checkKernelSource(
+  { name, text, isCertain, log, gives, units }: KernelSourceLook,
+  giver: string | undefined,
+  now: Millis,
+): Check {
   const { ok, problem, warning } = answersOf(`source ${name}`);
   if (log === undefined) return problem(text, seeSources);
   if ('reason' in log) return problem(`${text}: cannot be read: ${log.reason}`, seeSources);
   const { lines, from, last, packets } = log;
-  const others = units === undefined ? '' : `; ${units}`;
+  const taken =
+    gives === undefined
+      ? ''
+      : `; the kernel's lines are ${gives ? 'taken from here' : `skipped here, and taken from ${giver ?? 'another source'}`}`;
+  const others = `${taken}${units === undefined ? '' : `; ${units}`}`;
   if (lines === 0)
     return warning(
       `${text}: no line of the kernel is there${others}`,
