@@ -22,10 +22,10 @@ describe.each(cases)('%s', (name) => {
   });
 });
 
-test('every log has an expected outcome and a section in the README, and the other way round', () => {
+test('every log has an expected outcome and a row in the README, and the other way round', () => {
   const readme = readFileSync(join(samplesFolder, 'README.md'), 'utf8');
-  const sections = [...readme.matchAll(/^## ([a-z0-9-]+)$/gm)].map(([, name = '']) => name);
+  const rows = [...readme.matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, name = '']) => name);
   expect(cases).not.toEqual([]);
   expect(samplesWith('.expected.json')).toEqual(cases);
-  expect(sections.toSorted()).toEqual(cases);
+  expect(rows.toSorted()).toEqual(cases);
 });
