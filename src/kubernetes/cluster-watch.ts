@@ -1,7 +1,7 @@
 /** Keeps the lists of a node's agent as they are at the API server. */
+import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
-import { createBackOff } from '../platform/back-off.ts';
 import { everything, informerOf, type ListInformerOptions, paths, type WatchedResource } from './cluster-informers.ts';
 import { type Informer, type InformerProblem, retryIntervals, sleep } from './informer.ts';
 import { countAll, type ListOptions } from './paged-list.ts';
@@ -112,27 +112,31 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 async function isFew(
   resource: WatchedResource,
   limit: number,
-  { connection, onProblem, onTooMany, random }: ClusterWatchOptions,
+  { connection, onProblem, onTooMany }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  const retries = createBackOff(retryIntervals, random);
-  while (!signal.aborted) {
-    try {
-      const count = await countAll(connection, paths[resource]);
-      if (count > limit) onTooMany(resource, count, limit);
-      return count <= limit;
-    } catch (error) {
-      if (signal.aborted) break;
-      const refusal = refusalOfError(error);
-      onProblem(resource, { verb: 'list', refusal });
-      if (isFinal(resource, refusal.status)) return undefined;
-      // The list itself will be refused, too, and be asked for again.
-      if (refusal.status === 403) return true;
-      if (refusal.status === 401) connection.reload();
-      await sleep(retries.next(refusal.retryAfter));
-    }
+  try {
+    const count = await backOff(() => countAll(connection, paths[resource]), {
+      startingDelay: retryIntervals.first,
+      maxDelay: retryIntervals.longest,
+      jitter: 'full',
+      numOfAttempts: Number.MAX_SAFE_INTEGER,
+      async retry(error) {
+        if (signal.aborted) return false;
+        const refusal = refusalOfError(error);
+        onProblem(resource, { verb: 'list', refusal });
+        if (refusal.status === 401) connection.reload();
+        if (refusal.status === 403 || isFinal(resource, refusal.status)) return false;
+        if (refusal.retryAfter !== undefined) await sleep(refusal.retryAfter);
+        return true;
+      },
+    });
+    if (count > limit) onTooMany(resource, count, limit);
+    return count <= limit;
+  } catch (error) {
+    // A list that may not be counted is begun: it is refused, too, and asked for again.
+    return isFinal(resource, refusalOfError(error).status) ? undefined : true;
   }
-  return true;
 }
 
 /** Optional objects that may not be read, or do not exist here, are not asked for all the time. */

@@ -19,7 +19,7 @@ test.each([
   [
     'an agent in a Pod',
     'src/commands/run.ts',
-    ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'tail', 'zod'],
+    ['commander', 'exponential-backoff', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'tail', 'zod'],
   ],
   ['replay', 'src/commands/replay/replay.ts', ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'zod']],
 ])('%s loads these packages at once', (_, command, packages) => {
