@@ -170,7 +170,7 @@ async function runReport(command: Command): Promise<number> {
   return loaded === undefined ? 2 : await loaded.report(options, streams);
 }
 
-/** Undefined where it is not there, which standard error says. */
+/** Undefined if it is not there, which standard error says. */
 async function loadReport(what: string, instead: string): Promise<typeof import('./commands/report.ts') | undefined> {
   const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;

@@ -22,7 +22,7 @@ export interface ApiAnswersOptions {
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
-/** How long a server that has just started may refuse what it grants. */
+/** A server that has just started may refuse for so long what it grants later. */
 const startingTime: Millis = 10_000;
 
 export function createApiAnswers({ rateLimitedLog, metrics, now, server, isListed }: ApiAnswersOptions) {
@@ -84,10 +84,10 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server, isListe
     const starting = shared.isThere('api server') && now() - since < startingTime;
     // It has answered, and knows who asks.
     shared.well(subject);
-    // For a moment a server that has just started knows no rights. Those that are missing are missed again.
+    // A server that has just started knows no rights for a moment. Missing rights are noticed again.
     if (starting) return;
     report(
-      // Without these, less is explained: all else goes on.
+      // Only explanations need these: everything else goes on.
       ['endpointslices', 'felixconfigurations', 'nodes/status'].includes(resource) ? 'warn' : 'error',
       right,
       { verb, resource, answer },

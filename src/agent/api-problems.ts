@@ -10,7 +10,7 @@ import { createWriteReport } from './write-problems.ts';
 /** Exporters throw away Events whose time is further off than that. */
 const tolerableSkew: Millis = 5000;
 
-/** What is done where there are too many objects to be watched from every node. */
+/** Says what the agent does if there are too many objects to watch them from every node. */
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
   nodes: 'only this one is watched',
@@ -53,7 +53,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
       report('error', 'node', { nodes: others.slice(0, 5) }, text);
     },
-    /** Of the shared directory; undefined: it has answered. */
+    /** The problem of the shared directory; undefined: it has answered. */
     directory: (error: unknown): void => {
       if (error === undefined) return answers.shared.well('directory');
       const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';

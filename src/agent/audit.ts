@@ -23,7 +23,7 @@ export interface AgentAuditOptions {
   policies: Pick<PolicyAnswers, 'factsOn'> | undefined;
 }
 
-/** Undefined where no sink is configured: then nothing of it costs anything. */
+/** Undefined if no sink is configured, so that the audit then costs nothing. */
 export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
   const { config, restored, metrics, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
@@ -47,7 +47,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
   });
 }
 
-/** Undefined where no address serves them. What the audit does not name, they do not name either. */
+/** Undefined if no address serves them. They hide the names that the audit hides. */
 export function createAgentLiveFlows(
   options: Pick<AgentAuditOptions, 'config' | 'clock' | 'hasOptedOut'>,
 ): LiveFlowTable | undefined {
@@ -65,7 +65,7 @@ function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | '
   };
 }
 
-/** What becomes of a packet beside its Events: a record of the audit, and a count of its workloads, and one of its flow. */
+/** Counts a packet beside its Events: for a record of the audit, for its workloads, and for its flow. */
 export function auditHooks(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

@@ -125,7 +125,7 @@ export interface PodLookupsOptions {
   nodeCount: () => number;
 }
 
-/** How Pods of other nodes are found by their addresses; undefined where all Pods are watched, or none is to be looked up. */
+/** Finds Pods of other nodes by their addresses; undefined if all Pods are watched, or none is to be looked up. */
 function createPodLookups({
   config,
   podLabels,

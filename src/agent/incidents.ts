@@ -30,11 +30,11 @@ export interface AgentIncidentsOptions {
   now: () => Millis;
 }
 
-/** Of Services whose EndpointSlices are not watched: one request for each that an incident names. */
+/** Bounds the requests for Services whose EndpointSlices are not watched: one for each that an incident names. */
 const backendBudget = { rate: 6 / 60, burst: 8 };
 const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
-/** What is wrong with this node, with all that the agent can find out about it. */
+/** Finds what is wrong with this node, with all that the agent can find out about it. */
 export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
   const { config, context, restored, count, onChange, onFelix, now } = options;
   const { lists, connection, cluster } = context;

@@ -25,7 +25,7 @@ export interface NodeChecksOptions {
   clock: Clock;
 }
 
-/** What is looked at beside the logs, and what the Node says of it. */
+/** Checks what no log shows, and writes the condition of the Node. */
 export function createNodeChecks(options: NodeChecksOptions) {
   const { config, context, ingest, clock } = options;
   const { incidents } = ingest;
@@ -64,7 +64,7 @@ function createNodeCondition({ config, context, ingest, problems, clock }: NodeC
 const heartbeatEvery: Millis = 600_000;
 /** Two writes are at least so far apart: a Node is a large object that many watch. */
 const shortestPause: Millis = 60_000;
-/** For each Node of the cluster: what begins on 5,000 nodes at once is written over 75 s. */
+/** Spread for each Node of the cluster: a condition that begins on 5,000 nodes at once is written over 75 s. */
 const spreadPerNode: Millis = 15;
 const retries = { first: 30_000, longest: 600_000 };
 
@@ -90,13 +90,13 @@ export type NodeConditionWriter = ReturnType<typeof createNodeConditionWriter>;
 export function createNodeConditionWriter(options: NodeConditionOptions) {
   const { store, node, incidents, nodeCount, onRead, onWritten, clock, random } = options;
   const backOff = createBackOff(retries, random);
-  /** What the Node has; undefined: it has none, or it was not read yet. */
+  /** The condition that the Node has; undefined: it has none, or it was not read yet. */
   let known: NodeCondition | undefined;
   let wasRead = false;
   let isBusy = false;
-  /** When the next write may be. */
+  /** The earliest time of the next write. */
   let notBefore: Millis = -Infinity;
-  /** When a change that was seen is written. */
+  /** The time at which a change that was seen is written. */
   let due: Millis | undefined;
   let nextHeartbeat: Millis = -Infinity;
 
@@ -117,7 +117,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     if (found.kind === 'refused') return putOff(found);
     backOff.reset();
     [known, wasRead, due] = [found.condition, true, undefined];
-    // How old its heartbeat is, the next round sees; the clock that stamped it may be another one.
+    // The age of its heartbeat is checked in the next round, because another clock may have stamped it.
     nextHeartbeat = clock.now();
     await keep();
   }
@@ -165,7 +165,7 @@ function isSame(known: NodeCondition | undefined, { status, reason, message }: R
   return known?.status === status && known.reason === reason && known.message === message;
 }
 
-/** From there on it is an incident. The kernel makes room from 95 % on, by dropping flows without answers. */
+/** The share of a full table from which it is an incident. The kernel makes room from 95 % on, by dropping flows without answers. */
 export const highShare = 0.9;
 /** Below it is no longer high: a table that stays around one share is one incident. */
 const lowShare = 0.8;
@@ -174,7 +174,7 @@ const lookEvery: Millis = 30_000;
 
 export interface ConntrackLevelOptions {
   proc: Pick<ConnectionTracking, 'conntrack'>;
-  /** That it was high when the last run ended. */
+  /** Whether it was high when the last run ended. */
   wasHigh: boolean;
   take: (observation: ConntrackHigh, time: Millis) => void;
   now: () => Millis;
@@ -189,7 +189,7 @@ export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLeve
   let level: { count: number; max: number } | undefined;
 
   return {
-    /** As it was at the last look; undefined: it cannot be read. */
+    /** The value of the last look; undefined: it cannot be read. */
     get level() {
       return level;
     },

@@ -19,7 +19,7 @@ import { createSharedLines, type SharedLines } from './shared-lines.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
-  /** Where an earlier run had stopped, by name of the source. */
+  /** The position at which an earlier run stopped, by name of the source. */
   positions: Readonly<Record<string, Position>>;
   /** Lines that it had seen through one source and not through the others. */
   once: Json | undefined;
@@ -37,7 +37,7 @@ export interface OpenSourcesOptions {
 /** A log to read; for `auto`, the one that was found. */
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
 
-/** Those that may have the kernel's lines. */
+/** Lists the sources that may have the kernel's lines. */
 type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
 /** How far back a first run reads the kernel's ring buffer and the journal. */
@@ -108,7 +108,7 @@ function settle(options: OpenSourcesOptions): Found[] {
     const { source, isCertain, text } = choose();
     const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
     onNotice('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
-    // Where nothing can be read now, the device is tried again.
+    // The device is tried again if nothing can be read now.
     return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
   });
   if (config.sources.some(({ kind }) => kind === 'auto')) {
@@ -148,7 +148,7 @@ function listenerOf(
 ): SourceListener {
   const name = nameOf(setting);
   const { repeats } = pipeline;
-  // What the ring buffer loses is lost to nobody, where it is not what is counted.
+  // A ring buffer that is not counted loses nothing that matters.
   const mayLosePackets = isGiver || setting.kind !== 'kernel';
   return {
     onLine: (line: LogLine, origin: LineOrigin) => {
@@ -170,7 +170,7 @@ function listenerOf(
   }
 }
 
-/** As `timeOf`, by clocks that are read once for all lines of one turn of the event loop. */
+/** Does what `timeOf` does, with clocks that are read once for all lines of one turn of the event loop. */
 function byClock(repeats: Repeats, clock: Clock): Repeats {
   let read: { ahead: Millis; now: Millis } | undefined;
   return {

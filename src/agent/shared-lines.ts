@@ -28,7 +28,7 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
       if (!isFirst) repeats++;
       return isFirst;
     },
-    /** What the metrics show, and what belongs to the positions. */
+    /** The count for the metrics, and the state that is saved with the positions. */
     once: {
       counts: {
         get repeats(): number {
@@ -48,7 +48,7 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
     return source === kernelGiver;
   }
 
-  /** By text alone: the sources may stamp in different zones. */
+  /** Compares texts alone, because the sources may stamp in different zones. */
   function isFirstRecord(source: string, hash: number): boolean {
     const shownBy = programs.get(hash);
     if (shownBy !== undefined && !shownBy.includes(source)) {

@@ -91,7 +91,7 @@ export function createAudit(options: AuditOptions) {
     get sinks() {
       return queue.sinks;
     },
-    /** For the state on disk. */
+    /** The open flows, for the state on disk. */
     kept: {
       get revision() {
         return intervals.revision;

@@ -70,7 +70,7 @@ export function startDelivery({ queue, sink, gapRow, onAttempt, ...options }: De
   }
 }
 
-/** Where rows go. */
+/** The sink that rows are sent to. */
 export interface Sink {
   readonly name: string;
   /** Rows of one batch at most. */

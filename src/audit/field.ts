@@ -1,6 +1,6 @@
 /** A row of the table of fields. */
 
-/** How many values a field has in one cluster: `fine` as a label of metrics and streams, `careful`, or `avoid`. */
+/** Says whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
 export type Cardinality = 'fine' | 'careful' | 'avoid';
 
 export interface Field<

@@ -90,7 +90,7 @@ function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string
   return `${start} ${subject}`;
 }
 
-/** What is known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
+/** Keeps what is known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
 const ofWorkload = [
   'address',
   'k8s.namespace.name',

@@ -13,7 +13,7 @@ export interface AuditedPacket {
   ends: Ends;
   node: string;
   noise: string | undefined;
-  /** What is wrong for whom; none: policies are not asked. */
+  /** The findings of the packet; none: policies are not asked. */
   findings?: readonly Finding[];
 }
 
@@ -28,7 +28,7 @@ export interface Flow {
   fields: FlowRecord;
 }
 
-/** Which flow a packet belongs to. What is redacted is in none of it: not in the key either, from which ids are made. */
+/** Finds the flow of a packet. Redacted values are nowhere in it, not even in the key, because ids are made of that. */
 export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): Flow {
   const { observation, ends, node, noise } = packet;
   const { kind: _, ...service } = serviceOf(observation);
@@ -201,7 +201,7 @@ function endsOf({ source, destination }: Ends): FlowRecord {
   };
 }
 
-/** `SYN ACK`; undefined where no TCP header was shown. */
+/** `SYN ACK`; undefined if no TCP header was shown. */
 export function flagNames(flags: number | undefined): string | undefined {
   if (flags === undefined) return undefined;
   return Object.entries(TcpFlag)

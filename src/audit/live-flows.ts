@@ -9,7 +9,7 @@ import { stampOf } from './record.ts';
 /** Another number where a key goes or gets another meaning. */
 export const liveFlowsVersion = 1;
 
-/** What `/drops` answers, as JSON. The keys of a flow are fields of docs/audit.md. */
+/** The answer of `/drops`, as JSON. The keys of a flow are fields of docs/audit.md. */
 export interface LiveFlows {
   version: typeof liveFlowsVersion;
   node: string;

@@ -1,4 +1,4 @@
-/** What a row of the audit says of policies, beside the one that the log names. */
+/** Makes the fields of a row that say what policies decide, beside the policy that the log names. */
 import { loggedName, type PolicyFacts } from '../drops/policy-facts.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { FlowRecord } from './fields.ts';
@@ -27,7 +27,7 @@ function fitting(names: readonly string[]): readonly string[] {
   return past < 0 ? names : names.slice(0, past);
 }
 
-/** Of a record that what enforces policies wrote itself (Antrea, OVN). A LOG prefix says only that a rule of the policy matched. */
+/** Believes records of the programs that enforce policies (Antrea, OVN). A LOG prefix says only that a rule of the policy matched. */
 export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
   if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
   const facts: PolicyFacts = {

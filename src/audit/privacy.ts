@@ -55,7 +55,7 @@ function foreignPeerOf(fields: FlowRecord): End | undefined {
   return fields['network.direction'] === 'egress' ? 'destination' : 'source';
 }
 
-/** Also without the interface, which the CNI plugin names after the Pod. */
+/** The interface is hidden, too, because the CNI plugin names it after the Pod. */
 function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
   const kept = Object.entries(fields).filter(
     ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),

@@ -105,12 +105,12 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 /** Rows that a sink never had, because the queue was full. */
 export interface LostRows {
   rows: number;
-  /** When the first and the last were lost. */
+  /** The times at which the first and the last were lost. */
   first: Millis;
   last: Millis;
 }
 
-/** How far a sink has come. Plain JSON. */
+/** The position of a sink in the queue. Plain JSON. */
 export interface SinkPlace {
   /** Number of the last row that the receiver has. */
   confirmed: number;
@@ -125,7 +125,7 @@ export interface SinkPlacesOptions {
   now: () => Millis;
 }
 
-/** How far each sink has come in the rows of the queue. */
+/** Keeps the position of each sink in the rows of the queue. */
 function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   const places: Record<string, SinkPlace> = Object.fromEntries(
     sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.[sink] }]),

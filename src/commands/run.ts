@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from '../telemetry/server.ts';
 /** A Pod is given 30 s to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
-/** What was read at a start is kept after that, so that an agent that is killed again and again gets on. */
+/** The first state is saved after this time, so that an agent that is killed again and again gets on. */
 const firstKeep: Millis = 1000;
 /** After a crash no more than this has to be read again for the sake of positions alone. */
 const roundsBetweenPositions = 6;
@@ -116,7 +116,7 @@ function keepHouse(agent: Agent, round: number): void {
   reload.look();
   lastSeen.look();
   nodeChecks.round();
-  // What was counted is worth more: rotated files may be deleted before they could be read again.
+  // Counts are worth more: rotated files may be deleted before they could be read again.
   void ingest.audit?.round(publishing.stateLog.keep);
   if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();
   else void publishing.stateLog.keep();

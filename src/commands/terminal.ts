@@ -1,9 +1,9 @@
-/** What commands share that print: where to, in which colours, and how wide. */
+/** Shared by commands that print: the output, its colours and its width. */
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { cutBytes, printable } from '../platform/printable.ts';
 
-/** Where output goes; parameters, so that tests can look. */
+/** The outputs; parameters, so that tests can look. */
 export interface Streams {
   stdin: Readable;
   /** Synchronous: what was written is out, or throws EPIPE. */
@@ -17,7 +17,7 @@ export type Paint = (
   text: string,
 ) => string;
 
-/** Only where standard output is a terminal that has colours, and NO_COLOR is not set. */
+/** True if standard output is a terminal that has colours, and NO_COLOR is not set. */
 export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
 /** Printable, and cut to so many bytes: by default the longest name of an object, with that of its namespace. */

@@ -77,7 +77,7 @@ export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig 
   };
 }
 
-/** For a command that goes on with wrong settings. Throws a `ConfigError` that lists what is wrong with `flags`. */
+/** Reads settings for a command that goes on with wrong ones. Throws a `ConfigError` that lists what is wrong with `flags`. */
 export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   const { given, warnings, problems, wrong } = readLayers(inputs);
   const wrongFlags = wrong.filter(({ name }) => given[name]?.origin.kind === 'option');
@@ -108,7 +108,7 @@ export function searchPath(env: NodeJS.ProcessEnv = process.env): string {
   return env['PATH'] ?? '';
 }
 
-/** Not `env` of `node:process`: importing that looks at standard input, so that a pipe there cannot be read as a file. */
+/** The import of `env` from `node:process` is avoided: it looks at standard input, so that a pipe there cannot be read as a file. */
 export function environment(): NodeJS.ProcessEnv {
   return process.env;
 }
@@ -121,7 +121,7 @@ interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
   problems: readonly Problem[];
   /** Settings with a value that cannot be, or without one. */
   wrong: readonly { name: SettingName; problem: Problem }[];
-  /** Undefined where a value is wrong. */
+  /** Undefined if a value is wrong. */
   config: Config | undefined;
 }
 

@@ -19,7 +19,7 @@ export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefine
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';
 }
 
-/** Without slashes at its end. Bounded, because it is repeated with each page. */
+/** Removes slashes at the end. Bounded, because it is repeated with each page. */
 function usable(url = ''): string | undefined {
   return /^https?:\/\/[!-~]{1,500}$/.test(url) ? withoutSlashes(url) : undefined;
 }

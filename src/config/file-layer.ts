@@ -13,7 +13,7 @@ export interface FileLayer {
   problems: readonly Problem[];
   /** It could not be understood at all: what it was to set is not known. */
   unusable: boolean;
-  /** Undefined where there is no file, or it could not be read. */
+  /** Undefined if there is no file, or it could not be read. */
   file: { path: string; text: string } | undefined;
 }
 
@@ -22,7 +22,7 @@ const ignored = '$schema';
 
 const example = 'one "KEY: VALUE" a line, for example "logLevel: debug"';
 
-/** `path` is undefined where no file is named. `readText` throws an Error that says why the file cannot be read. */
+/** `path` is undefined if no file is named. `readText` throws an Error that says why the file cannot be read. */
 export function readFileLayer(path: string | undefined, readText: (path: string) => string): FileLayer {
   const nothing = { layer: {}, problems: [], unusable: false, file: undefined };
   if (path === undefined) return nothing;

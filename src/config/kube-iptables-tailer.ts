@@ -6,7 +6,7 @@ import { type SettingName, settingOf } from './settings.ts';
 /** A variable of kube-iptables-tailer and the setting that has taken its place. Its values: util/envar.go there. */
 export interface Successor {
   setting: SettingName;
-  /** The value here; undefined where kube-iptables-tailer ignored it, too. */
+  /** The value here; undefined if kube-iptables-tailer ignored it, too. */
   translate: (value: string, env: NodeJS.ProcessEnv) => string | readonly string[] | undefined;
 }
 

@@ -8,7 +8,7 @@ import { isSlip } from './suggest.ts';
 export interface Given {
   readonly value: unknown;
   readonly origin: Origin;
-  /** Where each item of a list is from, if they are from several places. */
+  /** The origin of each item of a list, if they are from several places. */
   readonly items?: readonly Origin[];
 }
 
@@ -65,7 +65,7 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
   );
 }
 
-/** Only names of two words or more, because a single one such as SOURCE may belong to any program. */
+/** Takes names of two words or more, because a single one such as SOURCE may belong to any program. */
 const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
   name.includes('_'),
 );

@@ -15,7 +15,7 @@ export interface FileOrigin {
   readonly key: string;
 }
 
-/** For a person: `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
+/** Names the origin to a person: `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
 export function placeOf(origin: Origin): string {
   switch (origin.kind) {
     case 'option':
@@ -45,7 +45,7 @@ export function problemWith(origin: Origin, value: unknown, message: string): st
 
 const longest = 80;
 
-/** At most a line of a value, whatever it holds; a list or a map is not shown. */
+/** Shows at most a line of a value, whatever it holds; a list or a map is not shown. */
 function shownValue(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;

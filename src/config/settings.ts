@@ -235,7 +235,7 @@ export type Config = Readonly<z.output<typeof schema>>;
 
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
-/** With the fields that only some have. */
+/** Returns a setting with the fields that only some have. */
 export function settingOf(name: SettingName): Setting {
   return settings[name];
 }

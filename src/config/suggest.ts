@@ -7,7 +7,7 @@ export function suggest(word: string, candidates: readonly string[]): string {
   return found === undefined ? '' : `; did you mean ${found}?`;
 }
 
-/** At most one letter in three is wrong, or it is cut short: `drop`, `warning`. */
+/** Accepts one wrong letter in three, or a word that is cut short: `drop`, `warning`. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const letters = lettersOf(word);
   if (letters === '' || letters.length > longest) return undefined;

@@ -11,7 +11,7 @@ export interface DirectoryClientOptions {
   folder: string | undefined;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
-  /** For one replica; two are asked at most. */
+  /** The limit for one replica; two are asked at most. */
   timeout?: Millis;
 }
 
@@ -123,7 +123,7 @@ function ask({ replica, agent }: Peer, address: string, token: string, timeout: 
   return promise;
 }
 
-/** For documentation (RFC 5737): no Pod has it. */
+/** An address for documentation (RFC 5737): no Pod has it. */
 const unused = '192.0.2.1';
 
 /** An agent asks little, and thousands are connected. */

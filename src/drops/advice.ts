@@ -13,7 +13,7 @@ interface Own {
 interface Advice {
   applies: (details: FlowDetails, own: Own) => boolean;
   say: (details: FlowDetails, own: Own) => string;
-  /** In place of that where policies were asked, and their answer is known. */
+  /** Replaces `say` if policies were asked and their answer is known. */
   sayAnswer?: (answer: PolicyVerdict, details: FlowDetails, own: Own) => string;
 }
 
@@ -132,7 +132,7 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** At least what every IPv4 host takes (RFC 791) and every IPv6 link (RFC 8200). Old routers send 0, for not known (RFC 1191). */
+/** Every IPv4 host takes at least this (RFC 791), and every IPv6 link (RFC 8200). Old routers send 0, for not known (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
@@ -145,7 +145,7 @@ function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
 }
 
-/** What its own node sends to a Pod is mostly the kubelet's probes. */
+/** Packets of its own node to a Pod are mostly the kubelet's probes. */
 function isProbe({ peer, direction }: FlowDetails, own: Own): boolean {
   return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
 }
@@ -154,7 +154,7 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/** What is routed, what is for the node itself and what the node sends are policies of their own (ufw(8)). */
+/** Routed packets, packets to the node and packets of the node have policies of their own (ufw(8)). */
 function letThroughUfw({ path }: FlowDetails): string {
   if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
   if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
@@ -165,7 +165,7 @@ function probes(details: FlowDetails, own: Own): string {
   return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
 }
 
-/** What `kubectl` calls the kinds of Antrea's log: their own names are those of others, too. */
+/** The names that `kubectl` has for the kinds of Antrea's log, because other projects use the same short names. */
 const resources = new Map([
   ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],

@@ -4,7 +4,7 @@ import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import { orient, type Orientation } from '../model/flow-identity.ts';
 
-/** How a Pod or Service names a port of its own; `protocol` as in a packet. */
+/** A port as its Pod or Service names it; `protocol` as in a packet. */
 export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
 
 /** The findings of one dropped or rejected packet: one for each end that is a Pod. Empty when neither is. */
@@ -24,7 +24,7 @@ export function explainPacket(
   );
 }
 
-/** Whoever has the port names it: of an answer that is its sender. */
+/** The owner of the port names it: for an answer, that is its sender. */
 function portNameOf(
   { protocol }: Packet,
   { port, reply }: Orientation,
@@ -214,6 +214,6 @@ function identityOf(
     by,
     martian ? 'martian' : '',
   ];
-  // What is joined is one piece; a template would be a tree of twenty until it is first compared.
+  // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
   return parts.join('|');
 }

@@ -9,7 +9,7 @@ import { ianaName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
-/** So many ports of one peer look like a scan. */
+/** The number of ports of one peer that looks like a scan. */
 const portsOfScan = 16;
 
 /**
@@ -138,7 +138,7 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
   return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
 }
 
-/** What packets on several ports need not share. */
+/** Fields that packets on several ports need not share. */
 const differing = { port: undefined, policy: undefined, refusedBy: undefined, clusterTier: undefined };
 
 /** Describes one peer with many ports: a scan of this Pod or by it, or a protocol that chooses its ports. */
@@ -215,7 +215,7 @@ function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: 
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Where packets were logged that came by several ways and policies. */
+/** Names the places where packets were logged that came by several ways and policies. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];

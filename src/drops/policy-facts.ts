@@ -1,4 +1,4 @@
-/** What the policies that are known say of a drop, in names, for a row of the audit. */
+/** Names what the known policies decide about a drop, for a row of the audit. */
 import type { Finding } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
 import { isCalico, type PolicyRef, type Trace } from '../policies/policies.ts';
@@ -6,13 +6,13 @@ import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyFacts {
   readonly verdict: 'denied' | 'admitted' | 'unknown';
-  /** Whose policies say so: those of the destination, or of the source. Undefined: not known. */
+  /** The end whose policies decide: the destination or the source. Undefined: not known. */
   readonly direction: 'ingress' | 'egress' | undefined;
   /** `NetworkPolicy shop/default-deny`: the one whose rule decides, or else those that isolate the Pod. At most `mostNamed`. */
   readonly decidedBy: readonly string[];
-  /** How many there are. */
+  /** The number of policies. */
   readonly count: number;
-  /** `ingress[0]`: the rule that decides; undefined where none does. */
+  /** `ingress[0]`: the rule that decides; undefined if none does. */
   readonly rule: string | undefined;
   /** `NetworkPolicy shop/allow-frontend ingress[0]`: of what denies, the rule that fails at the fewest places. */
   readonly nearest: string | undefined;
@@ -23,7 +23,7 @@ const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
 
-/** Of a packet's findings the first that policies have a say in. Undefined where none is, or too little is known of policies. */
+/** Returns the first of a packet's findings that policies can decide. Undefined if there is none, or too little is known of policies. */
 export function policyFacts(
   findings: readonly Finding[],
   known: (finding: Finding) => KnownPolicies | undefined,
@@ -55,12 +55,12 @@ function factsOf(trace: Trace): PolicyFacts {
 function isolating({ verdict, policies, selecting }: Trace): { policies: readonly PolicyRef[]; count: number } {
   if (verdict.reason !== 'isolated') return { policies: [], count: 0 };
   const found = policies.filter(({ tier, selects }) => tier === verdict.tier && selects === true);
-  // Of more policies than are traced it is not known which are of the tier.
+  // The tier of policies that are not traced is not known.
   const untraced = selecting - policies.length;
   return { policies: found.map(({ policy }) => policy), count: found.length + untraced };
 }
 
-/** As `loggedName` where a log names the same policy. */
+/** Spelled as `loggedName` if a log names the same policy. */
 function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   return loggedName({

@@ -15,26 +15,26 @@ import {
 
 /** Objects of the cluster, as far as they are known. */
 export interface KnownPolicies {
-  /** With its labels; undefined: not known. */
+  /** The Namespace with its labels; undefined: not known. */
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly namespace: (name: string) => Namespace | undefined;
   readonly trace: Evaluator['trace'];
 }
 
-/** What has to be known for a verdict. */
+/** The objects that a verdict needs. */
 export interface PolicyNeeds {
   readonly pods: readonly ObjectRef[];
   readonly namespaces: readonly string[];
 }
 
-/** What policies are asked about for the Event of a series: of a scan of one port, the connection of the first packet. */
+/** Returns the connection that policies are asked about for the Event of a series; for a scan of one port, that of the first packet. */
 export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
   const { details } = finding;
   const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
   return isOfOne ? { ...finding, details: details.example } : finding;
 }
 
-/** Undefined where policies have no part in the drop, or it is not known well enough what was dropped. */
+/** Undefined if policies have no part in the drop, or too little is known of the packet. */
 export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
@@ -67,7 +67,7 @@ export interface Side {
   readonly isOwn: boolean;
 }
 
-/** What decides on a drop: that one end denies it, or else that it is not known, or that both ends admit it. */
+/** Returns what decides on a drop: one end denies it, or else it is not known, or both ends admit it. */
 export interface TracedDrop {
   readonly side: Side;
   readonly trace: Trace;
@@ -79,7 +79,7 @@ export interface Question {
   readonly sides: readonly Side[];
 }
 
-/** Undefined where there is nothing to say, as of `policyNeeds`. */
+/** Undefined if there is nothing to say, as for `policyNeeds`. */
 export function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pod = known.pod(regarding.namespace ?? '', regarding.name);
@@ -91,7 +91,7 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
 }
 
-/** Undefined where there is nothing to say, as of `policyNeeds`. */
+/** Undefined if there is nothing to say, as for `policyNeeds`. */
 export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
   const question = questionOf(finding, known);
   if (question === undefined) return undefined;
@@ -104,7 +104,7 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
   );
 }
 
-/** Whose policies may have dropped it: those of the end that the interfaces show, else of both; its own first. */
+/** Returns the ends whose policies may have dropped it: the end that the interfaces show, else both, its own first. */
 function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
   const receiving = direction === 'receiving';
   // An answer is admitted with the connection, so both ends of that are asked.

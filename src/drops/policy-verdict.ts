@@ -1,4 +1,4 @@
-/** What the policies that are known say of a drop, for its Event. */
+/** Says in an Event what the known policies decide about a drop. */
 import { auditOptOut } from '../model/choices.ts';
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
@@ -12,14 +12,14 @@ export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
   /** At most `longest` bytes, printable: the reason first. */
   readonly text: string;
-  /** The only policy that denies; undefined where several do, or where it is not to be named to the reader. */
+  /** The only policy that denies; undefined if several do, or where it is not to be named to the reader. */
   readonly policy: PolicyName | undefined;
 }
 
 /** Bytes: with all that an Event says beside it, it stays below 600. */
 const longest = 400;
 
-/** `at`: wall-clock time of the packet. Undefined where there is nothing to say, as of `policyNeeds`. */
+/** `at`: wall-clock time of the packet. Undefined if there is nothing to say, as of `policyNeeds`. */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
   const { details, regarding } = finding;
   const traced = traceDrop(finding, known);
@@ -28,7 +28,7 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   const shown = withoutLabels(trace, details.peer, regarding, known);
   const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
   if (details.policy === undefined) return verdict;
-  // What the log names is all that is known then.
+  // Only the policy that the log names is known then.
   return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
 }
 
@@ -59,7 +59,7 @@ function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): bool
   return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
 }
 
-/** Where it was cut off there is a mark. */
+/** Marks the place where a text was cut off. */
 function matches(whole: string, named: string): boolean {
   return named.endsWith('…') ? whole.startsWith(named.slice(0, -1)) : whole === named;
 }

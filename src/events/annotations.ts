@@ -13,7 +13,7 @@ import { cutBytes, printable, withoutMarkup } from '../platform/printable.ts';
 
 export const annotationPrefix = 'kube-netfilter-tailer/';
 
-/** Of the table in docs/events.md. It changes when a key gets another meaning or goes, not when one is added. */
+/** The version of the table in docs/events.md. It changes when a key gets another meaning or goes, not when one is added. */
 export const annotationSchema = '1';
 
 /** Bytes of a value. Kind, namespace and name of an object have at most 381. */
@@ -40,7 +40,7 @@ type Key =
   | 'policy-evidence'
   | 'summary';
 
-/** What a later write may no longer know: a policy that was changed, or is one of several that deny. A patch takes these away. */
+/** Keys that a later write may no longer know: a policy that was changed, or is one of several that deny. A patch removes these. */
 export const passing: readonly string[] = (['policy', 'policy-evidence'] satisfies Key[]).map(
   (key) => annotationPrefix + key,
 );

@@ -44,7 +44,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** In code points, as Go counts. */
+/** The limit in code points, as Go counts. */
 function widthOf(cell: string): number {
   let width = 0;
   for (const _ of cell) width++;

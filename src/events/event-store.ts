@@ -1,7 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { CoreEvent } from './event.ts';
 
-/** What the store keeps of an Event beside what we write. */
+/** Fields that the store adds to a written Event. */
 export interface StoredEvent {
   resourceVersion: string;
   component: string;
@@ -25,7 +25,7 @@ export interface Refusal {
 
 export type Stored = { kind: 'stored'; event: StoredEvent };
 
-/** Where Events are kept: the API server. Never throws, never takes longer than its own time-out. */
+/** Keeps Events: the API server. Never throws, never takes longer than its own time-out. */
 export interface EventStore {
   create: (event: CoreEvent) => Promise<Stored | Refusal>;
   read: (namespace: string, name: string) => Promise<Stored | Refusal>;

@@ -20,16 +20,16 @@ export interface EventWriterOptions {
   /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
   stateId: string;
   now: () => Millis;
-  /** What the wall clock, which stamps Events, showed at a time; without it `now` is the wall clock. */
+  /** Returns what the wall clock, which stamps Events, showed at a time; without it `now` is the wall clock. */
   toWall?: (time: Millis) => Millis;
 }
 
 /** One write of a series. All times are of the wall clock. */
 interface Attempt {
-  /** As it was when the write began: it may be counted further meanwhile. */
+  /** The series as it was when the write began: it may be counted further meanwhile. */
   series: Series;
   event: CoreEvent;
-  /** What is published when it succeeds. */
+  /** The state after a success. */
   published: Written;
   /** Tries that are left. */
   tries: number;
@@ -171,7 +171,7 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
 /** `STATE BASE`, while counts overlap `STATE BASE COUNT UNTIL`: the memory of a run, what is counted beside it, and `overlap`. */
 export const stateAnnotation = `${annotationPrefix}state`;
 
-/** How the count of an Event is put together: that of a series, on top of a base. */
+/** The parts of an Event's count: that of a series, on top of a base. */
 type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;
 
 function annotationOf(stateId: string, { base, overlap }: Composition): string {
@@ -182,7 +182,7 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** How the count of a series goes on from an Event that was found. All times are of the wall clock. */
+/** Returns how the count of a series goes on from an Event that was found. All times are of the wall clock. */
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,

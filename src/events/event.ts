@@ -43,7 +43,7 @@ export interface CoreEvent {
   reportingInstance: string;
 }
 
-/** What is found out when an Event is written. */
+/** Facts that are found out when an Event is written. */
 export interface EventText {
   readonly message: string;
   /** The policy that denied the packets, or the whole name of the one that the log line names. */
@@ -70,7 +70,7 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
     type,
     count: Math.min(published.base + count, maxCount),
     firstTimestamp: timestamp(published.first ?? first),
-    // On creation the time of the write: exporters throw away what looks older than a few seconds.
+    // A new Event has the time of the write, because exporters discard what looks older than a few seconds.
     lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },
     reportingComponent: component,

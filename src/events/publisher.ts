@@ -8,16 +8,16 @@ import { type Attempt, createRetries, delays, resultOf } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
 
-/** What publishing needs of a table of series. */
+/** The part of a table of series that publishing needs. */
 export interface Publishable {
-  /** Whose turn it is among those that may be written now. `availableAt`: when a write of a kind is within the budget. */
+  /** Returns whose turn it is among those that may be written now. `availableAt`: the time at which a write of a kind is within the budget. */
   next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
   begin: (series: Series) => void;
   nextDue: () => Millis;
   published: (series: Series, published: Written) => void;
 }
 
-/** What publishing to an API server, which may refuse it, needs as well. */
+/** The part that publishing to an API server, which may refuse, needs as well. */
 export interface PublisherTable extends Publishable {
   giveBack: (series: Series, now: Millis) => void;
   delay: (series: Series, at: Millis) => void;
@@ -28,7 +28,7 @@ export interface PublisherTable extends Publishable {
 
 export interface PublisherOptions {
   table: PublisherTable;
-  /** What is taken of it is kept before it is written. */
+  /** Tokens that are taken from the budget are saved before the Event is written. */
   budget: WriteBudget;
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
   keep: () => Promise<void>;
@@ -38,7 +38,7 @@ export interface PublisherOptions {
   /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
   onAbandoned: (reason: WriteResult | 'muted') => void;
   now: () => Millis;
-  /** At least 0 and less than 1. */
+  /** A random number, at least 0 and less than 1. */
   random?: () => number;
   /** Timers of the time that `now` is of; by default the process's. */
   schedule?: Schedule;
@@ -103,7 +103,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  /** What is due at the end is written once, without waiting for a server that is away. */
+  /** Writes once what is due at the end, without waiting for a server that is away. */
   async function flush(deadline: Millis): Promise<void> {
     const mayGoOn = (): boolean => now() < deadline;
     while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;

@@ -59,7 +59,7 @@ export function createRecorder<Table extends Publishable>({
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
       const turns: Turn[] = [];
       for (let turn = begin(table, budget, at); turn !== undefined; turn = begin(table, budget, at)) turns.push(turn);
-      // What is written at one time stands in the order in which it was due.
+      // Events of one time are sorted by the order in which they were due.
       for (const { series } of turns.toSorted(byDue)) write(table, series, at);
     }
   }

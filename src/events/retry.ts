@@ -1,4 +1,4 @@
-/** What a refusal means for its Event and for others, and when each is tried again. All delays stand in one table. */
+/** Decides what a refusal means for its Event and for others, and when each is tried again. All delays stand in one table. */
 import type { Series, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../platform/back-off.ts';
@@ -9,7 +9,7 @@ export const delays = {
   /** One Event is tried again so much later, by the result of its write, while others are written. */
   byResult: {
     conflict: 1000,
-    /** Until then the missing right may have been granted. */
+    /** The missing right may have been granted until then. */
     forbidden: 30_000,
     /** The server fails (500): an admission webhook, mostly. */
     failed: 60_000,
@@ -30,7 +30,7 @@ export const delays = {
   lookInOutage: 1000,
 } as const;
 
-/** What follows for a series: it is written later (`until`), as it was counted by then, or never. */
+/** The decision for a series: it is written later (`until`), as it was counted by then, or never. */
 export type Consequence =
   | { kind: 'abandon'; reason: WriteResult }
   /** The reason is its own. */
@@ -41,7 +41,7 @@ export type Consequence =
 /** Why a series is not written now. */
 export type Obstacle = 'given up' | 'muted' | { until: Millis };
 
-/** How an attempt to write a series ended. */
+/** The outcome of an attempt to write a series. */
 export interface Attempt {
   series: Series;
   verb: 'create' | 'update' | 'read';
@@ -69,7 +69,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     get isOut(): boolean {
       return isOut;
     },
-    /** When the API server is back, all nodes have waited for it: until all that was due is written, first Events are paced as others are. */
+    /** Paces first Events as others after an outage, until all that was due is written, because all nodes have waited for the API server. */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
     /** It has refused any since the last call of `pause`. */
     get isRefused(): boolean {
@@ -79,7 +79,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     caughtUp(): void {
       isCatchingUp = isOut;
     },
-    /** For how long nothing more should be tried, where the API server refuses any Event. */
+    /** The time for which nothing more should be tried, if the API server refuses any Event. */
     pause(): Millis | undefined {
       const latest = refusal;
       refusal = undefined;
@@ -97,7 +97,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       if (until > now()) return { until };
       return busyUntil === undefined ? undefined : { until: busyUntil };
     },
-    /** What follows from an attempt; undefined where it was written. `took`: how long the answer, or its time-out, was waited for. */
+    /** Decides what follows an attempt; undefined if it was written. `took`: the wait for the answer or its time-out. */
     after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
       if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
       answered(series);
@@ -150,7 +150,7 @@ function isOfAll(result: WriteResult): boolean {
   return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
 }
 
-/** What refuses an Event that the agent has the right to write; `admission`: something else that the API server asks. */
+/** Names what refuses an Event that the agent has the right to write; `admission`: another program that the API server asks. */
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
@@ -167,7 +167,7 @@ export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 're
   return /^(?:exceeded|failed|insufficient|status unknown for) quota/.test(why) ? 'quota' : 'admission';
 }
 
-/** A refusal means one namespace or all writes; undefined where it does not say. */
+/** A refusal means one namespace or all writes; undefined if it does not say. */
 type Scope = 'namespace' | 'all' | undefined;
 
 export function refusedScope(refusal: Refusal, took: Millis): Scope {

@@ -1,4 +1,4 @@
-/** How many Events one node writes, in the caller's time, which may be virtual. */
+/** Limits the Events that one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 import type { WriteKind } from '../model/series.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
@@ -42,7 +42,7 @@ export interface WriteBudgetOptions {
   limits?: WriteLimits | undefined;
   /** Nodes of the cluster, as now known; by default 1. */
   nodeCount?: (() => number) | undefined;
-  /** At least 0 and less than 1. */
+  /** A random number, at least 0 and less than 1. */
   random?: (() => number) | undefined;
   /** `state` of an earlier run, if there is one. */
   restored?: WriteBudgetState | undefined;
@@ -85,10 +85,10 @@ export function createWriteBudget({
       for (const bucket of buckets[kind]) bucket.giveBack();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
-    /** When `spend` will succeed. */
+    /** The time at which `spend` will succeed. */
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** What is left of the hour has to be on disk before the Event is written. */
+    /** The rest of the hour's budget, which has to be on disk before the Event is written. */
     state: (): WriteBudgetState => kept,
     /** Changes whenever more of the hour was taken. */
     get revision(): number {
@@ -133,7 +133,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   function availableAt(now: Millis): Millis {
     follow(nodeCount());
     const interval = 1000 / share.rate;
-    // Who waits for a token takes it when it comes.
+    // A write that waits for a token takes it when it comes.
     if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
     return Math.max(heldUntil ?? now, bucket.availableAt(now));
   }

@@ -9,7 +9,7 @@ const most = 4;
 /** Slow writes beside them; as a rule they wait for admission in their namespace. */
 const mostSlow = 8;
 
-/** At most one write of a namespace is in flight. */
+/** Writes Events; at most one write of a namespace is in flight. */
 interface Item {
   namespace: string;
 }
@@ -64,7 +64,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     settled: async (): Promise<void> => void (await Promise.all([...flights.values()].map(({ ended }) => ended))),
   };
 
-  /** When a namespace should be looked at again, which cannot be written now; undefined: it can. */
+  /** The time at which to look again at a namespace that cannot be written now; undefined: it can. */
   function busyUntil(namespace: string): Millis | undefined {
     const flight = flights.get(namespace);
     // Look again at growing distances, so that a slow write costs few looks.

@@ -5,12 +5,12 @@ import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
 import type { Recent } from './tracker/recent.ts';
 
-/** Who can be asked about the node, beside its logs; what is missing is not asked. */
+/** Sources of facts about the node, beside its logs; a missing one is not asked. */
 export interface FactSources {
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
-  /** How long `felix` is put off, which all nodes of a cluster may ask for at the same moment; by default not at all. */
+  /** Delays the question for `felix`, because all nodes of a cluster may ask at the same moment; by default not at all. */
   felixDelay?: () => Millis;
-  /** What is in /proc, and the clock that stamps the lines. */
+  /** The contents of /proc, and the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
   /** Linux's, as uname prints it. */
   kernel?: string;
@@ -19,11 +19,11 @@ export interface FactSources {
   nameOf?: (address: string) => string | undefined;
   /** Looks up what is behind the Services of these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
-  /** How long they may take is timed by it; by default by the process's timers. */
+  /** Times how long they may take; by default with the process's timers. */
   schedule?: Schedule;
 }
 
-/** Of the host, or of the network namespace with that inode. */
+/** Reads the table of the host, or of the network namespace with that inode. */
 export interface ConnectionTracking {
   conntrack: (netns: number | undefined) => Promise<NodeFacts['conntrack']>;
   topSources: (
@@ -35,7 +35,7 @@ export interface ConnectionTracking {
 
 type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
 
-/** How long everything else may take, once `felix` is asked; then the incident is published without. */
+/** Everything else may take so long once `felix` is asked; then the incident is published without. */
 const timeout: Millis = 1000;
 
 /** Longer than kube-proxy takes to write its rules again (5 s): until then no Event could be written, either. */

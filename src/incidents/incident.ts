@@ -14,7 +14,7 @@ const incidentShape = z.object({
   phase: z.enum(['suspected', 'open', 'over']),
   first: z.number(),
   last: z.number(),
-  /** When it was clear that it is more than a flap. */
+  /** The time at which it was clear that it is more than a flap. */
   opened: z.optional(z.number()),
   ended: z.optional(z.number()),
   endedBy: z.optional(z.enum(['success', 'silence'])),
@@ -28,7 +28,7 @@ const incidentShape = z.object({
   subjects: texts,
   moreSubjects: z.number(),
   quote: z.string(),
-  /** How often the program was restarted meanwhile. */
+  /** The number of restarts of the program meanwhile. */
   restarts: z.number(),
 });
 
@@ -53,7 +53,7 @@ export const trackedShape = z.object({
   doubtful: z.boolean(),
   /** It failed since the program was last started. */
   inThisLife: z.boolean(),
-  /** When it was over: an incident that ends by silence ended before that was clear. */
+  /** The end of it: an incident that ends by silence ended before that was clear. */
   closed: z.optional(z.number()),
   /** Hashes of the subjects past those in `incident.subjects`. */
   pastSubjects: z.array(z.number()),

@@ -5,13 +5,13 @@ import type { Incident } from './incident.ts';
 /** Name of the condition, in the way of node-problem-detector: `True` is the problem. */
 export const conditionType = 'NetfilterRulesStale';
 
-/** What a Node's condition says (core/v1 NodeCondition, without its times). */
+/** The condition of a Node (core/v1 NodeCondition, without its times). */
 export interface RulesCondition {
   status: 'True' | 'False';
   /** One word: the Event's reason of the incident that began first. */
   reason: string;
   message: string;
-  /** When it became true. */
+  /** The time at which it became true. */
   since: Millis | undefined;
 }
 

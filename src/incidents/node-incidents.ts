@@ -19,7 +19,7 @@ export interface NodeIncidentsOptions extends Surroundings, Output {
   /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;
-  /** For who runs this program; Events are made of it anyway. */
+  /** Told to the operator in the log; Events are made of it anyway. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
 }
@@ -30,17 +30,17 @@ export interface NodeIncidentsState {
   reported: ReporterState;
   restarts: RestartsState;
   recent: RecentState;
-  /** By program, when a failure last had a reason. */
+  /** The time at which a failure last had a reason, by program. */
   reasons: Partial<Record<Failing, Millis>>;
 }
 
-/** What is wrong with one node for longer than a moment: from lines to findings. */
+/** Finds what is wrong with one node for longer than a moment: from lines to findings. */
 export interface NodeIncidents {
   take: (observation: ProgramRecord | TableReport, line: Pick<LogLine, 'source' | 'time'>) => void;
   /** `drops`: so many, by default one. */
   firewallDropped: (time: Millis, drops?: number) => void;
   tick: (now: Millis) => void;
-  /** When `tick` has something to do; Infinity. */
+  /** The time of the next `tick`; Infinity: none is needed. */
   nextTick: () => Millis;
   /** No line comes any more: decides what waits for the next one. No incident ends by it. */
   endOfLog: () => void;

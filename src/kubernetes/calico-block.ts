@@ -36,7 +36,7 @@ type Block = ReadonlyMap<number, Holder> | undefined;
 const poolsAge: Millis = 600_000;
 /** A block may be old, because the Pod itself confirms it. */
 const blockAge: Millis = 600_000;
-/** For how long an address that a block does not have is taken to have no owner. */
+/** An address that a block does not have is taken to have no owner for so long. */
 const missAge: Millis = 10_000;
 
 /** Blocks in memory: about 6 KB each, of a cluster with 16,000 Pods all of them. */
@@ -81,11 +81,11 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
       if (owners !== undefined) return owners;
       if (isNew) break;
     }
-    // Without a block the address is none of Calico's IPAM, though it lies in a pool: host-local IPAM takes its own.
+    // An address without a block is not of Calico's IPAM, even in a pool: host-local IPAM takes its own.
     return exists ? { pods: [] } : undefined;
   }
 
-  /** Undefined where the Pod does not have the address any more. */
+  /** Undefined if the Pod does not have the address any more. */
   async function ownersOf(holder: Holder, address: string): Promise<Owners | undefined> {
     if (holder.kind === 'node') return { pods: [], node: holder.node };
     const pod = await readPod(holder.namespace, holder.name);

@@ -27,7 +27,7 @@ const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndp
 /** Names are spelled as Kubernetes spells them. Each call rejects with a `RefusedError`, but for a right that is missing. */
 export function createCalicoReader(connection: Pick<Connection, 'request'>, onListed: OnListed) {
   return {
-    /** Tiers, GlobalNetworkSets and HostEndpoints; undefined where there are no such kinds. */
+    /** Tiers, GlobalNetworkSets and HostEndpoints; undefined if there are no such kinds. */
     async cluster(kinds: readonly PolicyKind[]): Promise<CalicoObjects | undefined> {
       if (kinds.length === 0) return undefined;
       const { add, unread, read } = collectCalicoObjects();
@@ -67,7 +67,7 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
       services.complete(service);
       return services.endpointsOf(service);
     },
-    /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
+    /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined if it may not be read, or is gone. */
     async accountLabels(this: void, account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       const { add, read } = collectCalicoObjects();
@@ -79,7 +79,7 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
     },
   };
 
-  /** Undefined where they may not be listed, or are too many. */
+  /** Undefined if they may not be listed, or are too many. */
   async function listed(policyKind: PolicyKind, namespace: string | undefined): Promise<Json[] | undefined> {
     const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind } = policyKind;
@@ -95,7 +95,7 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
   }
 }
 
-/** Undefined where they may not be listed. */
+/** Undefined if they may not be listed. */
 async function readable(
   { request }: Pick<Connection, 'request'>,
   path: string,

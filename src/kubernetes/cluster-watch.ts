@@ -100,7 +100,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** For a while: a server that has just started refuses what it will grant a moment later. */
+  /** Stops them for a while, because a server that has just started refuses what it grants a moment later. */
   function giveUpSlices(): void {
     informers.get('endpointslices')?.stop();
     informers.delete('endpointslices');
@@ -108,7 +108,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 }
 
-/** Undefined where it may not be known. Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
+/** Undefined if it may not be known. Waits for a server that is away: a wrong guess would make every node of a large cluster list them all. */
 async function isFew(
   resource: WatchedResource,
   limit: number,

@@ -165,7 +165,7 @@ function createReloadedAccess(load: () => Access, now: () => Millis) {
 
   return { current: (): Access => access, reload };
 
-  /** At most every few seconds. */
+  /** Works at most every few seconds. */
   function reload(): void {
     if (now() - loaded < reloadInterval) return;
     loaded = now();

@@ -67,7 +67,7 @@ export async function send(access: Access, { method, path, headers, body, signal
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (plain ? httpRequest : httpsRequest)(url, options, resolve);
   request.on('error', reject).end(body);
-  // Else what is aborted from here on would look like a connection that broke.
+  // An abort from here on would otherwise look like a broken connection.
   const answer = addAbortSignal(signal, await promise);
   // The reader of the body hears of an error; without a reader it must not end the process.
   answer.on('error', () => {});

@@ -26,11 +26,11 @@ const cachedFor: Millis = 60_000;
 /** `node.<name>` wins by field (felix/config/config_params.go). Not seen: felix's environment, objects with a `nodeSelector`. */
 export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
-  /** Where the objects were found last. */
+  /** The path at which the objects were found last. */
   let home = groups[0];
 
   return {
-    /** At most a minute old, a failure is asked for again; calls at the same time share the requests. Never rejects. */
+    /** Answers that are at most a minute old; a failure is asked for again, and calls at the same time share the requests. Never rejects. */
     async read(): Promise<Felix> {
       try {
         return (await answers.get('', cachedFor)).value;
@@ -71,14 +71,14 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
-  /** Without the right, 403 comes even without Calico; but every authenticated client may list groups (system:discovery). */
+  /** A missing right gives 403 even without Calico, but every authenticated client may list groups (system:discovery). */
   async function exists(group: string): Promise<boolean> {
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
 }
 
-/** `default`, and the object of one node by the name `own`; undefined where there is none. */
+/** `default`, and the object of one node by the name `own`; undefined if there is none. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
   const read = <T>(field: keyof FelixSettings, valid: (value: Json) => T | undefined): T | undefined =>
     valid(at(special, 'spec', field)) ?? valid(at(common, 'spec', field));

@@ -17,7 +17,7 @@ export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T> {
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
-  /** How the time before another watch or list is waited for; the default is a timer that keeps no process alive. */
+  /** Waits before another watch or list; the default is a timer that keeps no process alive. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Informer {
   stop: () => void;
   /** The first list is complete. */
   readonly synced: boolean;
-  /** When the server was last heard, if only by a bookmark; undefined before the first list. */
+  /** The time at which the server was last heard, if only by a bookmark; undefined before the first list. */
   readonly lastHeard: Millis | undefined;
 }
 
@@ -122,7 +122,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   }
 }
 
-/** Without keeping the process alive. */
+/** Does not keep the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }

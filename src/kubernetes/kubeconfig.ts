@@ -91,7 +91,7 @@ function accessOf(config: KubeConfig, path: string | undefined): Access {
       const options: Credentials = {};
       await config.applyToHTTPSOptions(options);
       const { agent, ...rest } = options;
-      // Only that of a proxy: the library's own keeps no connections.
+      // The agent of a proxy alone is kept: the library's own keeps no connections.
       return cluster.proxyUrl === undefined ? rest : { ...rest, agent };
     },
   };

@@ -63,7 +63,7 @@ export async function listAll<T>(
   }
 }
 
-/** How many objects there are, without getting them. Rejects with a `RefusedError`. */
+/** Counts objects without getting them. Rejects with a `RefusedError`. */
 export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
   const answer = await request('GET', path, { query: { limit: 1 } });
   if (answer.kind === 'refused') throw new RefusedError(answer);

@@ -83,7 +83,7 @@ function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
-/** Only in these namespaces are names and labels trusted: elsewhere whoever creates an object chooses them. */
+/** Names and labels are trusted in these namespaces alone: elsewhere the creator of an object chooses them. */
 const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
 
 /** The part of a Pod that explains much. */

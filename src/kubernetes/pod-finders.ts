@@ -33,7 +33,7 @@ export interface PodRanges {
   describe: () => string;
 }
 
-/** For how long a list of a node's Pods answers for addresses that it does not have. */
+/** A list of a node's Pods answers so long for addresses that it does not have. */
 const listAge: Millis = 30_000;
 
 /** Nodes whose list is shared; what was found stays known with the look-ups. */

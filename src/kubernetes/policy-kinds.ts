@@ -102,7 +102,7 @@ export interface DiscoveredKinds {
   readonly away: readonly { readonly apiVersion: string; readonly refusal: Refusal }[];
 }
 
-/** As `discoverKinds`; rejects with a `RefusedError` where any of them is away. */
+/** Does what `discoverKinds` does; rejects with a `RefusedError` if any of them is away. */
 export async function servedKinds(
   connection: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
@@ -143,7 +143,7 @@ async function discoverKinds(
   return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
 }
 
-/** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
+/** The kinds that the API server has change when CustomResourceDefinitions are installed. */
 const kindsAge: Millis = 600_000;
 
 /** A server that was away may be back soon. */
@@ -151,7 +151,7 @@ const awayAge: Millis = 10_000;
 
 /** Both reject with a `RefusedError`. */
 export interface Discovery {
-  /** Those of them that are served. */
+  /** The kinds that are served. */
   readonly kindsOf: (kinds: readonly PolicyKind[]) => Promise<PolicyKind[]>;
   /** One policy for each API whose server is away. */
   readonly unseenPolicies: () => Promise<Policy[]>;

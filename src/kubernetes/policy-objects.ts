@@ -41,12 +41,12 @@ export const maxValues = maxPolicies * valuesOfPolicy;
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
-  /** Calico's objects beside policies, without NetworkSets of Namespaces; undefined where it is not installed. */
+  /** Calico's objects beside policies, without NetworkSets of Namespaces; undefined if it is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
 export interface NamespacePolicies {
-  /** Undefined where it may not be read, or is gone. */
+  /** Undefined if it may not be read, or is gone. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
   /** The number of policies; a large one counts as several. */
@@ -132,7 +132,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
     return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
   }
 
-  /** Asks by a list, because the agent may not get. Undefined where the object is not there, or may not be read. */
+  /** Asks by a list, because the agent may not get. Undefined if the object is not there, or may not be read. */
   async function one<T>(path: string, name: string, slim: (object: Json) => T | undefined): Promise<T | undefined> {
     const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
     const answer = await connection.request('GET', path, { query });

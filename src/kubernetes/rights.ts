@@ -17,7 +17,7 @@ export function grantRightTo(resource: string): string {
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
 }
 
-/** `answered`: undefined where the answer does not tell. */
+/** `answered`: undefined if the answer does not tell. */
 export type Allowed = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
 
 /** Asks whether RBAC lets us, in all namespaces, as everybody may ask. `resource`: `pods`, or with a subresource `nodes/status`. */
@@ -40,7 +40,7 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-/** As `reviewRight`; undefined where the API server does not say. */
+/** Asks as `reviewRight` does; undefined if the API server does not say. */
 export async function may(
   connection: Pick<Connection, 'request'>,
   verb: string,

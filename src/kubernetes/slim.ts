@@ -150,7 +150,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
   };
 }
 
-/** Only the first address of an endpoint counts, as the API says and kube-proxy does. Undefined readiness is ready. */
+/** Keeps the first address of each endpoint, as the API says and kube-proxy does. Undefined readiness is ready. */
 function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
   if (address === undefined) return [];

@@ -67,7 +67,7 @@ class UnusableFile extends Error {
   override name = 'UnusableFile';
 }
 
-/** The settings of FelixConfiguration for a node; undefined where none was saved. */
+/** The settings of FelixConfiguration for a node; undefined if none was saved. */
 export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
   if (felixConfigurations.size === 0) return undefined;
   const own = `node.${node}`;

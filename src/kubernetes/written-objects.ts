@@ -17,7 +17,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
   };
 }
 
-/** In a merge patch, null takes a key away. */
+/** Fields of a merge patch, in which null removes a key. */
 const withoutPassing = Object.fromEntries(passing.map((key) => [key, null]));
 
 function pathOf(namespace: string, name?: string): string {
@@ -56,7 +56,7 @@ export type ConditionRead = { kind: 'read'; condition: NodeCondition | undefined
 
 /** One condition of one Node, in its status. */
 export interface ConditionStore {
-  /** Undefined where the Node has none of that type. Needs the right to list Nodes. */
+  /** Undefined if the Node has none of that type. Needs the right to list Nodes. */
   read: () => Promise<ConditionRead>;
   /** Sets it and leaves all others as they are. Needs the right to patch nodes/status. */
   write: (condition: NodeCondition) => Promise<{ kind: 'written' } | Refusal>;

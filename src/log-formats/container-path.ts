@@ -9,7 +9,7 @@ export interface PodName {
 
 export interface ContainerName extends PodName {
   container: string;
-  /** How often the container had been restarted. */
+  /** The number of restarts of the container. */
   restarts: number;
 }
 

@@ -7,5 +7,5 @@ export const auditOptOut = { key: 'kube-netfilter-tailer/audit', value: 'redacte
 
 export const legacyMetricChoices = ['off', 'namespace', 'name', 'name_with_namespace', 'workload'] as const;
 
-/** How the ends of a packet are named in kube-iptables-tailer's metric; `off`: there is no such metric. */
+/** Names the ends of a packet in kube-iptables-tailer's metric; `off`: there is no such metric. */
 export type LegacyMetricSetting = (typeof legacyMetricChoices)[number];

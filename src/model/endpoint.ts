@@ -63,7 +63,7 @@ export interface Endpoint {
   labels?: string | undefined;
   /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
   role: 'dns' | 'api-server' | 'metadata' | undefined;
-  /** For a person, where `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
+  /** Says to a person why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
   note: string | undefined;
 }
 

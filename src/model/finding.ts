@@ -3,7 +3,7 @@ import type { Endpoint, ObjectRef } from './endpoint.ts';
 import type { IncidentDetails } from './incident.ts';
 import type { ClusterTier, Enforcer, PolicyName } from './packet.ts';
 
-/** Which way the packet went, seen from the object the Finding regards. */
+/** The direction of the packet, seen from the object that the Finding regards. */
 export type Direction = 'receiving' | 'sending';
 
 /** The drop of a flow, without what varies from packet to packet. */
@@ -53,7 +53,7 @@ export interface PortsDetails {
 /** Packets of one that tries many objects of a node: a scan, or a client that is refused everywhere. */
 export interface ScanDetails {
   kind: 'scan';
-  /** Whose Event it is: of a Pod that scans; of the node, for a `stranger` that does; of a `target`, for all that scan it. */
+  /** The object that gets the Event: the Pod that scans; the node, for a `stranger` that does; a `target`, for all that scan it. */
   of: 'scanner' | 'stranger' | 'target';
   example: FlowDetails;
 }

@@ -27,7 +27,7 @@ export interface FelixSettings {
   cleanupFrom: string | undefined;
 }
 
-/** Facts about an incident beside its lines. Each is undefined where it could not be read. */
+/** Facts about an incident beside its lines. Each is undefined if it could not be read. */
 export interface NodeFacts {
   felix:
     | { kind: 'settings'; settings: FelixSettings }
@@ -45,7 +45,7 @@ export interface NodeFacts {
   backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
   /** uid of the Pod whose network namespace alone it is about; null: of a namespace of an unknown Pod. */
   namespacePod?: string | null | undefined;
-  /** When the host's firewall began to drop, if it did so near the beginning of the incident. */
+  /** The time at which the host's firewall began to drop, if that was near the beginning of the incident. */
   firewallDropsSince: Millis | undefined;
 }
 
@@ -63,7 +63,7 @@ export interface IncidentDetails {
   since: Millis;
   last: Millis;
   failures: number;
-  /** How it was seen to be over. */
+  /** The sign by which it was seen to be over. */
   endedBy: 'success' | 'silence' | undefined;
   ended: Millis | undefined;
   families: string[];

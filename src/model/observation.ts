@@ -28,7 +28,7 @@ export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
 /** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */
 export interface Martian {
   kind: 'martian';
-  /** Which of the two addresses the kernel calls impossible. */
+  /** The address of the two that the kernel calls impossible. */
   impossible: 'source' | 'destination';
   source: string;
   destination: string;
@@ -40,7 +40,7 @@ export interface Suppressed {
   kind: 'suppressed';
   /** The kernel function, or `journald`, `kmsg` or `felix`. */
   by: string;
-  /** How many; undefined where only the fact is known. */
+  /** The number; undefined if only the fact is known. */
   count: number | undefined;
   /** Whether packet lines may be among them, or only rate-limited kernel warnings (conntrack, neighbour, martian), or lines of felix. */
   affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';

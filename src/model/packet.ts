@@ -49,7 +49,7 @@ export interface PolicyName {
 /** A netfilter LOG line, or another policy logger's record of one packet. */
 export interface PacketObservation {
   kind: 'packet';
-  /** Which logger wrote it: the name of its row in `parsing/formats.ts`. */
+  /** The logger that wrote it: the name of its row in `parsing/formats.ts`. */
   logger: string;
   verdict: Verdict;
   /** The prefix as logged, white space around it removed; may be empty. */

@@ -11,7 +11,7 @@ export interface ProgramRecord {
   severity: 'debug' | 'info' | 'warning' | 'error' | 'fatal';
   /** Source file without line number, `proxier.go`, `felix/table.go`; '' where the record names none. */
   caller: string;
-  /** Without quotes and fields: `Failed to execute iptables-restore`. */
+  /** The text without quotes and fields: `Failed to execute iptables-restore`. */
   message: string;
   /** `ipFamily`, `retryingTime`, `error`, …: decoded values by key, the first 4 KiB of each. Rule dumps (`rules`) are left out. */
   fields: Readonly<Record<string, string>>;
@@ -40,11 +40,11 @@ export interface FailureSign {
   backend: 'legacy' | 'nf_tables' | undefined;
 }
 
-/** How an update of rules ended. kube-proxy logs `SyncProxyRules complete` after a failed one too, after `Sync failed`. */
+/** The end of an update of rules. kube-proxy logs `SyncProxyRules complete` after a failed one, too, after `Sync failed`. */
 export interface SyncSign {
   kind: 'sync-failed' | 'sync-complete';
   failing: Failing;
   family: string;
-  /** When it will be tried again; undefined where the line gives no time. */
+  /** The time of the next attempt; undefined if the line gives none. */
   retry: Millis | undefined;
 }

@@ -25,7 +25,7 @@ export interface Published {
   base: number;
   /** The Event's resourceVersion after the last write. */
   resourceVersion: string | undefined;
-  /** When the Event's first packet was, where that is not the series' own. */
+  /** The time of the Event's first packet, if that is not the series' own. */
   first?: Millis | undefined;
   /** The Event's count and end when it was found: as long as our packets are not later, they may be the same. */
   overlap?: { count: number; until: Millis } | undefined;
@@ -36,7 +36,7 @@ export interface Written extends Published {
   at: Millis;
 }
 
-/** How a write ended, as metrics and logs name it. */
+/** The outcome of a write, as metrics and logs name it. */
 export const writeResults = [
   'ok',
   'conflict',
@@ -81,10 +81,10 @@ export interface Series {
   peers: DistinctValues;
   /** `5432/TCP` and the like; none of a single flow, whose port is in its details. */
   ports: DistinctValues;
-  /** Only of who is refused by many objects, and of these objects. */
+  /** Set only for a peer that many objects refuse, and for these objects. */
   scan?: ScanSigns | undefined;
   published: Published;
-  /** When the next write is due, at the earliest; null when there is nothing to publish. */
+  /** The earliest time of the next write; null if there is nothing to publish. */
   due: Millis | null;
 }
 
@@ -111,7 +111,7 @@ export interface ObjectSlots {
   peers: Record<string, number>;
 }
 
-/** When lines of a node were last reported as lost; null: never. */
+/** The time at which lines of a node were last reported as lost; null: never. */
 export interface LossReports {
   kernelWarnings: Millis | null;
   everything: Millis | null;
@@ -121,7 +121,7 @@ export interface LossReports {
 /** All that a table of series is. Times that are null have not been yet. */
 export interface SeriesState {
   clock: Millis | null;
-  /** When series of past windows are next looked for. */
+  /** The time at which series of past windows are next looked for. */
   nextSweep: Millis | null;
   /** Series of the windows that are open. */
   series: Series[];

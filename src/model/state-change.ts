@@ -15,6 +15,6 @@ export type StateChange =
 export interface WriteBudgetState {
   /** Writes, also in part. */
   left: number;
-  /** When that was so: since the machine was started, because the wall clock may be set meanwhile. */
+  /** The time of it, counted from the start of the machine, because the wall clock may be set meanwhile. */
   at: Millis;
 }

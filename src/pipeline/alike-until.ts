@@ -7,7 +7,7 @@ import type { PacketDecision } from './repeated-decisions.ts';
 /** Intervals of the audit are whole seconds, and the first write is due a second after the first packet. */
 const second: Millis = 1000;
 
-/** When the hours end in which packets of a flow were counted last. */
+/** The ends of the hours in which packets of a flow were counted last. */
 const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
 
 /**

@@ -49,7 +49,7 @@ export interface DecisionOptions {
 }
 
 export interface Decisions {
-  /** Undefined where no format claims the line. */
+  /** Undefined if no format claims the line. */
   decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
   /** Decides on a packet that is known to be lost. */
   lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;

@@ -17,7 +17,7 @@ export interface QueuedFlow {
   weight: number;
   first: Millis;
   last: Millis;
-  /** When the first came in, by this node's clock. */
+  /** The arrival of the first packet, by this node's clock. */
   since: Millis;
 }
 
@@ -39,7 +39,7 @@ export interface LookupQueue {
   release: (may: (flow: QueuedFlow) => boolean) => QueuedFlow[];
   readonly flows: readonly QueuedFlow[];
   readonly size: number;
-  /** For the state on disk. */
+  /** The waiting packets, for the state on disk. */
   readonly changes: Omit<KeyedChanges, 'changed'>;
 }
 

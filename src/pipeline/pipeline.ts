@@ -58,10 +58,10 @@ export interface Drop {
   weight: number;
 }
 
-/** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
+/** Decides what becomes of a line, and does it: from lines to counts, without I/O and without waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
-  /** Undefined where each line is shown by itself. */
+  /** Undefined if each line is shown by itself. */
   repeats?: Repeats | undefined;
   resume: (flow: QueuedFlow) => void;
   /** Log was lost before it could be read: counts near it are lower bounds. */

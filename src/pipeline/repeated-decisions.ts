@@ -7,7 +7,7 @@ export type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
 /** Lines that say the same. */
 export interface Alike {
-  /** Of all times only the earliest. */
+  /** Keeps only the earliest of all times. */
   line: LogLine;
   lines: number;
   /** The latest of all times. Undefined: of one line that repeats none. */
@@ -18,12 +18,12 @@ export interface RepeatedDecision extends Repeat, Alike {
   /** The pipeline that decided: another one has other settings. */
   owner: object;
   decision: PacketDecision;
-  /** In which addresses keep their owners. Only drops are given to owners. */
+  /** Addresses keep their owners in this period. Only drops are given to owners. */
   epoch: number | undefined;
 }
 
 export interface RepeatedDecisions extends Repeats {
-  /** What was decided on the line that was taken last. */
+  /** The decision on the line that was taken last. */
   decided: (line: LogLine, decision: Decision | undefined) => void;
 }
 
@@ -32,7 +32,7 @@ export interface RepeatedDecisionsOptions {
   epochAt: (time: Millis) => number | undefined;
   /** Lines of one decision that were logged from `time` and before then may be carried out together. */
   alikeUntil: (decision: PacketDecision, time: Millis) => Millis;
-  /** What is due depends on times of lines, so these must not go back. */
+  /** Times of lines must not go back, because they decide what is due. */
   isByLines: boolean;
   carryOut: (decision: PacketDecision, alike: Alike) => void;
 }
@@ -46,7 +46,7 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
   const owner = {};
   let line: LogLine | undefined;
   let decision: Decision | undefined;
-  /** With lines that were not carried out yet, in the order of their first ones. */
+  /** Decisions with lines that are not carried out yet, in the order of their first lines. */
   let open: RepeatedDecision[] = [];
   /** Times that may be added: what is due, and the hours of all objects, are the same. */
   let from: Millis = -Infinity;
@@ -60,7 +60,7 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
     last() {
       if (line === undefined || (decision?.kind !== 'drop' && decision?.kind !== 'no-drop')) return undefined;
       const { observation } = decision;
-      // In the lines of other loggers other numbers vary, and an ICMP error shows two packets.
+      // Other loggers vary other numbers in their lines, and an ICMP error shows two packets.
       if (observation.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;
       if (observation.inner !== undefined || observation.packet.protocol === 'ARP') return undefined;
       const epoch = decision.kind === 'drop' ? epochAt(line.time) : undefined;

@@ -27,7 +27,7 @@ export function createSteadyClock(now: () => Millis = steadyNow, wall: () => Mil
   let ahead: Millis = 0;
   return { now, wall, fromWall: (stamp) => stamp - stepped(), toWall: (time) => time + stepped() };
 
-  /** How far the wall clock was set forward since this process began. */
+  /** The time by which the wall clock was set forward since this process began. */
   function stepped(): Millis {
     const current = wall() - now();
     if (Math.abs(current - ahead) >= smallestStep) ahead = Math.round(current);

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface Fresh<T> {
   readonly value: T;
-  /** When the reading of it began. */
+  /** The time at which reading it began. */
   readonly at: Millis;
 }
 
@@ -73,7 +73,7 @@ export function createSharedAnswers<T>(
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
 
   return {
-    /** At most `maxAge` old; `isNew`: asked for by this call, or under way already. */
+    /** Returns a value at most `maxAge` old; `isNew`: asked for by this call, or under way already. */
     async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;

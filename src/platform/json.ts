@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 /** Any JSON value, looked into without trust. */
 export type Json = unknown;
 
-/** Undefined where the text is no JSON: a proxy in between may answer with a page of HTML. */
+/** Undefined if the text is no JSON: a proxy in between may answer with a page of HTML. */
 export function parsed(line: string): Json {
   try {
     return JSON.parse(line);
@@ -42,7 +42,7 @@ export function strings(value: Json): Record<string, string> {
   );
 }
 
-/** For a person: a text as it is, all else as JSON. An object that says how it becomes a text is not asked. */
+/** Shows a value to a person: a text as it is, all else as JSON. An object's own toString is not called. */
 export function shown(value: Json): string {
   if (typeof value === 'string') return value;
   try {

@@ -1,4 +1,4 @@
-/** For a terminal and one line: control characters, unseen ones, line separators and halves of characters are shown, not sent. */
+/** Makes text safe for one line of a terminal: control characters, invisible ones, line separators and lone surrogates are shown, not sent. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -22,7 +22,7 @@ export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }
 
-/** At most `max` bytes of UTF-8, cut between characters, with a mark where it was cut. */
+/** Returns at most `max` bytes of UTF-8, cut between characters, with a mark where it was cut. */
 export function cutBytes(text: string, max: number): string {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
   const mark = '…';

@@ -45,7 +45,7 @@ export function createProc(root = '/proc'): Proc {
 export interface NamespaceOwner {
   /** A process in the namespace: a folder under the root. */
   process: string;
-  /** Uid of the Pod; undefined where the processes are of none, or of several. */
+  /** Uid of the Pod; undefined if the processes are of none, or of several. */
   pod: string | undefined;
 }
 
@@ -55,7 +55,7 @@ const processLimit = 32_768;
 const together = 4;
 
 /**
- * Who has the namespace of `table full in netns 4026532317`. Undefined where no visible process is in it: that needs `hostPID`
+ * Who has the namespace of `table full in netns 4026532317`. Undefined if no visible process is in it: that needs `hostPID`
  * or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
@@ -115,7 +115,7 @@ export async function hostProcess(root: string): Promise<'self' | '1' | undefine
   return first !== undefined && first === own ? undefined : '1';
 }
 
-/** Only in the initial network namespace may this one be written; the mode shows it also where /proc/sys is mounted read-only. */
+/** Knows the initial network namespace by a setting that is writable there alone; its mode shows that even if /proc/sys is mounted read-only. */
 async function isInitial(root: string): Promise<boolean> {
   try {
     const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
@@ -125,7 +125,7 @@ async function isInitial(root: string): Promise<boolean> {
   }
 }
 
-/** Inode of the network namespace of a process; undefined where it may not be looked at (ptrace(2), access mode checking). */
+/** Inode of the network namespace of a process; undefined if it may not be looked at (ptrace(2), access mode checking). */
 export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
   try {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
@@ -135,7 +135,7 @@ export async function namespaceOf(root: string, process: string): Promise<number
   }
 }
 
-/** How full a connection tracking table is: entries, and how many it takes. */
+/** The entries of a connection tracking table, and how many it takes. */
 export interface Conntrack {
   count: number | undefined;
   max: number | undefined;

@@ -20,12 +20,12 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       fill(now);
       return tokens;
     },
-    /** How many times `take` would succeed now. */
+    /** The number of times that `take` would succeed now. */
     available(now: Millis): number {
       fill(now);
       return Math.floor(tokens);
     },
-    /** When the next token will be there. */
+    /** The time of the next token. */
     availableAt(now: Millis): Millis {
       const last = fill(now);
       return tokens >= 1 ? now : last + Math.ceil(((1 - tokens) / rate) * 1000);
@@ -43,7 +43,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
 
 /** Lets pieces of work take `part` of the time, between 0 and 1, and `atOnce` of it after a rest. The last piece may take longer. */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
-  /** When all that was taken will have been earned. */
+  /** The time at which all taken tokens will have been earned. */
   let earnedAt: Millis = -Infinity;
   return {
     mayBegin: (now: Millis): boolean => (earnedAt - now) * part < atOnce,

@@ -1,4 +1,4 @@
-/** Which objects are policies, and what compiles them. */
+/** Lists the kinds of policies, and compiles them. */
 import type { Json } from '../platform/json.ts';
 import { compileCalicoPolicy } from './api/calico-policy.ts';
 import { compileClusterPolicy } from './api/cluster-policy.ts';
@@ -18,7 +18,7 @@ import { anyTier } from './tiers.ts';
 
 interface Kind {
   readonly compile: (object: Json) => Policy;
-  /** Of its spec. */
+  /** The fields of its spec. */
   readonly fields: Fields;
 }
 
@@ -72,7 +72,7 @@ export function compilePolicy(object: Json): Policy | undefined {
   return unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`);
 }
 
-/** What is wrong with the fields of a policy that is evaluated; nothing for all else. */
+/** Returns what is wrong with the fields of an evaluated policy; nothing for other objects. */
 export function policyProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);

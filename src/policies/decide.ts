@@ -8,7 +8,7 @@ import type { Probe } from './probe.ts';
 import { both } from './match.ts';
 
 export interface Outcome {
-  /** What may become of the connection; both: it is unknown. */
+  /** The possible outcomes of the connection; both: it is unknown. */
   admits: boolean;
   denies: boolean;
   /** Rule that decides for certain. */
@@ -20,7 +20,7 @@ export interface Outcome {
   missing: Set<string>;
 }
 
-/** What one policy, one tier, or all of them may do. `none`: nothing. */
+/** The possible outcomes of one policy, one tier, or all of them. `none`: no decision. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
@@ -60,7 +60,7 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   return { ...all, deny: true, none: !sure };
 }
 
-/** What a Pod sends to itself by way of a Service is admitted where a NetworkPolicy of Kubernetes selects it. */
+/** Packets of a Pod to itself by way of a Service are admitted if a NetworkPolicy of Kubernetes selects it. */
 function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
@@ -93,7 +93,7 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
     all.deny ||= possible.deny;
     all.pass ||= possible.pass;
     all.none &&= possible.none;
-    // Of policies that only admit, the first that does decides.
+    // The first policy that admits decides if all of them only admit.
     if (!possible.none && policies.every((each) => onlyAdmits(each, probe))) break;
   }
   if (Number(all.admit) + Number(all.deny) + Number(all.pass) > 1 && deciding.length > 1)

@@ -10,11 +10,11 @@ import { createProbe, endName, podName, type Probe } from './probe.ts';
 import { RequirementCollector, type Requirements } from './requirements.ts';
 
 export interface Evaluator {
-  /** What policies say of the connection at its destination (ingress) or its source (egress). */
+  /** Returns what policies say of the connection at its destination (ingress) or its source (egress). */
   readonly verdict: (flow: Flow, direction: Direction) => Verdict;
   /** The verdict with the policies, rules and clauses that it follows from. */
   readonly trace: (flow: Flow, direction: Direction) => Trace;
-  /** What policies of Calico that select the Pod need to know for that; nothing where no policy is asked. */
+  /** Returns what policies of Calico that select the Pod need to know for that; nothing if no policy is asked. */
   readonly requirements: (flow: Flow, direction: Direction) => Requirements;
 }
 
@@ -26,14 +26,14 @@ export interface EvaluatorOptions {
 /** A set of policies gives the same list for a Pod as long as neither changes. */
 const requiredBy = new WeakMap<readonly TierPolicies[], RequirementCollector>();
 
-/** Of one state of the cluster. */
+/** Evaluates one state of the cluster. */
 export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
   const namespaceLabels = createNamespaces(namespaces);
 
   return {
     verdict: (flow, direction) => evaluate(flow, direction).verdict,
     requirements(flow, direction) {
-      // Without Calico nothing is needed.
+      // Nothing is needed without Calico.
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const collected = isAsked ? collectRequirements(probeOf(flow, direction)) : new RequirementCollector();
       return collected.read([flow.source, flow.destination].flatMap(accountOf));
@@ -130,7 +130,7 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-/** What is so whatever the policies say. */
+/** Decides what does not depend on policies. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => ({

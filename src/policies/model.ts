@@ -1,4 +1,4 @@
-/** What policies are evaluated against, and what comes of it. Plain data: it can be written as JSON and read back unchanged. */
+/** Types of what policies are evaluated against, and of the result. Plain data: it can be written as JSON and read back unchanged. */
 import type { Millis } from '../model/log-line.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -89,7 +89,7 @@ export type Reason =
   | 'not-isolated'
   /** Policies apply, none of their rules matches, and none of them isolates. */
   | 'no-rule'
-  /** What a Node sends to its own Pods is always admitted. */
+  /** Packets of a Node to its own Pods are always admitted. */
   | 'own-node'
   /** A Pod reaches itself. */
   | 'itself'
@@ -103,7 +103,7 @@ export interface Decision {
   /** `ingress[0]`. */
   readonly rule: string;
   readonly action: Action;
-  /** When the policy was last written, where it is known. */
+  /** The time at which the policy was last written, if it is known. */
   readonly changed: Millis | undefined;
 }
 
@@ -111,9 +111,9 @@ export interface Verdict {
   readonly direction: Direction;
   readonly outcome: 'admits' | 'denies' | 'unknown';
   readonly reason: Reason;
-  /** With the reason `rule`. */
+  /** Set with the reason `rule`. */
   readonly decision: Decision | undefined;
-  /** With the reason `isolated`: the tier whose end denies. */
+  /** Set with the reason `isolated`: the tier whose end denies. */
   readonly tier?: string | undefined;
   /** Facts without which it cannot be known, where the outcome is unknown. */
   readonly missing: readonly string[];
@@ -154,13 +154,13 @@ export interface PolicyTrace {
 
 export interface Trace {
   readonly verdict: Verdict;
-  /** In the order in which they are asked; the first `maxTraced` of them. */
+  /** The first `maxTraced` policies, in the order in which they are asked. */
   readonly policies: readonly PolicyTrace[];
-  /** How many select the Pod in this direction. */
+  /** The number of policies that select the Pod in this direction. */
   readonly selecting: number;
-  /** The rule that fails at the fewest places, of those that would have admitted; undefined where nothing was denied. */
+  /** The rule that fails at the fewest places, of those that would have admitted; undefined if nothing was denied. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
-  /** What would be if staged policies of Calico were enforced; undefined where the outcome would be the same. */
+  /** The outcome if staged policies of Calico were enforced; undefined if it would be the same. */
   readonly staged: StagedVerdict | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface DeadPortName {
   readonly policy: PolicyRef;
   readonly path: string;
   readonly name: string;
-  /** How the Pod names the port of the connection. */
+  /** The Pod's name of the connection's port. */
   readonly own: readonly string[];
 }
 

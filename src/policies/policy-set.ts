@@ -24,13 +24,13 @@ export interface PolicySet {
   readonly size: number;
   /** Policies that are not evaluated and so make verdicts unknown, one text each. */
   readonly problems: readonly string[];
-  /** Those that are known, by name. */
+  /** The known ones, by name. */
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined: what Calico has beside policies is not known. */
   readonly calico: CalicoObjects | undefined;
   /** The policies that select the Pod and apply to the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
-  /** The set with its staged policies enforced; undefined where none is staged. */
+  /** The set with its staged policies enforced; undefined if none is staged. */
   readonly staged: PolicySet | undefined;
 }
 
@@ -108,7 +108,7 @@ function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefine
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
 }
 
-/** Those that Calico lists go over those that it makes by itself. */
+/** Prefers those that Calico lists to those that it makes by itself. */
 function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
   const known = [...kubernetesTiers, ...(calico?.tiers ?? [])];
   return new Map(known.map((tier) => [tier.name, tier]));

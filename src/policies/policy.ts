@@ -25,7 +25,7 @@ export interface Rule {
   readonly groups: readonly ClauseGroup[];
 }
 
-/** Which Pods a policy is about. */
+/** Selects the Pods of a policy. */
 export interface Subject {
   /** `endpoint` is the Pod as Calico's selectors see it. */
   readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
@@ -34,7 +34,7 @@ export interface Subject {
   readonly requires?: (into: RequirementCollector) => void;
 }
 
-/** What enforcing a staged policy would do: `set` adds it, `delete` removes the policy of its name, `nothing` changes nothing. */
+/** The effect of enforcing a staged policy: `set` adds it, `delete` removes the policy of its name, `nothing` changes nothing. */
 export type Staged = 'set' | 'delete' | 'nothing';
 
 export interface Policy {
@@ -46,7 +46,7 @@ export interface Policy {
   readonly subject: Subject;
   /** Undefined: not about this direction. An empty list: no rule matches. */
   readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
-  /** When it was last written. */
+  /** The time of its last write. */
   readonly changed: Millis | undefined;
   /** Never enforced. */
   readonly staged?: Staged;

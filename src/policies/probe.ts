@@ -10,7 +10,7 @@ import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
 
-/** Who has the address of an end: the Pod, and sets of networks that contain it. */
+/** The owners of the address of an end: the Pod, and sets of networks that contain it. */
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
@@ -22,7 +22,7 @@ export interface SeenEnd {
 export interface Probe {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** Whose policies are asked. */
+  /** The end whose policies are asked. */
   readonly pod: Pod;
   /** The other end. */
   readonly peer: End;
@@ -103,7 +103,7 @@ export function connectionOf(
   { port, reply }: { port: number | undefined; reply: boolean },
 ): Flow {
   const { source, destination } = ends;
-  // What a Pod sends to itself reaches a filter only where a Service sends it back.
+  // Packets of a Pod to itself reach a filter only if a Service sends them back.
   const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;
   return {
     source: reply ? destination : source,

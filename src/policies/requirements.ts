@@ -1,4 +1,4 @@
-/** What policies need to know beside themselves: it is read only where a policy that selects the Pod asks for it. */
+/** Lists other objects that policies need, which are read only if a policy that selects the Pod asks for them. */
 
 export interface Requirements {
   /** Services whose endpoints rules name, each as `NAMESPACE/NAME`. */

@@ -6,17 +6,17 @@ import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, 
 import { isCalico, networkPolicyTier } from './tiers.ts';
 
 export interface SentenceOptions {
-  /** Whose policies were asked, as the Event's reader sees it. */
+  /** The end whose policies were asked, as the Event's reader sees it. */
   readonly whose?: string;
-  /** Where the packet was dropped: its rules may be older than the policies. */
+  /** The node that dropped the packet: its rules may be older than the policies. */
   readonly node?: string | undefined;
-  /** When the packet was dropped: a policy that changed shortly before may not be enforced yet. */
+  /** The time of the drop: a policy that changed shortly before may not be enforced yet. */
   readonly at?: Millis | undefined;
-  /** In bytes. */
+  /** The longest text, in bytes. */
   readonly max: number;
 }
 
-/** At most `max` bytes, printable. Whole policies are left out before a text is cut. */
+/** Returns at most `max` bytes, printable. Whole policies are left out before a text is cut. */
 export function sentenceOf(trace: Trace, options: SentenceOptions): string {
   const { outcome } = trace.verdict;
   if (outcome === 'denies') return deniedText(trace, options);
@@ -55,7 +55,7 @@ function isolatingText(isolating: readonly PolicyTrace[], count: number): string
   return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${tierText(ofCalico)} isolate${count === 1 ? 's' : ''}`;
 }
 
-/** As Calico names it, for its own policies. */
+/** Uses Calico's name for its own policies. */
 export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
@@ -98,7 +98,7 @@ function admittedText({ reason, decision, direction }: Verdict, { whose = 'this 
       if (decision === undefined) return 'Policies admit this.';
       const { policy, rule, changed } = decision;
       const age = changed === undefined || at === undefined ? NaN : at - changed;
-      // What changed long ago is enforced everywhere by now.
+      // A policy that changed long ago is enforced everywhere by now.
       const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
       const later = age < 0 ? ', changed since' : '';
       return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;

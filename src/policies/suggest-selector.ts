@@ -1,4 +1,4 @@
-/** Which Pods a suggested policy is about: by requirements that outlive a Pod, and that isolate no other one. */
+/** Chooses the selector of a suggested policy: requirements that outlive a Pod and isolate no other one. */
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
 import { type LabelSelector, readSelector, selects } from './clauses/labels.ts';
@@ -12,7 +12,7 @@ export interface PlainSelector {
   readonly matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
 }
 
-/** What a Pod belongs to: the Deployment, StatefulSet, DaemonSet or ReplicaSet. */
+/** The owner of a Pod: the Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export interface Owner {
   readonly name: string;
   /** Its `spec.selector`; undefined: not known. */

@@ -17,11 +17,11 @@ export interface Suggested {
   /** A networking.k8s.io/v1 NetworkPolicy. */
   readonly policy: object;
   readonly direction: Direction;
-  /** How many known Pods it admits as peers; undefined where the peer is an address. */
+  /** The number of known Pods that it admits as peers; undefined if the peer is an address. */
   readonly peers: number | undefined;
-  /** How many known Pods it selects. */
+  /** The number of known Pods that it selects. */
   readonly selected: number;
-  /** Whose labels select the Pod, and the peer; undefined where the peer is an address. */
+  /** The owners whose labels select the Pod and the peer; undefined if the peer is an address. */
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
   /** It names a protocol that NetworkPolicies cannot name, and so admits all of them. */
   readonly anyPort: boolean;
@@ -49,11 +49,11 @@ export interface SuggestOptions {
   readonly flow: Flow;
   readonly policies: readonly Policy[];
   readonly namespaces: readonly Namespace[];
-  /** Those that are known, to count what is admitted beside. */
+  /** The known Pods, to count what else is admitted. */
   readonly pods: readonly Pod[];
-  /** What a Pod belongs to; undefined: nothing, or it is not known. */
+  /** Returns the owner of a Pod; undefined: none, or it is not known. */
   readonly ownerOf?: ((pod: Pod) => Owner | undefined) | undefined;
-  /** What Calico has beside policies; undefined: not known. */
+  /** Calico's objects beside policies; undefined: not known. */
   readonly calico?: CalicoObjects | undefined;
 }
 
@@ -105,7 +105,7 @@ function refusalOf(
   return denying.policies.some(({ ref }) => !isCalico(ref)) ? undefined : { by, reason: 'calico' };
 }
 
-/** What is suggested must admit the connection, whatever was overlooked. */
+/** Checks that the suggestion admits the connection, in case something was overlooked. */
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
   suggested: readonly Suggested[],

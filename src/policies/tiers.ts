@@ -6,7 +6,7 @@ export interface Tier {
   /** Lower first, then by the name that Calico has for it. */
   readonly order: number;
   readonly calicoName: string;
-  /** What becomes of a connection that no rule matches, where at least one policy selects the Pod in this direction. */
+  /** Decides a connection that no rule matches, if at least one policy selects the Pod in this direction. */
   readonly end: 'deny' | 'next';
 }
 
@@ -30,7 +30,7 @@ export function byTierOrder(a: Tier, b: Tier): number {
   return a.calicoName < b.calicoName ? -1 : 1;
 }
 
-/** In the tier of Calico (libcalico-go/lib/backend/k8s/conversion/conversion.go). */
+/** The order of a NetworkPolicy in its tier of Calico (libcalico-go/lib/backend/k8s/conversion/conversion.go). */
 export const networkPolicyOrder = 1000;
 
 /** An object of Calico's own API: as its API server serves it, or as it is stored. */

@@ -1,17 +1,17 @@
-/** Which policies and rules a verdict follows from, clause by clause. */
+/** Traces the policies and rules that a verdict follows from, clause by clause. */
 import { matchRule } from './decide.ts';
 import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace, Trace, Verdict } from './model.ts';
 import type { Selecting } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './policy.ts';
 
-/** How many policies a trace shows clause by clause: a Namespace may have ten thousand. */
+/** A trace shows so many policies clause by clause: a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
 interface Nearest {
   readonly policy: PolicyRef;
   readonly rule: RuleTrace;
-  /** How far it is from matching; less is nearer. */
+  /** The distance from a match; less is nearer. */
   readonly distance: number;
 }
 

@@ -1,4 +1,4 @@
-/** What a report says: plain data that each output prints in its way. Texts are those of the rows: printed only through `plain`. */
+/** The contents of a report: plain data that each output prints in its way. Texts are those of the rows, so they are printed only through `plain`. */
 
 /** Packets from one to another on one service, with one outcome. */
 export interface Pair {
@@ -16,13 +16,13 @@ export interface Pair {
   /** There were at least so many. */
   atLeast: boolean;
   records: number;
-  /** In milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   first: number;
   last: number;
   /** The rule that took most of them, and how many rules there were. */
   rule: string;
   rules: number;
-  /** What policies say of most packets of that rule. */
+  /** The verdict of policies on most packets of that rule. */
   verdict: Verdict;
 }
 
@@ -42,10 +42,10 @@ export interface PolicySum {
   atLeast: boolean;
   records: number;
   pairs: number;
-  /** How many Namespaces the sources and destinations are of, and those with most packets. */
+  /** The number of Namespaces of the sources and destinations, and those with most packets. */
   namespaces: number;
   topNamespaces: string[];
-  /** In milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   first: number;
   last: number;
 }
@@ -59,7 +59,7 @@ export interface Count {
 
 export interface Ranking {
   top: Count[];
-  /** What `top` does not have. */
+  /** The rest that `top` does not have. */
   others: { names: number; packets: number };
 }
 
@@ -70,7 +70,7 @@ export type RankingName = (typeof rankings)[number];
 export interface Matrix {
   rows: string[];
   columns: string[];
-  /** How many are in the last row and the last column; 0 where there is none. */
+  /** The number in the last row and in the last column; 0 if there is none. */
   otherRows: number;
   otherColumns: number;
   /** `cells[row][column]`. */
@@ -121,14 +121,14 @@ export interface ReportedEvent {
 
 export interface Bounded<T> {
   top: T[];
-  /** How many are left out. */
+  /** The number that is left out. */
   more: number;
 }
 
 export interface Changes {
-  /** In the rows, but not in the baseline. */
+  /** Pairs in the rows, but not in the baseline. */
   appeared: Bounded<Pair>;
-  /** In the baseline, but not in the rows. */
+  /** Pairs in the baseline, but not in the rows. */
   vanished: Bounded<Pair>;
   /** Policies by the same. */
   policies: { appeared: Bounded<PolicySum>; vanished: Bounded<PolicySum> };
@@ -168,14 +168,14 @@ export interface Report {
   timeLine: TimeLine | undefined;
   gaps: Bounded<Gap>;
   scans: Bounded<Scan>;
-  /** Of incidents, and of packets: the Events that were given. */
+  /** The given Events of incidents and of packets. */
   incidents: Bounded<ReportedEvent>;
   events: Bounded<ReportedEvent>;
   changes: Changes | undefined;
   duplicates: number;
   broken: number;
   refused: number;
-  /** Of reading. */
+  /** Figures about reading. */
   problems: string[];
 }
 

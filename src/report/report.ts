@@ -18,7 +18,7 @@ export interface ReportOptions {
   /** Events as JSON; their incidents are marked. */
   events: readonly string[];
   output: 'html' | 'table' | 'csv' | 'json' | 'markdown';
-  /** Where the database stays; must not be there yet. */
+  /** The path of the database; must not exist yet. */
   db: string | undefined;
   includeNoise: boolean;
   /** Names of policies, with `*` and `?` as in patterns; none: all records are reported on. */

@@ -37,7 +37,7 @@ function makeFolder(start: string): string {
   }
 }
 
-/** As `writeAll`. A full disk of temporary files is not one of the output, so it is a `ReportError`. */
+/** Writes as `writeAll` does. A full disk of temporary files is not a fault of the output, so it is a `ReportError`. */
 export function writeTemporary(fd: number, text: string | Buffer): void {
   try {
     writeAll(fd, text);
@@ -50,7 +50,7 @@ function inOtherPlace(what: string, cause: unknown): ReportError {
   return new ReportError(`${what} (TMPDIR names another place): ${reasonOf(cause)}`, { cause });
 }
 
-/** Only what is this user's own, and of processes that this one would see: a container that shares the folder may have others. */
+/** Removes what this user owns, of processes that this one would see: a container that shares the folder may have others. */
 function removeLeftOver(parent: string): void {
   const own = new RegExp(`^${prefix}${pidNamespace()}-(\\d{1,10})-`);
   for (const name of namesIn(parent)) {

@@ -22,7 +22,7 @@ export interface Directory {
   /** The node of the Pod that an interface is of: interfaces exist on one node only. */
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
   byAddress: (address: string, at: Moment) => Endpoint;
-  /** How a Pod or Service names its own port; `protocol` as in a packet (`TCP`). At its own addresses only. */
+  /** Returns the name that a Pod or Service gives to a port, at its own addresses only; `protocol` as in a packet (`TCP`). */
   portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
   /** The node of that name or host name. */
   node: (name: string) => Node | undefined;

@@ -9,7 +9,7 @@ import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 /** The Pods that an earlier run left in the state. */
 export interface EarlierPods {
   records: readonly Json[];
-  /** When that run was alive, by the wall clock. */
+  /** The time at which that run was alive, by the wall clock. */
   alive: Json;
 }
 

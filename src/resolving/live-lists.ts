@@ -7,7 +7,7 @@ import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 import type { Workload } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
-/** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
+/** A Pod that is gone can be found so long by its former addresses, for packets from before its end. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export type LiveLists = ReturnType<typeof createLiveLists>;
@@ -84,7 +84,7 @@ function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
-/** How long a Pod that was restarted counts as restarting. */
+/** A Pod that was restarted counts so long as restarting. */
 const recently: Millis = 600_000;
 
 /** The Pods that there are, and for a while those that were. `onChange`: others are found now. */

@@ -28,7 +28,7 @@ export interface Pod {
   running: boolean;
   /** A container is not there and was restarted before, or it runs and is not ready. A recent restart is `restarted`. */
   problem: 'restarting' | 'unready' | undefined;
-  /** When a container that was started again had ended last. */
+  /** The last end of a container that was started again. */
   restarted: Millis | undefined;
 }
 
@@ -90,7 +90,7 @@ export function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** For the plain data above, with the fields in the same order. */
+/** Compares the plain data above, whose fields have the same order. */
 export function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

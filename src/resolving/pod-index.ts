@@ -78,7 +78,7 @@ export function createPodIndex(ownNode: string | undefined) {
   }
 }
 
-/** When a packet was seen; an inexact time does not decide between Pods unless it must. */
+/** The time of a packet; an inexact time does not decide between Pods unless it must. */
 export interface Moment {
   time: Millis;
   exact: boolean;

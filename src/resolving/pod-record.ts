@@ -23,7 +23,7 @@ function finite(time: Millis): Millis | undefined {
 }
 
 /**
- * The Pod of a record, as far as it may be believed: undefined where its names are none that an API server would accept. Whether there is
+ * The Pod of a record, as far as it may be believed: undefined if its names are none that an API server would accept. Whether there is
  * such a Pod only the API server knows.
  */
 export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
@@ -75,7 +75,7 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
 }
 
-/** Only namespaces of the system have such Pods: advice must not lead to anybody else's. */
+/** Such Pods are in namespaces of the system alone, because advice must not lead to anybody else's. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
   if (!/^(?:kube-system|openshift-(?:dns|kube-apiserver))$/.test(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;

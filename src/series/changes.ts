@@ -19,7 +19,7 @@ export function createSeriesChanges() {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
   let removals: StateChange[] = [];
-  /** Not made of problem and hour: after a clock step there may be two series of them. */
+  /** A number, not problem and hour: after a clock step two series may have the same. */
   const keys = new WeakMap<Series, string>();
   let lastKey = 0;
 

@@ -116,7 +116,7 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
 /** The kernel reports what it swallowed with the next line that it lets through: lines were lost so long before the report. */
 const reach: Millis = 10_000;
 
-/** When each node last reported that lines were lost. */
+/** The time at which each node last reported lost lines. */
 function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
 

@@ -1,4 +1,4 @@
-/** What is counted in one series although it differs: several ports of a peer, Pods of a workload, peers of a scan. */
+/** Collects the values that differ within one series: several ports of a peer, Pods of a workload, peers of a scan. */
 import { objectKey, type Endpoint } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Series, DistinctValues } from '../model/series.ts';

@@ -83,7 +83,7 @@ type HeldSeries = ReturnType<typeof createHeldSeries>;
 
 /** Holds the latest series of each identity, and those of past windows with something to publish. */
 function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, 'series' | 'past'>) {
-  /** By identity. */
+  /** Keyed by identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
   const view = { current: () => current.values(), past };

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteKind } from '../model/series.ts';
 import { isQuiet } from './times.ts';
 
-/** Who is written first. Thousands of nodes may have something to say of one Pod `elsewhere`, whose own node comes first. */
+/** The lines, in the order in which they are written. Thousands of nodes may report on one Pod `elsewhere`, so its own node comes first. */
 const lines = {
   incident: { first: 0, late: 1, rest: 4, update: 5 },
   drop: { first: 2, late: 3, rest: 6, update: 7 },
@@ -12,11 +12,11 @@ const lines = {
 
 export const lastLine: number = lines.notice.update;
 
-/** In which line a series stands. */
+/** Returns the line in which a series stands. */
 export function lineOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;
   const line = lines[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
-  // What is refused again and again must not keep updates from being written.
+  // A series that is refused again and again must not keep updates from being written.
   if (series.published.retried === true) return line.update;
   if (series.published.writes > 0) return isQuiet(series, now) ? line.rest : line.update;
   return series.windowEnd <= now || elsewhere === true ? line.late : line.first;
@@ -36,7 +36,7 @@ export function isIncident({ finding: { details } }: Series): boolean {
   return details.kind === 'incident';
 }
 
-/** Of one object: problems of their own before what joins several, then what has most packets that no Event has counted, then the newest. */
+/** Sorts the series of one object: single problems before joined ones, then by packets that no Event has counted, then the newest first. */
 export function byWeight(a: Series, b: Series): number {
   return (
     Number(isJoined(a)) - Number(isJoined(b)) ||

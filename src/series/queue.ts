@@ -23,7 +23,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   const all = new Set<Series>();
   const waits = createWaits();
   const turns = createTurns(restored);
-  /** When those that are ready are next looked at. */
+  /** The time at which the ready series are next looked at. */
   let heldUntil: Millis = -Infinity;
   for (const series of restored) if (series.due !== null) wait(series, series.due);
 
@@ -142,7 +142,7 @@ function dueOf(all: ReadonlySet<Series>, now: Millis): Series[] {
     .toSorted((a, b) => lineOf(a, now) - lineOf(b, now) || byDue(a, b));
 }
 
-/** How many series are due, and for how long the first of them has been. */
+/** Returns how many series are due, and how long the first of them has been. */
 interface Backlog {
   due: number;
   oldest: Millis;

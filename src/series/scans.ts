@@ -43,7 +43,7 @@ export function createScans(restored: Iterable<Series>) {
     roleIn,
   };
 
-  /** Says whose Event counts a packet of a scan; undefined where it is no part of one. */
+  /** Says whose Event counts a packet of a scan; undefined if it is no part of one. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
     const details = refusals.hasSuspects ? exampleOf(given) : undefined;
     if (details === undefined) return undefined;
@@ -76,9 +76,9 @@ export function createScans(restored: Iterable<Series>) {
   }
 }
 
-/** Which objects refuse which peers. */
+/** Keeps which objects refuse which peers. */
 function createRefusals() {
-  /** By the identity of a peer, how many series each object has with it. */
+  /** The number of series that each object has with a peer, by the identity of the peer. */
   const byPeer = new Map<string, Map<string, number>>();
   let suspects = 0;
 

@@ -33,7 +33,7 @@ export interface SeriesTable
   readonly sizes: { series: number; pending: number };
   /** Another number after every change of what an Event says: of counts, not of what was published. */
   readonly revision: number;
-  /** What of the series and objects has changed since the last call, at first all there is. */
+  /** Returns the changes of series and objects since the last call; the first call returns all. */
   takeChanges: () => StateChange[];
   /** All series and objects, as they are when they are taken out. */
   entries: () => Generator<StateChange>;
@@ -43,13 +43,13 @@ export interface SeriesTable
 
 export interface SeriesTableOptions {
   limits?: SeriesLimits;
-  /** What an earlier table was when its `state` was taken. The table goes on with it as its own. */
+  /** The `state` of an earlier table. This table goes on with it as its own. */
   restored?: SeriesState | undefined;
   /** The clock that writes go by; by default the packets' own. */
   now?: (() => Millis) | undefined;
   /** `nextDue` is earlier than it was. */
   onEarlier?: (() => void) | undefined;
-  /** How much later than it could be a series is due; by default not at all. */
+  /** Delays the time at which a series is due; by default not at all. */
   spread?: ((series: Series) => Millis) | undefined;
 }
 

@@ -51,7 +51,7 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
-      // From now on this series counts all ports of the peer, also when slots get free.
+      // This series counts all ports of the peer from now on, even when slots become free.
       if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);

@@ -1,4 +1,4 @@
-/** When windows end, and when a series is due. */
+/** Computes when windows end, and when a series is due. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
@@ -7,7 +7,7 @@ import type { Series } from '../model/series.ts';
 /** Each window has a new Event object: the API server forgets Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
 
-/** From the first packet to the first write: what follows at once is in the first count. */
+/** The time from the first packet to the first write, so that the first count has the packets that follow at once. */
 const firstDelay: Millis = 1000;
 
 /** Distances between the writes of a series while packets keep coming; the last repeats. */
@@ -19,7 +19,7 @@ export const longestWait: Millis = 900_000;
 /** A flow is over after four of its usual pauses, but not before a minute nor after three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/** How much longer the nodes spread their work for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
+/** The nodes spread their work by so much more for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });
@@ -40,17 +40,17 @@ export function isQuiet(series: Series, now: Millis): boolean {
   return now >= quietFrom(series);
 }
 
-/** When it will be quiet, if no packet comes until then. */
+/** Returns the time at which it becomes quiet if no packet comes until then. */
 export function quietFrom(series: Series): Millis {
   return Math.min(series.windowEnd, quietAt(series));
 }
 
-/** When a series that was counted at `time` has to be written: soon if it never was, else after its back-off, or earlier once it is quiet. */
+/** Returns the due time of a series that was counted at `time`: soon if it was never written, else after its back-off, or earlier once it is quiet. */
 export function dueAfter(series: Series, time: Millis): Millis {
   return Math.max(time + firstDelay, updateDue(series));
 }
 
-/** When what was counted since the last write is due. It moves on while packets keep coming. */
+/** Returns the due time of the packets since the last write. It moves on while packets keep coming. */
 export function updateDue(series: Series): Millis {
   const { writes, at } = series.published;
   const [shortest = 0] = intervals;

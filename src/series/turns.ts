@@ -16,7 +16,7 @@ const objectsKnown = 8192;
 /** Namespaces and peers whose last turn is remembered although nothing of them waits. */
 const partiesKept = 1000;
 
-/** What is undone where a series was not written for a reason that is not its own. */
+/** Undone if a series was not written for a reason that is not its own. */
 interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };
@@ -34,7 +34,7 @@ export function createTurns(restored: readonly Series[]) {
     if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(series), series);
 
   return {
-    /** How many are ready. */
+    /** The number of ready series. */
     get size(): number {
       return ready.size;
     },
@@ -69,7 +69,7 @@ export function createTurns(restored: readonly Series[]) {
     ready.remove(entry);
     entry.namespace.waiting--;
     if (entry.peer !== undefined) entry.peer.waiting--;
-    // Where nothing waits, all begin again.
+    // All turns begin again if nothing waits.
     if (ready.size === 0) parties.clear();
     return entry;
   }
@@ -121,7 +121,7 @@ function createObjects(): (series: Series) => ReadySeries['object'] {
 
 function createParties() {
   const parties = new Map<string, Party>();
-  /** How many there may be before those of which nothing waits are forgotten. */
+  /** Parties of which nothing waits are forgotten above this number. */
   let limit = partiesKept;
 
   return {

@@ -1,13 +1,13 @@
 import type { Millis } from '../model/log-line.ts';
 
 export interface PaceOptions {
-  /** How much is to be found at each look, in whatever unit. */
+  /** The amount that each look should find, in any unit. */
   aim: number;
   shortest: Millis;
   longest: Millis;
 }
 
-/** How long to wait between looks at what comes record by record: waking for each one costs several times what the record does. */
+/** Bounds the pause between looks at a stream of records, because waking for each record costs several times what reading it does. */
 export interface Pace {
   /** `amount`: what was found after the last wait. Returns how long to wait now; at most twice as long. */
   next: (amount: number) => Millis;

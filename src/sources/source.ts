@@ -5,11 +5,11 @@ import type { Origin } from './envelopes/envelope.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** What a source needs to go on where it stopped. Plain JSON, understood by that kind of source alone. */
+/** A source's position, with which it goes on after a restart. Plain JSON, understood by that kind of source alone. */
 export type Position = { readonly [key: string]: Json };
 
 export interface Loss {
-  /** How much; undefined when only the fact is known. */
+  /** The amount; undefined if only the fact is known. */
   count: number | undefined;
   unit: 'records' | 'bytes';
   time: Millis;
@@ -24,26 +24,26 @@ export interface Notice {
   text: string;
 }
 
-/** Who wrote a line: as its envelope says, or `container`, or `program`: who writes the node's rules, so no line is a packet. */
+/** The writer of a line, as its envelope says; `container` and `program` write the node's rules, so none of their lines is a packet. */
 export type LineOrigin = Origin | 'container' | 'program';
 
-/** What was found out about a line, to count others like it. */
+/** Facts about a line, with which others like it are counted. */
 export interface Repeat {
   /** Source ports from there on make no other flow of it; Infinity: any other port may. */
   readonly sourcePortsFrom: number;
 }
 
-/** How lines are counted that repeat an earlier one in all that says whose the packet is and what became of it. */
+/** Counts lines that repeat an earlier one in everything that says whose the packet is and what became of it. */
 export interface Repeats {
-  /** Of the line that was handed over last; undefined: lines like it have to be handed over, too. */
+  /** The memo of the line that was handed over last; undefined: lines like it are handed over, too. */
   last: () => Repeat | undefined;
   /** Counts one more, logged at `time`. False: it has to be handed over, as what was found out no longer holds. */
   again: (repeat: Repeat, time: Millis) => boolean;
-  /** Whoever has called `again` calls this before its turn of the event loop ends: it counts what was only added up. */
+  /** Counts what `again` only added up. The caller of `again` calls this before its turn of the event loop ends. */
   flush: () => void;
 }
 
-/** Who is called by a source. All calls are synchronous; none is made after `stop`. */
+/** Takes what a source reads. All calls are synchronous; none is made after `stop`. */
 export interface SourceListener {
   onLine: (line: LogLine, origin: LineOrigin) => void;
   /** Undefined: every line is handed over. */

@@ -25,7 +25,7 @@ export interface Kept {
   /** The agent that wrote them; changes of another agent that uses the same folder are left out. */
   writer: unknown;
   segments: SegmentSizes;
-  /** When the newest was last written; -Infinity without any. */
+  /** The time of the last write to the newest; -Infinity without any. */
   saved: Millis;
   /** Why reading ended before the end; undefined when all was as written, or only the last batch of a segment was cut off. */
   damage: string | undefined;

@@ -13,7 +13,7 @@ export type KeptChange = StateChange | readonly ['clear'] | string;
 /** A file that batches of changes are appended to. */
 export type Segment = ReturnType<typeof segmentOf>;
 
-/** Bytes of each segment by its number, oldest first; undefined where that is not known. */
+/** Bytes of each segment by its number, oldest first; undefined if that is not known. */
 export type SegmentSizes = Map<number, number | undefined>;
 
 /** Makes an empty segment, readable for this user only. Rejects when there is one of that number, or it cannot be made. */

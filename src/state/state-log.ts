@@ -5,7 +5,7 @@ export interface StateLogOptions extends BatchWriterOptions {
   /** `bytes`: of all that is kept. */
   onSaved: (bytes: number) => void;
   onFailed: (error: unknown) => void;
-  /** How long a write may take; after that it counts as failed, as on a full disk. */
+  /** A write may take so long; after that it counts as failed, as on a full disk. */
   timeout?: Millis;
 }
 

@@ -103,7 +103,7 @@ export interface Found {
   segments: Readonly<SegmentSizes>;
 }
 
-/** Reads the log of changes in a folder; undefined where there is none. Throws when it cannot be read. */
+/** Reads the log of changes in a folder; undefined if there is none. Throws when it cannot be read. */
 export function findState(folder: string): Found | undefined {
   const { segments, values, damage, saved } = readSegments(folder);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
@@ -115,7 +115,7 @@ export function unusableReason({ state, damage }: Found): string | undefined {
   return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
 
-/** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
+/** A time under one of these names may be so far ahead of the clock; all other times are past. */
 const longestAhead: Readonly<Record<string, Millis>> = {
   windowEnd: windowLength,
   nextSweep: windowLength,
@@ -133,7 +133,7 @@ export function clampTimes(state: unknown, now: Millis): void {
   }
 }
 
-/** When the last drop was logged and the last Event was written, of the problems that are still counted. */
+/** The times of the last logged drop and the last written Event, of the problems that are still counted. */
 export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>) {
   const all = [...series, ...past];
   const drops = all.filter(({ finding }) => finding.details.kind !== 'incident');

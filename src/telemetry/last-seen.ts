@@ -30,7 +30,7 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
-    /** To be called every few seconds, and before the metrics are shown. */
+    /** Called every few seconds, and before the metrics are shown. */
     look(this: void): void {
       for (const look of looks) look();
     },

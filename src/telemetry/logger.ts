@@ -52,7 +52,7 @@ export async function createLogger({
       errorKey: 'error',
       serializers: { error: (error: unknown) => errorFields(error, log.level === 'debug') },
     },
-    // Not pino's own stream: that calls itself again each 100 ms that a pipe stays full, until the stack is.
+    // Pino's own stream is not used: while a pipe stays full it calls itself every 100 ms, until the stack overflows.
     {
       write(line) {
         try {
@@ -66,7 +66,7 @@ export async function createLogger({
   return log as AdjustableLog;
 }
 
-/** In a Pod the formatter costs no memory: it is loaded here and nowhere else. */
+/** Loads the formatter here alone, so that it costs no memory in a Pod. */
 async function loadFormat(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
   // The formatter alone: the stream around it would write later, and lose lines when the process ends.

@@ -5,7 +5,7 @@ export type RateLimitedLog = ReturnType<typeof createRateLimitedLog>;
 
 interface Problem {
   logged: Millis;
-  /** Not logged since. */
+  /** The number that was not logged since. */
   repeated: number;
   /** Repeats that `takeCounts` has not returned yet. */
   uncounted: number;

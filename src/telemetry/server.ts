@@ -27,9 +27,9 @@ export interface ServerOptions {
   /** The answer to `/drops`, as JSON. */
   drops?: (() => Promise<string>) | undefined;
   health: Health;
-  /** How long a client may take to ask, to take its answer, and to ask again. */
+  /** A client may take so long to ask, to take its answer, and to ask again. */
   timeout?: Millis | undefined;
-  /** How long one text of the metrics serves all who ask. */
+  /** One text of the metrics serves all clients for so long. */
   scrapeInterval?: Millis | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     connectionsCheckingInterval: timeout / 2,
     maxHeaderSize: 8192,
   });
-  // Also for those who do not take their answer.
+  // The limit also ends clients that do not take their answer.
   server.setTimeout(timeout);
   limitConnections(server, ownLimits);
   const answering = new Set<ServerResponse>();

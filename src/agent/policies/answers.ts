@@ -1,4 +1,4 @@
-/** What policies say of drops: they are read when an Event's message is made, never for a packet or a row of the audit. */
+/** Answers what policies say of drops. They are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
 import { askedOf, type KnownPolicies, type PolicyNeeds, policyNeeds } from '../../drops/policy-trace.ts';
@@ -22,32 +22,32 @@ export interface PolicyAnswersOptions {
   readonly log: Pick<Log, 'info'>;
   readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
-  /** How long an Event waits at most; what comes later is there for its next write. */
+  /** The longest time that an Event waits; a later answer is used in its next write. */
   readonly longestWait?: Millis;
-  /** Of an origin of its own, with parts of a millisecond. */
+  /** A steady clock with an origin of its own, with parts of a millisecond. */
   readonly stopwatch?: () => Millis;
 }
 
 export interface PolicyAnswers {
-  /** Undefined where policies have no part in it, or not enough is known in time. Never rejects. */
+  /** Undefined if policies have no part in it, or not enough is known in time. Never rejects. */
   readonly answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
-  /** By what Events have made known, and at once: nothing is read. `first`: when the first packet was dropped. Never throws. */
+  /** Answers at once, by what Events have made known: nothing is read. `first`: the time of the first drop. Never throws. */
   readonly factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
 
 /** After an Event has waited in vain, others do not wait. */
 const impatience: Millis = 10_000;
 
-/** What is older is read again, whenever the packet was. */
+/** Older policies are read again, whatever the time of the packet. */
 const oldest: Millis = 60_000;
 
-/** Where nothing newer is to be had, that policies deny is still believed. */
+/** A denial is believed so long if nothing newer can be read. */
 const tooOld: Millis = 600_000;
 
 /** An Event that goes on is written, and its policies are read, every fifteen minutes: rows in between have the same verdict. */
 const tooOldForRows: Millis = 1_200_000;
 
-/** Of the time, for rows of the audit: some thousand of them at once where a hundred policies select each Pod. */
+/** The share of the time for rows of the audit: some thousand of them at once where a hundred policies select each Pod. */
 const rowsShare = { part: 0.01, atOnce: 100 };
 
 export function createPolicyAnswers({
@@ -73,13 +73,13 @@ export function createPolicyAnswers({
       if (needs === undefined) return undefined;
       const now = clock.now();
       const recent = now - oldest;
-      // What was read before the packet may not have the policy that denied it.
+      // Policies that were read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
       await patiently(read(finding, needs, { policies: since, pods: recent }));
       const known = knownFor(finding, needs, now - tooOld);
       if (known === undefined) return undefined;
       const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
-      // By older ones, a packet that a new policy has denied would be admitted.
+      // Older policies would admit a packet that a new policy has denied.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
     factsOn(findings, first) {
@@ -108,7 +108,7 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Undefined where the oldest of it was read before `since`. */
+  /** Undefined if the oldest of it was read before `since`. */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;

@@ -20,7 +20,7 @@ import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions 
 /** Look-ups of one node; one is a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
 
-/** What could not be read is not tried again before. */
+/** The pause before objects that could not be read are tried again. */
 const failedFor: Millis = 10_000;
 
 /** Over all Namespaces together, and how many of these and of Pods are kept. */
@@ -40,15 +40,15 @@ export interface PolicyObjects {
   readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
   /** The same for what those policies need. */
   readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** Undefined where policies are missing that might decide. */
+  /** Undefined if policies are missing that might decide. */
   readonly known: (finding: Finding, needs: PolicyNeeds) => Known | undefined;
 }
 
-/** What is known of the connection of one drop. */
+/** The objects that are known for the connection of one drop. */
 export interface Known {
   /** `trace` is for that connection. What policies need beside and is not known makes their verdict unknown. */
   readonly policies: KnownPolicies;
-  /** What its policies need beside, one for each end whose policies are asked. */
+  /** Other objects that its policies need, one entry for each end whose policies are asked. */
   readonly required: readonly Requirements[];
   /** When the oldest of the policies, and of what they need as far as it is known, was read. */
   readonly at: Millis;
@@ -148,7 +148,7 @@ function createStores({ reader, common }: StoresOptions) {
   return { cluster, namespaces, pods };
 }
 
-/** In Pods as they usually are: whoever may make one may give it ten thousand labels, and ports. */
+/** Counted in usual Pods, because anybody who may create one may give it ten thousand labels and ports. */
 function sizeOfPod(pod: Pod | undefined): number {
   const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
   return 1 + Math.floor(values / valuesOfPod);

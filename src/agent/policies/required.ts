@@ -1,14 +1,14 @@
-/** What Calico's policies name beside policies, read only where a policy that selects the Pod of an Event asks for it. */
+/** Reads what Calico's policies refer to, only if a policy that selects the Pod of an Event asks for it. */
 import type { PolicyReader } from '../../kubernetes/policy-objects.ts';
 import type { NetworkSets } from '../../kubernetes/calico-objects.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
 import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
 
-/** How much is kept: NetworkSets, endpoints of all Services together, and ServiceAccounts. */
+/** Bounds what is kept: NetworkSets, endpoints of all Services together, and ServiceAccounts. */
 const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
 
-/** What one verdict may read; what is above stays unknown. */
+/** Bounds what one verdict may read; everything above stays unknown. */
 const mostOfOne = { services: 16, namespaces: 16 };
 
 export interface RequiredObjectsOptions {
@@ -19,16 +19,16 @@ export interface RequiredObjectsOptions {
 export interface RequiredObjects {
   /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
   readonly refresh: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** What is known of it, as values that stay the same objects until they are read again. */
+  /** The known values, which stay the same objects until they are read again. */
   readonly known: (requirements: Requirements) => KnownRequired;
 }
 
 export interface KnownRequired {
-  /** What it consists of, each with its name, and undefined where it is not known, so that two can be compared. */
+  /** What it consists of, each with its name, and undefined if it is not known, so that two can be compared. */
   readonly parts: readonly unknown[];
   /** When the oldest part was read; Infinity where there is none. */
   readonly at: Millis;
-  /** Beside what is known of the cluster. */
+  /** Read in addition to what is known of the cluster. */
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
 }
 

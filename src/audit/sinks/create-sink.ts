@@ -4,10 +4,10 @@ import { createFileSink } from './file.ts';
 import { createOtlpSink } from './otlp.ts';
 import { writeAll } from '../../platform/write-all.ts';
 
-/** Where records of dropped flows go. */
+/** The kind of sink that gets the records of dropped flows. */
 export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
-/** What the settings say of sinks; `config/` puts them together with all others. */
+/** The settings of sinks; `config/` puts them together with all others. */
 export interface SinkSettings {
   node: string;
   cluster?: string | undefined;

@@ -47,7 +47,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     const found = await stat(path).catch(() => undefined);
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
     await closeFile();
-    // To open a pipe that has no reader would hold one of the four threads for files.
+    // Opening a pipe that has no reader would hold one of the four threads for files.
     if (found?.isFile() === false) throw new Error(`${path} is no file`);
     await mkdir(dirname(path), { recursive: true, mode: 0o750 });
     handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o640);
@@ -144,7 +144,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
   async function run(): Promise<void> {
     while (again) {
       again = false;
-      // What fails, as on a full disk, is tried again with the next file.
+      // A failure, such as a full disk, is tried again with the next file.
       await packAll().catch(() => undefined);
       await removeOldest().catch(() => undefined);
     }

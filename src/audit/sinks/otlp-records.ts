@@ -2,7 +2,7 @@ import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { FlowRecord } from '../fields.ts';
 
-/** What a record has in a place of its own, or in the Resource: nothing stands twice, which some receivers cannot take. */
+/** Fields with a place of their own in a record, or in the Resource. None stands twice, because some receivers cannot take that. */
 const elsewhere = new Set<string>(['@timestamp', 'event.name', 'event.id', 'k8s.cluster.name', 'k8s.node.name']);
 
 const scope = { name: 'kube-netfilter-tailer' };
@@ -24,7 +24,7 @@ export function createOtlpRequest(rows: readonly string[], resource: Readonly<Re
   return bytes;
 }
 
-/** How many records the receiver refused, by its ExportLogsServiceResponse; one that cannot be read refuses none. */
+/** Returns how many records the receiver refused, by its ExportLogsServiceResponse; a response that cannot be read refuses none. */
 export function readOtlpAnswer(answer: Uint8Array): { rejected: number } {
   try {
     const { partialSuccess } = ProtobufLogsSerializer.deserializeResponse(answer);
@@ -52,7 +52,7 @@ function logRecordOf(record: FlowRecord, resource: ReadableLogRecord['resource']
   };
 }
 
-/** For a person who looks through records: `dropped batch/worker → shop/postgres:5432`. */
+/** Sums up a record for a person: `dropped batch/worker → shop/postgres:5432`. */
 function bodyOf(record: FlowRecord): string {
   if (record['event.name'] === 'network.flow.gap') return `records of the log are missing: ${record['event.reason']}`;
   return `${record['event.action']} ${endOf(record, 'source')} → ${endOf(record, 'destination')}`;

@@ -34,7 +34,7 @@ export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'messag
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
 }
 
-/** Returns undefined where the API server does not answer. */
+/** Returns undefined if the API server does not answer. */
 export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | undefined> {
   if (node === '') return undefined;
   const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
@@ -53,7 +53,7 @@ export async function findPod({ request }: Asked, { namespace, name }: PodName):
 }
 
 export interface FoundNode extends Node {
-  /** `kind://docker/kind/kind-worker`; undefined where it is not set. */
+  /** `kind://docker/kind/kind-worker`; undefined if it is not set. */
   providerId: string | undefined;
 }
 

@@ -28,7 +28,7 @@ export async function askVersion(api: Api, now: () => Millis): Promise<VersionAn
 
 export interface FelixLook {
   felix: NonNullable<NodeFacts['felix']>;
-  /** The prefix that is set for this node; undefined where none is. */
+  /** The prefix that is set for this node; undefined if none is. */
   logPrefix: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Neighbours {
 
 export type Ways = Awaited<ReturnType<typeof statesOf>>;
 
-/** Finds which ways to look up Pods of other nodes lead anywhere. Undefined where none is set or needed, or no API server is known. */
+/** Finds which ways to look up Pods of other nodes lead anywhere. Undefined if none is set or needed, or no API server is known. */
 export async function lookAtWays(neighbours: Neighbours): Promise<Ways | undefined> {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;

@@ -24,23 +24,23 @@ import { readRules, type Rules } from './rules.ts';
 
 export interface Facts {
   version: VersionAnswer;
-  /** Undefined where no Node is named. */
+  /** Undefined if no Node is named. */
   ownNode: Looked<FoundNode> | undefined;
   /** Names of a few Nodes. */
   nodes: readonly string[];
-  /** The Pods of this node; undefined where the API server does not answer. */
+  /** The Pods of this node; undefined if the API server does not answer. */
   pods: readonly Pod[] | undefined;
   reviews: readonly Review[];
-  /** Undefined where policies are off. */
+  /** Undefined if policies are off. */
   policyRights: PolicyRights | undefined;
-  /** Undefined where none is set or needed, or no API server is known. */
+  /** Undefined if none is set or needed, or no API server is known. */
   ways: Ways | undefined;
   felix: FelixLook;
   agent: AgentAnswer;
   folder: StateFolder;
   state: KeptState;
   kernelSources: readonly KernelSourceLook[];
-  /** Undefined where they are not in SOURCES. */
+  /** Undefined if they are not in SOURCES. */
   containers: ContainerLook | undefined;
   programLogs: readonly (ProgramLog & { look: ProgramLogLook })[];
   view: NetworkView;
@@ -50,7 +50,7 @@ export interface Facts {
   hasProcRoot: boolean;
 }
 
-/** Contents of files of /proc; undefined where they cannot be read. */
+/** Contents of files of /proc; undefined if they cannot be read. */
 export interface Switches {
   /** `nf_log_ipv4`, by the number of the address family, as the kernel names the file. */
   loggers: Readonly<Record<2 | 10, string | undefined>>;
@@ -64,7 +64,7 @@ export interface Given {
   warnings: readonly string[];
   isPod: boolean;
   prefixes: PrefixTable;
-  /** When the facts were complete. */
+  /** The time at which the facts were complete. */
   now: Millis;
 }
 

@@ -49,7 +49,7 @@ export function lookAtFolder(path: string): StateFolder {
 
 export interface ContainerLogFile extends ContainerName {
   path: string;
-  /** When it was last written to, or why it cannot be read. */
+  /** The time of the last write, or why it cannot be read. */
   state: { written: Millis } | { reason: string };
 }
 

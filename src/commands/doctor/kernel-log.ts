@@ -16,7 +16,7 @@ import type { Machine } from './machine.ts';
 /** The latest lines of the kernel, as one source has them. */
 export interface KernelLog {
   lines: number;
-  /** When the first and the last line came. */
+  /** The times of the first and the last line. */
   from: Millis | undefined;
   last: Millis | undefined;
   packets: readonly { prefix: string; verdict: PacketObservation['verdict']; time: Millis }[];
@@ -25,14 +25,14 @@ export interface KernelLog {
 export interface KernelSourceLook {
   /** `journal:/var/log/journal` */
   name: string;
-  /** Where it leads, for a person. */
+  /** Its target, for a person. */
   text: string;
   isCertain: boolean;
-  /** Undefined where there is nothing to read. */
+  /** Undefined if there is nothing to read. */
   log: KernelLog | { reason: string } | undefined;
-  /** Of several sources, whether the kernel's lines are taken from this one; undefined of a single one. */
+  /** Whether the kernel's lines are taken from this one of several sources; undefined for a single one. */
   gives?: boolean | undefined;
-  /** Which of UNITS have records in that journal, for a person. */
+  /** Says which of UNITS have records in that journal, for a person. */
   units: string | undefined;
 }
 
@@ -102,7 +102,7 @@ function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine):
   }
 }
 
-/** Returns undefined where no unit is named, or it cannot be seen. */
+/** Returns undefined if no unit is named, or it cannot be seen. */
 async function findUnits(directory: string, names: readonly string[], { run }: Machine): Promise<string | undefined> {
   if (names.length === 0) return undefined;
   const args = ['--quiet', '--no-pager', `--directory=${directory}`, '--field=_SYSTEMD_UNIT'];
@@ -227,7 +227,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Several sources may have the same lines: takes the one with the most. Undefined where none can be read. */
+/** Several sources may have the same lines: takes the one with the most. Undefined if none can be read. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];

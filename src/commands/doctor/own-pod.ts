@@ -1,4 +1,4 @@
-/** Where this process runs: in which Pod, and in whose network. */
+/** Finds out in which Pod, and in whose network, this process runs. */
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { hostProcess, namespaceOf } from '../../platform/proc.ts';

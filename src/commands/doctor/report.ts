@@ -1,4 +1,4 @@
-/** What doctor has found, and how it is printed. */
+/** Prints what doctor has found. */
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable, printableJson } from '../../platform/printable.ts';

@@ -78,11 +78,11 @@ export async function reviewRights(
 }
 
 export interface PolicyRights {
-  /** Whether NetworkPolicies may be listed; undefined where the API server does not say. */
+  /** Whether NetworkPolicies may be listed; undefined if the API server does not say. */
   granted: boolean | undefined;
-  /** Those of the cluster, as `NetworkPolicy.networking.k8s.io`; undefined where the API server does not say. */
+  /** The kinds of the cluster, as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
   kinds: readonly string[] | undefined;
-  /** Those that may not be listed, as `globalnetworkpolicies.crd.projectcalico.org`. */
+  /** The resources that may not be listed, as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];
 }
 

@@ -8,7 +8,7 @@ export interface LogRule {
   prefix: string;
   /** Undefined for LOG. */
   group: number | undefined;
-  /** Undefined where the rule has no counter. */
+  /** Undefined if the rule has no counter. */
   packets: number | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface Backend {
 export interface Rules {
   /** Each target and prefix once, its packets added up. */
   logs: readonly LogRule[];
-  /** Undefined where its rules cannot be seen. */
+  /** Undefined if its rules cannot be seen. */
   legacy: Backend | undefined;
   nft: Backend | undefined;
-  /** Which of them may have more rules that log. */
+  /** The backends that may have more rules that log. */
   unseen: readonly ('iptables-legacy' | 'nft')[];
-  /** Only of programs that are there. */
+  /** Failures of programs that are installed. */
   failures: readonly Failure[];
 }
 
@@ -65,7 +65,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
     run('nft', ['list', 'ruleset']),
   ]);
   note('nft', ruleset);
-  // Where both backends have programs of their own names, the plain name is a link to one of them.
+  // The plain name is a link to one of both backends if they have programs of their own names.
   if (plain.length > 0) {
     const version = await run('iptables-save', ['--version']);
     // Before 1.8 there was only the legacy backend.

@@ -16,10 +16,10 @@ import { keyOf, lastOf, nodeOf } from './row.ts';
 
 export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
-/** Which Events are asked for, and where. */
+/** The Events that are asked for, and where. */
 export interface Wanted extends Cluster {
   readonly options: DropsOptions;
-  /** Undefined where Events of all Pods, and of other objects, are wanted. */
+  /** Undefined if Events of all Pods, and of other objects, are wanted. */
   readonly isSelected?: IsSelected | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Listed {
 }
 
 const pageSize = 500;
-/** How long one watch lasts: the API server ends it, and a connection that died is noticed. */
+/** The length of one watch: the API server ends it, so that a dead connection is noticed. */
 const watchFor: Millis = 240_000;
 
 export async function listDrops(wanted: Wanted): Promise<Listed> {

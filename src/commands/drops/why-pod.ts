@@ -11,7 +11,7 @@ import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
 import { withStatus } from './drops.ts';
 import { annotationsIn } from './row.ts';
 
-/** So many connections are looked at, the newest first. */
+/** At most this number of connections is looked at, the newest first. */
 const most = 5;
 
 /** Resolves to the exit status of `why`: denied before unknown before admitted. */
@@ -73,7 +73,7 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
 
 type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
-/** Returns undefined where an Event is about no connection that can be opened: answers, errors, scans, protocols without ports. */
+/** Returns undefined if an Event is about no connection that can be opened: answers, errors, scans, protocols without ports. */
 function connectionOf(event: Json): Connection | undefined {
   const of = annotationsIn(event);
   const own = podOf(at(event, 'involvedObject'));

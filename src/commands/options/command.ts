@@ -23,7 +23,7 @@ export interface CommandTexts {
   readonly usage?: string;
   readonly about: string;
   readonly more?: string;
-  /** What each exit status means; '' where there is no such status. */
+  /** The meaning of each exit status; '' if there is no such status. */
   readonly exits?: readonly string[];
 }
 
@@ -70,7 +70,7 @@ export function createCommand(name: string, texts: CommandTexts): Command {
   return command;
 }
 
-/** As the user typed it: `kube-netfilter-tailer config print`. */
+/** The command as the user typed it: `kube-netfilter-tailer config print`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -10,7 +10,7 @@ const or = new Intl.ListFormat('en', { type: 'disjunction' });
 const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
-/** What has Pods, as it is named on the command line and where the API server has it. */
+/** Kinds of workloads that have Pods, with their names on the command line and their paths at the API server. */
 export const podOwners = {
   deployment: '/apis/apps/v1|deployments',
   statefulset: '/apis/apps/v1|statefulsets',
@@ -40,7 +40,7 @@ export interface DropsOptions extends ClusterOptions {
   readonly since: Millis | undefined;
   readonly output: DropsFormat;
   readonly watch: boolean;
-  /** Also what is no lost packet of a Pod: incidents of the node's network. */
+  /** Shows incidents of the node's network, too, not only lost packets of Pods. */
   readonly all: boolean;
 }
 

@@ -15,7 +15,7 @@ const colors = ['auto', 'always', 'never'] as const;
 
 export type OutputFormat = (typeof outputs)[number];
 
-/** What audit rows leave out. */
+/** Settings of what audit rows leave out. */
 export interface ReplayPrivacy {
   peers: (typeof auditPeersChoices)[number];
   /** Bits of addresses that are kept. */
@@ -45,7 +45,7 @@ export interface ReplayOptions {
   zone: ToInstant;
   bootTime: Millis | undefined;
   quiet: boolean;
-  /** What audit rows leave out. */
+  /** Settings of what audit rows leave out. */
   privacy: ReplayPrivacy;
 }
 
@@ -167,7 +167,7 @@ type Given = Partial<
     auditPeers?: ReplayPrivacy['peers'];
   };
 
-/** What is wrong with options that exclude or need each other. */
+/** Says what is wrong with options that exclude or need each other. */
 function problemsTogether(options: ReplayOptions, isTerminal: boolean): string[] {
   const { logs, pods, policies, explain, output, writes } = options;
   const problems: string[] = [];

@@ -94,7 +94,7 @@ As YAML it is a config file itself, with a comment behind each value that says w
     .addCommand(check);
 }
 
-/** What `config print` prints. Throws a `UsageError` that lists all that is wrong. */
+/** Returns what `config print` prints. Throws a `UsageError` that lists all that is wrong. */
 export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
   const { effective = false, output } = command.opts<{ effective?: boolean; output?: string }>();
   const loaded = readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
@@ -103,7 +103,7 @@ export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
   return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
 }
 
-/** What `config check` prints. Throws a `UsageError` that lists all that is wrong. */
+/** Returns what `config check` prints. Throws a `UsageError` that lists all that is wrong. */
 export function checkConfig(command: Command): string {
   const [path = ''] = command.args;
   if (path === '') throw new UsageError(['config check takes one FILE'], pathOf(command));

@@ -16,7 +16,7 @@ export interface TopOptions extends ClusterOptions {
   readonly filter: string;
   /** One table after another, without control of the terminal. */
   readonly plain: boolean;
-  /** How many tables to print before it ends; undefined: it never ends. */
+  /** The number of tables after which it ends; undefined: it never ends. */
   readonly count: number | undefined;
 }
 

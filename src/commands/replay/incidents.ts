@@ -114,7 +114,7 @@ function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefine
   };
 }
 
-/** By the kubelet's path, else by a file name that begins with the Pod's: `kubectl logs POD > POD.log`. */
+/** Finds the Pod by the kubelet's path, else by a file name that begins with the Pod's: `kubectl logs POD > POD.log`. */
 function findOwner(path: string, pods: readonly Pod[]): Pod | undefined {
   const container = containerOf(path);
   if (container !== undefined)

@@ -1,4 +1,4 @@
-/** Which logs `replay` reads, in which order, and which part of them is counted and shown. */
+/** Decides which logs `replay` reads, in which order, and which part of them is counted and shown. */
 import { createHash } from 'node:crypto';
 import { fstatSync, statSync } from 'node:fs';
 import type { CoreEvent } from '../../events/events.ts';
@@ -17,7 +17,7 @@ export interface ReplayInput {
 }
 
 interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
-  /** `device.inode`; undefined where there is no such file. */
+  /** `device.inode`; undefined if there is no such file. */
   file: string | undefined;
   first: number;
 }
@@ -58,7 +58,7 @@ function identityOf(name: string): string | undefined {
   }
 }
 
-/** Only files that begin alike are read to their ends. */
+/** Reads files to their ends only if they begin alike. */
 async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise<Candidate | undefined> {
   if (!log.start) return undefined;
   const alike = chosen.filter(({ start }) => start === log.start);
@@ -81,7 +81,7 @@ export interface Scope {
   showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
   /** Either end is one of the objects that are shown. */
   showsEnds: (ends: Ends) => boolean;
-  /** `Namespace shop`, for the note that nothing of it is there; undefined where all is shown. */
+  /** `Namespace shop`, for the note that nothing of it is there; undefined if all is shown. */
   readonly text: string | undefined;
 }
 

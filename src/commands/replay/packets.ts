@@ -1,4 +1,4 @@
-/** What `replay` prints of single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
+/** Prints single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FlowRecord } from '../../audit/fields.ts';
@@ -18,7 +18,7 @@ import { createTraffic } from './traffic.ts';
 export interface PacketOutput {
   /** True where each packet is shown, and not one for many alike. */
   readonly everyLine: boolean;
-  /** Undefined where no packet is shown. */
+  /** Undefined if no packet is shown. */
   readonly onDrop: ((drop: Drop) => void) | undefined;
   /** Prints what comes at the end. Resolves to the exit status. */
   readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
@@ -108,7 +108,7 @@ export function rowRedaction(
 ): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { bits, optOut } = privacy;
   const isOfOne = privacy.peers === 'redacted' && namespace !== undefined;
-  // As the agent before it has heard which have the label.
+  // The agent does the same before it knows which Namespaces have the label.
   const hasOptedOut = (name: string): boolean => objects.namespaces.length === 0 || optedOut.has(name);
   const isHidden =
     isOfOne || optOut

@@ -16,9 +16,9 @@ import { type Collector, evaluatorOf, type KnownObjects, WhyError } from '../why
 import { readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
-  /** What an Event says. */
+  /** Returns what an Event says. */
   readonly messageOf: (series: Series) => EventText;
-  /** What a row of the audit says; undefined where policies have no part in the packet, or are not given. */
+  /** Returns what a row of the audit says; undefined if policies have no part in the packet, or are not given. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 

@@ -18,7 +18,7 @@ import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../terminal.ts';
 
-/** What was read of all logs. */
+/** The result of reading all logs. */
 export type ReadTotals = ReturnType<typeof createReadTotals>;
 
 export function createReadTotals() {
@@ -33,9 +33,9 @@ export interface LogTarget {
   options: Pick<ReplayOptions, 'quiet' | 'node'>;
 }
 
-/** How the output of `kubectl get -o json` begins. */
+/** Matches the beginning of the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** So that no log can fill the memory with them. */
+/** Bounded, so that no log can fill the memory with them. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
@@ -85,7 +85,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
 
   /** A log in which any program may have written, one line a record. */
   function lineReader(): Reader {
-    // What was saved may be the middle of a journal, whose beginning is not known here.
+    // A saved log may be the middle of a journal, whose beginning is not known here.
     const starts = createLineStarts(undefined, true);
     const repeated =
       pipeline.repeats &&

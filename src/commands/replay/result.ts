@@ -69,7 +69,7 @@ function painted(text: string, color: ReplayOptions['color']): string {
     .replaceAll(/^  Warning(?= )/gm, (word) => styleText('yellow', word, how));
 }
 
-/** With the names and order of `kubectl get events -A -o wide`, but the message last: it is the longest. */
+/** Columns with the names and order of `kubectl get events -A -o wide`, but the message last, because it is the longest. */
 function wideTable(events: readonly CoreEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events

@@ -22,7 +22,7 @@ export interface RunTotals extends ReadTotals {
   now: Millis | undefined;
 }
 
-/** What was read and what became of it, for a person. */
+/** Says to a person what was read and what became of it. */
 export function summarise(statistics: Statistics, totals: RunTotals): string {
   const { verdicts } = statistics;
   const others = statistics.withoutPods;
@@ -163,7 +163,7 @@ function isSilent(statistics: Statistics): boolean {
 
 const shown = 5;
 
-/** For a `--node` that neither an object nor a line (`hosts`) knows; undefined when it is known, or when they name no node. */
+/** Warns of a `--node` that neither an object nor a line (`hosts`) knows; undefined if it is known, or if they name no node. */
 export function unknownNode(
   { node }: Pick<ReplayOptions, 'node'>,
   { nodes, pods }: ClusterObjects,

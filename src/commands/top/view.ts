@@ -61,7 +61,7 @@ function rateText(rate: number | undefined): string {
   return rate >= 100 || rate === 0 ? rate.toFixed(0) : rate.toFixed(1);
 }
 
-/** Those that the filter admits, in order. */
+/** The rows that the filter admits, in order. */
 export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[] {
   const wanted = filter.toLowerCase();
   const found = rows.filter(({ from, to, port, verdict, policy }) =>
@@ -79,7 +79,7 @@ function compare(a: TopRow, b: TopRow, key: SortKey): number {
   return (b[key] ?? -1) - (a[key] ?? -1);
 }
 
-/** As many lines as the screen has, none wider than it. */
+/** Returns as many lines as the screen has, none wider than it. */
 export function viewLines(state: ViewState, { columns: width, lines }: Size, now: Millis, paint: Paint): string[] {
   const rows = shownRows(state);
   const room = Math.max(0, lines - 4);
@@ -116,7 +116,7 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
   ].slice(0, lines);
 }
 
-/** For screen readers and files: all rows, aligned, without control characters. */
+/** Prints for screen readers and files: all rows, aligned, without control characters. */
 export function plainText(state: ViewState, now: Millis): string {
   const rows = shownRows(state);
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row, now)))];

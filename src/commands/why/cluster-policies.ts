@@ -51,7 +51,7 @@ export async function readAll({ connection, collector }: Reader, path: string, k
   }
 }
 
-/** Where a kind may not be listed, or its list is too large, one policy stands for all that there may be. */
+/** One policy stands for all of a kind that may not be listed, or whose list is too large. */
 export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   const refusal = await readList(reader, kind, namespace);
   if (refusal === undefined) return;
@@ -59,7 +59,7 @@ export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: 
   reader.collector.addPolicy(unlisted(kind, namespace, refusal));
 }
 
-/** Returns why they could not be listed; undefined where they were, or where the cluster does not have them. */
+/** Returns why they could not be listed; undefined if they were, or where the cluster does not have them. */
 async function readList(
   { connection, collector }: Reader,
   policyKind: PolicyKind,
@@ -103,7 +103,7 @@ export interface CalicoApi extends Reader {
   readonly resources: ReadonlySet<string>;
 }
 
-/** Returns undefined where the cluster has no Calico. `readRequired` reads later what policies name. */
+/** Returns undefined if the cluster has no Calico. `readRequired` reads later what policies name. */
 export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<CalicoApi | undefined> {
   const api = await findApi(reader);
   if (api === undefined) return undefined;

@@ -34,7 +34,7 @@ export interface KnownObjects {
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
-  /** Undefined where nothing owns the Pod, or something of another kind. */
+  /** Undefined if nothing owns the Pod, or something of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 

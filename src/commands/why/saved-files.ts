@@ -149,7 +149,7 @@ function eventsOf(content: string): Event[] {
   }
 }
 
-/** Returns where a value stands, or for a field its key; of what is behind an alias, where the alias is. Undefined where it is not known. */
+/** Returns where a value stands, or for a field its key; of what is behind an alias, where the alias is. Undefined if it is not known. */
 function offsetOf(
   events: readonly Event[],
   content: string,

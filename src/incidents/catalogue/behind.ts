@@ -5,10 +5,10 @@ import { isSubdomain } from '../../platform/api-names.ts';
 import type { CauseRow, HintDetails, Symptoms } from './cause.ts';
 import { bracketed, felixPatch, felixSettings, onlyFamily, program, short, unreachable } from './texts.ts';
 
-/** What felix logs at its start where eBPF is asked for: that it is on, or that the kernel has none and it goes on without [3.13 to 3.32]. */
+/** Reads what felix logs at its start if eBPF is asked for: it is on, or the kernel has none and felix goes on without [3.13 to 3.32]. */
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
-/** Whether felix says that it uses eBPF, or that it cannot; undefined where it says neither. */
+/** Whether felix says that it uses eBPF, or that it cannot; undefined if it says neither. */
 export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | undefined {
   if (writer !== 'felix') return undefined;
   const [on, unsupported] = ebpfRecords;
@@ -16,7 +16,7 @@ export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | u
   return message.startsWith(unsupported) ? false : undefined;
 }
 
-/** What kube-proxy logs when its chains or tables are gone. */
+/** Lists the codes of what kube-proxy logs when its chains or tables are gone. */
 const chainsGone: readonly string[] = ['KN102', 'KN103', 'KN107', 'KN108', 'KN111'];
 
 export const felixDeletesChains: CauseRow = {
@@ -55,10 +55,10 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
   return bpfEnabled === true && bpfKubeProxyIptablesCleanupEnabled !== false;
 }
 
-/** Not KUBE-MARK-MASQ and its like, KUBE-SVL- or KUBE-EXT- (felix/rules/rule_defs.go). */
+/** Felix leaves KUBE-MARK-MASQ and its like, KUBE-SVL- and KUBE-EXT- (felix/rules/rule_defs.go). */
 const deletedByFelix = /KUBE-(?:FORWARD|SERVICES|EXTERNAL-SERVICES|NODEPORTS|SVC-|SEP-|FW-|XLB-)/;
 
-/** Only where it would have been looked for. */
+/** Says so only if it would have been looked for. */
 function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): string | undefined {
   if (felix?.kind !== 'unreadable' || diagnosis !== code || !chainsGone.includes(code)) return undefined;
   return felix.reason === 'forbidden'
@@ -135,7 +135,7 @@ export const mixedBackends: CauseRow = {
   impact: unreachable,
 };
 
-/** What kube-proxy found on the host is what felix should use. */
+/** Takes what kube-proxy found on the host as what felix should use. */
 function choice({ facts: { backends } }: IncidentDetails): string {
   if (backends['kube-proxy'] === 'legacy') return 'Legacy';
   return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';

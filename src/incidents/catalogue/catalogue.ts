@@ -45,7 +45,7 @@ const rows: readonly CauseRow[] = [
   nftWithoutJson,
   nftCrashes,
   nftInterfaceMissing,
-  // That it failed, without a reason.
+  // These rows take a failure that gives no reason.
   jumpMissing,
   restoreRefused,
   nftSyncFailed,
@@ -114,7 +114,7 @@ export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): st
 
 const hintLimit = 2;
 
-/** What else to know: at most two sentences of at most 160 bytes, most important first. */
+/** Adds what else to know: at most two sentences of at most 160 bytes, most important first. */
 export function hints(details: HintDetails): string[] {
   return [hiddenWarnings(details), ...causes.map(({ explains }) => explains?.hint?.(details))]
     .filter((hint) => hint !== undefined)

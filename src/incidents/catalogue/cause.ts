@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord } from '../../model/program-record.ts';
 
-/** What a row found in a record. */
+/** The result of a row for a record. */
 export interface Match {
   subject?: string | undefined;
   /** The line that shows it; default: the first line of the error, else the message. */
@@ -16,21 +16,21 @@ export interface CauseRow {
   code: string;
   /** `service-chain-missing`: its page is docs/causes/KN102-service-chain-missing.md. */
   name: string;
-  /** For lists and headings: `A chain of kube-proxy is gone`. */
+  /** The title in lists and headings: `A chain of kube-proxy is gone`. */
   title: string;
   /** The Event's reason, and that of the Event that says it is over. */
   reason: string;
   overReason: string;
 
-  /** Whose records it is looked for in; default: none, for causes that are diagnosed from others, or are the kernel's. */
+  /** The programs in whose records it is looked for; default: none, for causes that are diagnosed from others, or are the kernel's. */
   programs?: readonly Failing[];
   /** Printable ASCII of eight characters or more: one of these stands in every record that `match` answers, fatal records of klog apart. */
   needles?: readonly string[];
-  /** How records of mere information begin that `match` is asked about all the same. */
+  /** Beginnings of records of mere information that `match` is asked about all the same. */
   infoOpenings?: readonly string[];
   /** Undefined: not mine. Never throws; linear in the length of the text. */
   match?: (record: ProgramRecord) => Match | undefined;
-  /** Of a line of the kernel about a table that is full, or of how full it is. */
+  /** Reads a line of the kernel about a full table, or how full a table is. */
   matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
   /** The cause that lies behind others, as far as the facts show. */
   explains?: Explanation;
@@ -51,7 +51,7 @@ export interface CauseRow {
   /** No program ever ended because of it: it is logged at any time, also before a program is restarted for another reason. */
   neverFatal?: true;
 
-  /** What is asked beside the lines. Default: FelixConfiguration, which kube-proxy's rules and Calico's depend on. */
+  /** Facts that are asked for in addition to the lines. Default: FelixConfiguration, on which kube-proxy's rules and Calico's depend. */
   asks?: 'conntrack' | 'host-conntrack' | 'nothing';
 
   /** English sentences without line breaks, each text at most 300 bytes: what is broken for whom; why, if known; what to run. */
@@ -62,15 +62,15 @@ export interface CauseRow {
   impact?: (details: IncidentDetails) => string;
 }
 
-/** When one cause lies behind another. */
+/** Decides whether one cause lies behind another. */
 export interface Explanation {
   codes: readonly string[];
   when: (facts: NodeFacts, symptoms: Symptoms) => boolean;
-  /** What else to know about an incident that it does not explain; at most 160 bytes. */
+  /** Adds what else to know about an incident that it does not explain; at most 160 bytes. */
   hint?: (details: HintDetails) => string | undefined;
 }
 
-/** What a diagnosis goes by, beside the facts. */
+/** The basis of a diagnosis, beside the facts. */
 export interface Symptoms {
   failing: Failing;
   /** Chains, as far as the lines name them. */

@@ -113,7 +113,7 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
-/** What felix itself deletes has this for a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy (KN101). */
+/** Knows rules that felix itself deletes by the text in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy (KN101). */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 

@@ -21,7 +21,7 @@ const sharedChains = [
   /Chain '(KUBE-[A-Z][A-Z-]{1,22})' does not exist/,
 ];
 
-/** What iptables says of them on a line of its own. */
+/** Matches what iptables says of them on a line of its own. */
 const chainNeedles = ["Couldn't load ", "Couldn't find "];
 
 /** libxtables and kube-proxy's own lock code for iptables before 1.6.2. */

@@ -177,7 +177,7 @@ const openings = [
   'Error adding entry to ipset',
 ];
 
-/** Of a Service or a set, as they are printed: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
+/** Matches a Service or a set as they are printed: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
 const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
 
 export const ipvsFailed: CauseRow = {

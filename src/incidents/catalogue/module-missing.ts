@@ -30,7 +30,7 @@ function moduleOf(extension: string, ipv6: boolean): string {
   return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
 }
 
-/** What says for certain that something is missing; the name in the first group. */
+/** Matches what says for certain that something is missing; the name is in the first group. */
 const certain: readonly { expression: RegExp; module: (name: string, ipv6: boolean) => string }[] = [
   { expression: /Couldn't (?:load|find) match [`'‘]([\w-]{1,29})['’]/, module: moduleOf },
   { expression: /Couldn't (?:load|find) target [`'‘]([A-Z][A-Z0-9]{1,28})['’]/, module: moduleOf },
@@ -54,7 +54,7 @@ const certain: readonly { expression: RegExp; module: (name: string, ipv6: boole
   },
 ];
 
-/** As in `Cause.needles`, of lines of iptables by themselves. */
+/** Literals as in `Cause.needles`, for lines of iptables by themselves. */
 const moduleNeedles = [
   'unknown option ',
   'unrecognized option',
@@ -67,7 +67,7 @@ const moduleNeedles = [
 /** A warning only: other things may have failed beside it. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 
-/** Which kernel module the error of iptables says it misses. */
+/** Returns the kernel module that iptables misses, by its error. */
 function moduleMissedByIptables(text: string, family: string): Match | undefined {
   const ipv6 = family === 'IPv6';
   for (const { expression, module } of certain) {
@@ -84,7 +84,7 @@ function moduleMissedByIptables(text: string, family: string): Match | undefined
 const fib =
   /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
 
-/** Which kernel module the error of nft says it misses. */
+/** Returns the kernel module that nft misses, by its error. */
 function moduleMissedByNft(text: string, family: string): Match | undefined {
   const found = fib.exec(text.replace(/^[ \t]+/gm, ''));
   if (found !== null) {

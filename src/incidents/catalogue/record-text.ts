@@ -4,10 +4,10 @@ import type { Match } from './cause.ts';
 /** Error texts may hold all rules of a node; the reason stands in the first lines. Characters. */
 const textLimit = 16_384;
 
-/** Of a quote, in characters. */
+/** The longest quote, in characters. */
 const quoteLimit = 200;
 
-/** What a record says in words: old releases put the error into the message, newer ones into a field. */
+/** Returns what a record says in words: old releases put the error into the message, newer ones into a field. */
 export function textOf(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
@@ -88,7 +88,7 @@ export function familyOf(record: ProgramRecord, text: string): string {
   return '';
 }
 
-/** Which kernel interface iptables used, by the version it prints or by the name it was called by. */
+/** Returns the kernel interface that iptables used, by the version that it prints or by the name that it was called by. */
 export function backendOf(text: string): 'legacy' | 'nf_tables' | undefined {
   const found =
     /\bip6?tables[\w-]{0,16} v[\d.]{1,12} \((legacy|nf_tables)\)/.exec(text) ??
@@ -135,7 +135,7 @@ const felixNftables = [
   'nftables command failed',
 ];
 
-/** As in `Cause.needles`: of failed calls of iptables, and of nft, also of lines out of the middle of such a record. */
+/** Literals as in `Cause.needles`: for failed calls of iptables and of nft, also for lines from the middle of such a record. */
 export const iptablesNeedles = [...kubeProxyIptables, ...felixIptables, '-save command failed', 'tables-restore'];
 export const nftablesNeedles = [...kubeProxyNftables, ...felixNftables, '/dev/stdin:'];
 
@@ -175,7 +175,7 @@ export function programmingFailure(record: ProgramRecord): string | undefined {
   return iptablesFailure(record) ?? nftablesFailure(record);
 }
 
-/** What kube-proxy left behind in another mode is taken away once when it starts; nothing depends on that. */
+/** Matches the cleanup of another mode's rules, which kube-proxy does once when it starts; nothing depends on that. */
 export function isCleanup(record: ProgramRecord): boolean {
   return record.caller.endsWith('cleanup.go');
 }

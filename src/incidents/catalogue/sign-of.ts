@@ -17,10 +17,10 @@ for (const cause of causes)
 /** Most of what programs log is other information and ends here. */
 const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
 
-/** As in `Cause.needles`, of what `syncOf` answers. */
+/** Literals as in `Cause.needles`, for what `syncOf` answers. */
 const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
-/** What a record of a program, or a report on a table of the kernel, says of an incident; undefined for most. Never throws; linear in the length of the record. */
+/** Reads what a record of a program, or a report on a table of the kernel, says of an incident; undefined for most. Never throws; linear in the length of the record. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
   const { message, program } = record;
@@ -89,7 +89,7 @@ function duration(text = ''): Millis | undefined {
 export const programNeedles: readonly string[] = shortest([
   ...causes.flatMap(({ needles }) => needles),
   ...syncNeedles,
-  // That felix has written less than it meant to.
+  // This says that felix has written less than it meant to.
   '... dropped ',
 ]);
 

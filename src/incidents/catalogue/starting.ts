@@ -6,7 +6,7 @@ import { failingPodArguments, plural, podArguments, program, shellWords } from '
 /** A container that ends at once is restarted after up to five minutes. */
 const crashLoop = 300_000;
 
-/** What files and tools that kube-proxy needs at its start say of the kernel. */
+/** Reads what files and tools that kube-proxy needs at its start say of the kernel. */
 const wants: readonly { expression: RegExp; module: string }[] = [
   {
     expression:

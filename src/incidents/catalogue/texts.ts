@@ -42,7 +42,7 @@ export function bracketed(details: IncidentDetails): string {
   return named === '' ? '' : ` (${named})`;
 }
 
-/** Which of two words agrees with the incident's subjects. */
+/** Returns the word of two that agrees with the incident's subjects. */
 export function agreeing(details: IncidentDetails, one: string, many: string): string {
   return details.subjects.length + whole(details.moreSubjects) > 1 ? many : one;
 }
@@ -67,7 +67,7 @@ export function plural(count: number, one: string, many: string): string {
   return `${whole(count)} ${count === 1 ? one : many}`;
 }
 
-/** Who fails, as the operator calls it. */
+/** Names the failing program as the operator calls it. */
 export function program(details: IncidentDetails): string {
   switch (details.failing) {
     case 'kernel':
@@ -83,7 +83,7 @@ export function program(details: IncidentDetails): string {
   }
 }
 
-/** The Pod that fails as `kubectl` wants it: `-n kube-system kube-proxy-x7k2p`; undefined where it is not known. */
+/** The Pod that fails as `kubectl` wants it: `-n kube-system kube-proxy-x7k2p`; undefined if it is not known. */
 export function failingPodArguments(details: IncidentDetails): string | undefined {
   const [namespace = '', pod = ''] = details.failingPod?.split('/') ?? [];
   // A longer one would leave no room for the rest.
@@ -95,7 +95,7 @@ export function podArguments(details: IncidentDetails, namespace = 'kube-system'
   return failingPodArguments(details) ?? `-n ${namespace} POD`;
 }
 
-/** What FelixConfiguration says, where it could be read. */
+/** Returns the settings of FelixConfiguration, if they could be read. */
 export function felixSettings(details: IncidentDetails) {
   const { felix } = details.facts;
   return felix?.kind === 'settings' ? felix.settings : undefined;
@@ -105,7 +105,7 @@ export function felixPatch(name: string, setting: string): string {
   return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
 }
 
-/** For a Pod of a node whose rules stand still. */
+/** Tells a Pod of a node whose rules stand still. */
 export function unreachable(details: IncidentDetails): string {
   return details.failing === 'felix' || details.failing === 'calico-node'
     ? 'Policy changes do not reach this node: new Pods may have no network.'

@@ -25,7 +25,7 @@ const lookEvery: Millis = 1000;
 
 export type FindingBuilder = ReturnType<typeof createFindingBuilder>;
 
-/** What Events say of an incident, by what was found out about it. */
+/** Makes the sentences that Events say of an incident, from what was found out about it. */
 export function createFindingBuilder(surroundings: Surroundings) {
   const { node, nodeRef } = surroundings;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();

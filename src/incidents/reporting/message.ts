@@ -25,7 +25,7 @@ export function incidentMessage(
   return details.phase === 'open' ? podNotice(details, name, type) : podNoticeOver(details, name);
 }
 
-/** How much it matters, then a sentence, then what says less in fewer words; 0 is there whatever happens. */
+/** A weight, then a sentence, then shorter versions of it; a sentence of weight 0 is never left out. */
 type Part = readonly [rank: number, ...texts: string[]];
 
 function full(details: IncidentDetails, node: string, lowerBound: string): string {
@@ -67,7 +67,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** For a Pod that runs well, what it can no longer count on is enough: the Node's Event says the rest. */
+/** Says to a Pod that runs well only what it can no longer count on: the Node's Event says the rest. */
 function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
@@ -113,7 +113,7 @@ function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): s
   return whole();
 }
 
-/** Not the last line: the one that began it stays for as long as it goes on. */
+/** Quotes the line that began it, which stays the same for as long as it goes on. */
 function quoteText({ quote }: IncidentDetails): string {
   // Before it is fitted: it gets longer.
   const text = withoutMarkup(quotable(quote));
@@ -193,6 +193,6 @@ function datable(time: Millis): Millis {
 }
 
 function lowerFirst(text: string): string {
-  // Not the first letter of a name written in capitals, such as BGP.
+  // A name in capitals, such as BGP, keeps its first letter.
   return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

@@ -38,7 +38,7 @@ export function affectedPodsOf(pods: readonly AffectedPod[]): AffectedPod[] {
 /** The Pod that is notified next. */
 export interface NextPodNotice {
   pod: AffectedPod;
-  /** At the earliest. */
+  /** The earliest time. */
   at: Millis;
   /** Uid of one that was notified and is not affected any more, which is forgotten for it. */
   inPlaceOf: string | undefined;

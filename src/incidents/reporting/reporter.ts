@@ -22,14 +22,14 @@ export interface ReporterOptions extends Surroundings, Output {
   restored?: ReporterState | undefined;
 }
 
-/** What of an incident is published, and what was found out about it. */
+/** The published part of an incident, and what was found out about it. */
 interface Account {
   facts: NodeFacts | undefined;
-  /** When that was, in the time of the incident. */
+  /** The time of it, in the time of the incident. */
   asked: Millis;
   /** Objects with an Event about its beginning, and not yet about its end: they get that also when it is no longer about them. */
   reported: ObjectRef[];
-  /** By uid. */
+  /** Keyed by uid. */
   notifiedPods: Record<string, NotifiedPod>;
 }
 
@@ -80,7 +80,7 @@ export function createReporter(options: ReporterOptions) {
         if (notifyPods(publisher, incident, account, now)) revision++;
       }
     },
-    /** When `tick` has something to do; Infinity. */
+    /** The time of the next `tick`; Infinity: none is needed. */
     nextTick: (): Millis => Math.min(Infinity, ...tracker.incidents.map(dueOf)),
   };
 
@@ -101,7 +101,7 @@ export function createReporter(options: ReporterOptions) {
     return account;
   }
 
-  /** Not before the objects are known: what is found out without them explains less, and it is not published before anyway. */
+  /** Waits until the objects are known: without them less is explained, and nothing is published before anyway. */
   function ask(incident: Incident, account: Account): void {
     if (asking.has(keyOf(incident)) || !isReady()) return;
     const found = findFacts(incident, options.recent, options.facts);
@@ -204,7 +204,7 @@ function notifyOfEnd(
 
 function noticeDue(publisher: Publisher, incident: Incident, account: Account): Millis {
   if (incident.phase === 'open') return nextNotice(publisher, incident, account)?.at ?? Infinity;
-  // Which Pods were notified is known without asking.
+  // The notified Pods are known without asking.
   return hasNotices(account) && !incident.endUnpublished ? (incident.ended ?? incident.last) : Infinity;
 }
 

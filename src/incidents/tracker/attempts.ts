@@ -6,12 +6,12 @@ import type { Failing, FailureSign } from '../../model/program-record.ts';
 import type { TrackedFailure } from '../incident.ts';
 import { attemptSpan, completesWhatFailed, isSameFamily, restartSpan } from './programs.ts';
 
-/** How long flaps, and incidents that are over, are remembered: what comes back within it is the same incident. */
+/** Flaps and ended incidents are remembered so long: a failure that comes back within it is the same incident. */
 export const memory: Millis = 900_000;
 /** A container that was restarted so often within `restartSpan` is not well, whatever it logs. */
 const restartsToOpen = 3;
 
-/** What a failure is beside those before it. */
+/** The relation of a failure to those before it. */
 export interface Noted {
   /** It shows that it is more than a flap. */
   repeats: boolean;
@@ -56,7 +56,7 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
   };
 }
 
-/** What the line says of the incident, beside that it failed. */
+/** Reads what the line says of the incident, in addition to the failure. */
 export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
   const { incident } = tracked;
   if (failingPod !== undefined) incident.failingPod = failingPod;
@@ -102,20 +102,20 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
 }
 
-/** As `noteAttempt`, of what only another program can have done: a second time is more than a flap, whatever was well in between. */
+/** Does what `noteAttempt` does, for what only another program can have done: a second time is more than a flap, whatever was well in between. */
 export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
-/** As `noteAttempt`, of a program that restarts again and again: each restart is an attempt of its own. */
+/** Does what `noteAttempt` does, for a program that restarts again and again: each restart is an attempt of its own. */
 export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);
   return { repeats: spanOf(tracked, restartsToOpen) <= restartSpan, flaps };
 }
 
-/** As `noteAttempt`, of a restart because of it: a start that fails, and the next that does not, are a flap. */
+/** Does what `noteAttempt` does, for a restart because of it: a start that fails and a next one that does not are a flap. */
 export function noteConsequence({ attempts }: TrackedFailure): Noted {
   const attempt = attempts.at(-1);
   if (attempt !== undefined) attempt.failures++;
@@ -137,7 +137,7 @@ function addAttempt(tracked: TrackedFailure, time: Millis): number {
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
   // An incident that is to open begins with what made it doubtful.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
-  // What opens one day did not begin with the flap of last week.
+  // An incident of today did not begin with the flap of last week.
   for (const { failures } of dropped) incident.failures -= failures;
   incident.first = attempts[0]?.time ?? time;
   return dropped.length;

@@ -14,16 +14,16 @@ export interface IncidentCounts {
   flaps: Record<string, number>;
 }
 
-/** How long an attempt goes on after its first error, until it logs how it ended: a large restore takes seconds. */
+/** An attempt may go on so long after its first error until it logs how it ended: a large restore takes seconds. */
 const verdictTime: Millis = 10_000;
-/** What is retried every few seconds may still pause for a minute: fewer Services change, a lock is free for once. */
+/** A retry of every few seconds may still pause for a minute: fewer Services change, or a lock is free for once. */
 const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-/** How one incident begins, goes on and ends, whatever it is of. Adds what changes to `changes`. */
+/** Decides how one incident begins, goes on and ends. Adds what changes to `changes`. */
 export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]) {
   return {
     /** The attempt that it failed in has failed. */
@@ -41,7 +41,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       tracked.healthy = undefined;
       if (incident.phase === 'suspected') {
         if (repeats) tracked.doubtful = true;
-        // Where a line will say that the attempt failed, a problem logged before may be of one that succeeds.
+        // If a line will say that the attempt failed, a problem that is logged before may be of an attempt that succeeds.
         if (causeOf(code).endsWithSync !== true || !syncs.reportsFailures(failing)) confirm(tracked);
       } else if (incident.phase === 'open') {
         incident.unpublished++;
@@ -57,7 +57,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
       tracked.doubtful = false;
-      // What failed, was well and failed again is not over because it is well again.
+      // A program that failed, was well and failed again is not recovered just because it is well again.
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
@@ -76,7 +76,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       }
       return 'changed';
     },
-    /** When `settle` has something to do: when it begins without further doubt, when silence ends it, or when it is forgotten. */
+    /** Returns the time of the next `settle`: when it begins without further doubt, when silence ends it, or when it is forgotten. */
     dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
   };
 
@@ -114,7 +114,7 @@ function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: Tracked
   if (incident.phase === 'over') return (closed ?? incident.last) + memory;
   if (doubtful) return heard + verdictTime;
   const retryInterval = retryIntervalOf(incident, syncs);
-  // What is retried once an hour must not be forgotten before it fails again.
+  // A failure that is retried once an hour must not be forgotten before it comes again.
   if (incident.phase === 'suspected') return incident.last + Math.max(memory, 2 * retryInterval + attemptSpan);
   // A fight is over only after twice its longest gap.
   const pause = fight ? Math.min(2 * longestGap, memory) : 0;

@@ -11,15 +11,15 @@ export const attemptSpan: Millis = 2000;
 export const restartSpan: Millis = 600_000;
 const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 
-/** What is known of the attempts of one program. */
+/** The known attempts of one program. */
 export const syncShape = z.object({
-  /** When it tries again, as it logged last. */
+  /** The time of its next attempt, as it logged last. */
   retry: z.optional(z.number()),
   /** It logs that an attempt failed, as newer releases do: one that is complete without that has succeeded. */
   reportsFailures: z.boolean(),
   /** Families whose last attempt failed, and is not logged as complete yet. */
   failed: z.array(z.string()),
-  /** When a line last gave the reason of a failure, by family. */
+  /** The time at which a line last gave the reason of a failure, by family. */
   reported: z.record(z.string(), z.number()),
 });
 
@@ -55,7 +55,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
       failed.splice(at, 1);
       return true;
     },
-    /** What was restarted tries from the beginning, perhaps with another configuration. */
+    /** Forgets attempts at a restart: the program begins anew, perhaps with another configuration. */
     restarted(container: Failing): void {
       for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
     },
@@ -75,7 +75,7 @@ export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }
 
-/** What is restarted together: felix, confd and bird run in the container of calico-node. */
+/** Groups programs that restart together: felix, confd and bird run in the container of calico-node. */
 export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }
@@ -91,7 +91,7 @@ export function isSameFamily(one: string, other: string): boolean {
   return one === '' || other === '' || one === other;
 }
 
-/** What is remembered of each container. Plain JSON. */
+/** The memory of each container. Plain JSON. */
 export type RestartsState = Record<
   string,
   { restarts: number; failing: Failing; lastWords: string | undefined; at: Millis }
@@ -113,7 +113,7 @@ const bare = 'log:';
 export function createRestarts(restored: RestartsState = {}) {
   const containers = new Map(Object.entries(restored));
   return {
-    /** The restart that a record shows. `container`: whose log it is from; undefined where `source` is no container's log. */
+    /** The restart that a record shows. `container`: whose log it is from; undefined if `source` is no container's log. */
     take(
       container: ContainerName | undefined,
       source: string,
@@ -123,7 +123,7 @@ export function createRestarts(restored: RestartsState = {}) {
       if (container !== undefined)
         return note(`${container.uid}/${container.container}`, container.restarts, record, time);
       const { program } = record;
-      // Where its Pod writes to standard error and a file, the number of the container's log counts.
+      // If its Pod writes to standard error and to a file, the number of the container's log counts.
       for (const [key, { failing, at }] of containers)
         if (failing === program && !key.startsWith(bare) && time - at <= restartSpan) return undefined;
       const key = `${bare}${source}/${program}`;

@@ -7,7 +7,7 @@ const minute: Millis = 60_000;
 const hour = 60 * minute;
 /** A pause this long ends a run. */
 const pause = 5 * minute;
-/** So many fit into the hour that is looked at, and a few more. */
+/** Keeps enough runs for the hour that is looked at, and a few more. */
 const runLimit = 16;
 /** A host in reach of the internet drops something all the time: what began then says nothing. */
 const rareDrops = 3;
@@ -23,7 +23,7 @@ const shape = z.object({
 /** Plain JSON. */
 export type RecentState = z.infer<typeof shape>;
 
-/** What was logged on this node lately that may explain an incident. Times are those of the log. */
+/** Keeps recent lines of this node that may explain an incident. Times are those of the log. */
 export type Recent = ReturnType<typeof createRecent>;
 
 /** Begins with nothing where `restored` is of another version. */
@@ -37,7 +37,7 @@ export function createRecent(restored?: RecentState) {
     noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void {
       if (time >= (backends[failing]?.time ?? -Infinity)) backends[failing] = { backend, time };
     },
-    /** Of each program the last one, if it was seen in the hour before. */
+    /** Returns the last one of each program, if it was seen in the hour before. */
     backends(now: Millis): NodeFacts['backends'] {
       const seen: Partial<Record<Failing, 'legacy' | 'nf_tables'>> = {};
       for (const [failing, { backend, time }] of Object.entries(backends))
@@ -57,7 +57,7 @@ export function createRecent(restored?: RecentState) {
       run.last = Math.max(run.last, time);
       run.drops += drops;
     },
-    /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
+    /** Returns the time at which the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
     firewallDropsSince(at: Millis): Millis | undefined {
       const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
       if (run === undefined) return undefined;

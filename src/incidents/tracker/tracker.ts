@@ -32,7 +32,7 @@ const stateShape = z.object({
 /** All that a tracker is, as plain JSON. */
 export type TrackerState = z.infer<typeof stateShape>;
 
-/** What is wrong with one node: one incident for each cause and program that fails, however many lines log it. Invalid state is ignored. */
+/** Tracks the incidents of one node: one for each cause and failing program, however many lines log it. Invalid state is ignored. */
 export class Tracker {
   readonly counts: Readonly<IncidentCounts>;
   /** There are no more than causes and programs: a node with 10,000 errors a minute has a handful. */
@@ -63,7 +63,7 @@ export class Tracker {
     return found;
   }
 
-  /** When `settle` has something to do at the earliest; Infinity. */
+  /** The earliest time of the next `settle`; Infinity: none is needed. */
   get nextTick(): Millis {
     return Math.min(Infinity, ...[...this.#table.values()].map(this.#lifecycle.dueOf));
   }

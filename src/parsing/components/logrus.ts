@@ -23,7 +23,7 @@ const shortened = [
 /** Felix as people quote it, without any header. */
 const bare = /^(?:Failed to execute ip\(6\)tables-restore command|Failed to program (?:ip|nf)tables,) /;
 
-/** How logrus panics: it prints the address of the record, which has been written just before. */
+/** Matches a panic of logrus: it prints the address of the record, which was written just before. */
 const panic = 'panic: (*logrus.Entry)';
 
 const severities: Readonly<Record<string, Severity>> = {
@@ -137,7 +137,7 @@ function createLogrusText(text: string, from: number) {
   function endOfOpening(i: number): number {
     groupAt.lastIndex = i;
     const end = groupsClose && groupAt.test(text) ? endOfGroup(text, groupAt.lastIndex) : i;
-    // Not looked for again, as each time would go through all of the text.
+    // It is looked for once, because each time would go through all of the text.
     groupsClose &&= end >= 0;
     return Math.max(i, end);
   }

@@ -50,7 +50,7 @@ const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: 
 const classed =
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;
 
-/** On a terminal bird writes no severity: such lines count as `info`. */
+/** Lines that bird writes to a terminal have no severity: they count as `info`. */
 const severities: Readonly<Record<string, Severity>> = {
   DBG: 'debug',
   TRACE: 'debug',
@@ -86,7 +86,7 @@ function parseReadiness(text: string): ProgramRecord | undefined {
   return newRecord({ program: 'calico-node', severity: 'warning', caller: '', message: claim }, fields);
 }
 
-/** How lines of iptables, nft and kube-proxy's own lock begin that stand in the error of a record of several lines. */
+/** Matches the beginnings of lines of iptables, nft and kube-proxy's own lock in the error of a record of several lines. */
 const beginning =
   /^(?:exit status \d{1,3}: |(?:ip6?tables(?:-legacy|-nft)?-restore)(?: v[\d.]{1,16} \((?:legacy|nf_tables)\)|: line \d{1,9} failed)|\/dev\/stdin:\d{1,9}:[\d-]{1,20}: Error: |Can't (?:lock|open lock file) \/run\/xtables|Another app is currently holding the xtables lock)/;
 

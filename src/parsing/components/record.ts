@@ -145,11 +145,11 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
   return { tag, rest: text.slice(whole.length).replaceAll(`\n${whole}`, '\n') };
 }
 
-/** Which files log in kube-proxy [1.4 to 1.36: cmd/kube-proxy, pkg/proxy, pkg/util]. */
+/** Lists the files that log in kube-proxy [1.4 to 1.36: cmd/kube-proxy, pkg/proxy, pkg/util]. */
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/** Without a name it is kube-proxy, unless its file is the kubelet's; in `k3s`, which has all in one, the file decides. */
+/** A record without a name is kube-proxy's, unless its file is the kubelet's; in `k3s`, which has all in one, the file decides. */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';

@@ -113,7 +113,7 @@ export function readAddress({ text, bytes, at, stop, problem }: Token, skip: num
   return invalid;
 }
 
-/** As `readNumber`, with a problem where there is none. */
+/** Reads a number as `readNumber` does, and reports a problem if there is none. */
 export function readDecimal(token: Token, skip: number, max: number): number {
   const value = readNumber(token, skip, max);
   if (value === -1)

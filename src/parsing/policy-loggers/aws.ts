@@ -32,7 +32,7 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
   });
 }
 
-// Only at the beginning: further on it may be input that a stranger has sent to another program.
+// Only the beginning counts: further on it may be input that a stranger has sent to another program.
 const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
 const json = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
 

@@ -38,7 +38,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   const strange = strangeField(spec, calicoPolicyFields);
   if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const { selector, text: selected } = subjectSelector(spec, namespace);
-  // Those are asked before the destination is translated or the connection is tracked, and never for Pods (felix/calc/event_sequencer.go).
+  // Such policies are asked before the destination is translated or the connection is tracked, and never for Pods (felix/calc/event_sequencer.go).
   const isForPods = at(spec, 'preDNAT') !== true && at(spec, 'doNotTrack') !== true;
   const types = typesOf(spec, ref.apiVersion);
   const rules = (direction: Direction): Policy['rules'][Direction] =>

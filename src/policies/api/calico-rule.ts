@@ -123,7 +123,7 @@ function notSelectorClause(selector: Selector | string | undefined, side: Side, 
   return clause instanceof EndpointClause ? new NotClause([clause]) : clause;
 }
 
-/** Undefined where one of them is no network. */
+/** Undefined if one of them is no network. */
 function netsOf(value: Json): { range: Range; text: string }[] | undefined {
   const nets = list(value).map((each) => ({ range: parseNet(each), text: shown(each) }));
   return nets.every((each): each is { range: Range; text: string } => each.range !== undefined) ? nets : undefined;
@@ -143,7 +143,7 @@ function notNetsClause(value: Json, side: Side): Clause | undefined {
   return nets.length === 0 ? undefined : new NotNetsClause(side, nets);
 }
 
-/** In the Namespace of the policy, where it names no other. */
+/** Uses the Namespace of the policy if it names no other. */
 function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
   if (!isSet(value)) return undefined;
   const strange = strangeClause('services of a rule', value, calicoEntityFields.services);

@@ -1,4 +1,4 @@
-/** How the selectors of one policy, or of one end of a rule, become one (libcalico-go/lib/backend/syncersv1/updateprocessors). */
+/** Joins the selectors of one policy, or of one end of a rule (libcalico-go/lib/backend/syncersv1/updateprocessors). */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
 import { parseSelector, type Selector, withPrefix } from '../calico/selector.ts';

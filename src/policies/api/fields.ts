@@ -1,4 +1,4 @@
-/** Which fields the policies have that are evaluated. A field with a typo would be left out, and the verdict would be that of another policy. */
+/** Lists the fields of evaluated policies, because a field with a typo would be left out, and the verdict would be that of another policy. */
 import { at, type Json } from '../../platform/json.ts';
 
 /** `any`: is not looked into. A set: one of these texts. `[shape]`: a list. Else an object with these fields. */
@@ -7,7 +7,7 @@ export interface Fields {
   readonly [field: string]: Shape;
 }
 
-/** What is wrong at a place of an object. `known`: the fields that may stand there, where it is an unknown one. */
+/** A problem at a place of an object. `known`: the fields that may stand there, if it is an unknown one. */
 export interface FieldProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -29,7 +29,7 @@ export const networkPolicyFields = {
   policyTypes: [new Set(['Ingress', 'Egress'])],
   ingress: [ruleFields.ingress],
   egress: [ruleFields.egress],
-  // Of a StagedKubernetesNetworkPolicy.
+  // A StagedKubernetesNetworkPolicy has this one.
   stagedAction: 'any',
 } as const satisfies Fields;
 
@@ -111,7 +111,7 @@ export function strangeField(object: Json, fields: Fields): string | undefined {
   );
 }
 
-/** What is wrong with the fields of a whole policy. */
+/** Returns what is wrong with the fields of a whole policy. */
 export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   look(object, { apiVersion: 'any', kind: 'any', metadata, spec, status: 'any' }, [], problems);

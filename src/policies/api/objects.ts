@@ -1,4 +1,4 @@
-/** What verdicts need of API objects, kept small. Nothing here throws. */
+/** Keeps of API objects what verdicts need. Nothing here throws. */
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, strings, text } from '../../platform/json.ts';

@@ -1,4 +1,4 @@
-/** What the kinds of policies have in common as API objects. Nothing here throws: what is no policy becomes one that decides nothing. */
+/** Reads what all kinds of policies have in common as API objects. Nothing here throws: an invalid policy decides nothing. */
 import { at, instant, type Json, list, text } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';

@@ -1,4 +1,4 @@
-/** What rules of Calico want of the ends of a connection, and of the connection itself (felix/rules/policy.go). */
+/** Evaluates what rules of Calico want of the ends of a connection, and of the connection itself (felix/rules/policy.go). */
 import type { Clause } from '../clauses/clause.ts';
 import { contains, type Range } from '../clauses/networks.ts';
 import { portText } from '../clauses/ports.ts';
@@ -190,7 +190,7 @@ export function namedPortClause(name: string, protocol: string, selector: Select
   });
 }
 
-/** What the packet that was logged, or the question, does not show. */
+/** Clauses about what neither the logged packet nor the question shows. */
 export function unseenClause(text: string, missing: string, protocol?: (probe: Probe) => boolean): Clause {
   return new FlowClause(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false));
 }

@@ -28,7 +28,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     if (key === namespaceLabel) return pod.namespace;
     if (key === 'projectcalico.org/orchestrator') return 'k8s';
     if (key === serviceAccountLabel) return account;
-    // Those of the Pod itself that begin so do not count: it could pretend to be in another Namespace.
+    // Labels of the Pod itself that begin so do not count: it could pretend to be in another Namespace.
     if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
     if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
     return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
@@ -43,7 +43,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-/** What an endpoint has of a label, for a person: `has app=web`, `is in Namespace shop`. */
+/** Says to a person what an endpoint has of a label: `has app=web`, `is in Namespace shop`. */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
   const text = typeof value === 'object' ? 'an unknown value' : value;
@@ -95,7 +95,7 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** What has the address beside a Pod. `missing`: why there may be more. */
+/** Other owners of the address, beside a Pod. `missing`: why there may be more. */
 export function endpointsAt(
   end: End,
   address: Address | undefined,

@@ -33,10 +33,10 @@ export interface CalicoObjects {
   readonly tiers: readonly Tier[];
   readonly networkSets: readonly NetworkSet[];
   readonly hostEndpoints: readonly HostEndpoint[];
-  /** By `NAMESPACE/NAME`; the labels of one that is not listed are unknown. */
+  /** Keyed by `NAMESPACE/NAME`; the labels of one that is not listed are unknown. */
   readonly serviceAccounts: ReadonlyMap<string, Labels>;
   readonly endpointsOf: EndpointsOf;
-  /** What could not be read: that there is none of it is not known. */
+  /** Objects that could not be read, so that there may be some. */
   readonly unread: ReadonlySet<CalicoKind>;
 }
 
@@ -72,7 +72,7 @@ export function tierNameOf(calicoName: string): string {
   return kubernetesNames.get(calicoName) ?? calicoName;
 }
 
-/** What is no network is left out, as Calico does it. */
+/** Leaves out what is no network, as Calico does. */
 function rangesOf(spec: Json): Range[] {
   return list(at(spec, 'nets'))
     .map((each) => parseNet(each))

@@ -3,7 +3,7 @@ import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 
-/** By address (canonical text, platform/address.ts): the ports that it serves, each as `TCP/5432`. */
+/** The served ports, each as `TCP/5432`, keyed by address (canonical text, platform/address.ts). */
 export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Endpoints of Services by `NAMESPACE/NAME`; a text says why they are not known. */

@@ -5,17 +5,17 @@ import type { RequirementCollector } from '../requirements.ts';
 /** One alternative of a rule: a peer, or a port. */
 export interface Clause {
   readonly matches: (probe: Probe) => Match;
-  /** What it wants, for a person: `app=frontend`. */
+  /** Says to a person what it wants: `app=frontend`. */
   readonly wants: () => string;
-  /** What the other end, or for ports the connection, has or is instead: `has app=worker`. */
+  /** Says what the other end, or for ports the connection, has or is instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
-  /** What a reader must know of a match: that not all network plug-ins see one. '' for nothing. */
+  /** A warning about a match, such as that not all network plug-ins see one; '': none. */
   readonly note?: (probe: Probe) => string;
-  /** What it needs to know of the cluster beside the two ends. */
+  /** Other objects of the cluster that it needs, beside the two ends. */
   readonly requires?: (into: RequirementCollector) => void;
 }
 
-/** Of what is no clause, or of a kind that is not known here. */
+/** Stands for an invalid clause, or one of an unknown kind. */
 export function unusable(reason: string): Clause {
   return { matches: () => reason, wants: () => `(${reason})`, has: () => 'cannot be compared' };
 }

@@ -78,7 +78,7 @@ function holds({ key, operator, values }: Requirement, { labels, complete, owner
   }
 }
 
-/** As kubectl writes it: `app=web,tier in (a,b),!x`; `{}` for all. */
+/** Writes a selector as kubectl does: `app=web,tier in (a,b),!x`; `{}` for all. */
 export function selectorText(selector: LabelSelector): string {
   if (typeof selector === 'string') return `(${selector})`;
   return selector.map(requirementText).join(',') || '{}';
@@ -99,7 +99,7 @@ function requirementText({ key, operator, values }: Requirement): string {
   }
 }
 
-/** What the labels are where the selector wants others: `has app=worker, has no label tier`. */
+/** Says what the labels are if the selector wants others: `has app=worker, has no label tier`. */
 export function differences(selector: LabelSelector, set: LabelSet): string {
   if (typeof selector === 'string') return selector;
   const failing = selector.filter((requirement) => holds(requirement, set) === false);
@@ -116,7 +116,7 @@ export interface LabelSet {
   readonly owner: string;
 }
 
-/** What Calico's selectors select: a Pod, or a set of networks. */
+/** A Pod or a set of networks, which Calico's selectors select. */
 export interface Endpoint {
   readonly labelOf: LabelOf;
   /** `Pod shop/web-0`, `GlobalNetworkSet office`. */

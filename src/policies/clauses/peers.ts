@@ -1,4 +1,4 @@
-/** What rules want of the other end. */
+/** Evaluates what rules want of the other end. */
 import type { Labels, Match } from '../model.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from './clause.ts';
@@ -136,7 +136,7 @@ export class NodePeer implements Clause {
   }
 }
 
-/** Which addresses a name had when the packet was sent is in no API. */
+/** Unknown, because no API tells which addresses a name had when the packet was sent. */
 export class DomainPeer implements Clause {
   readonly #names: string;
 

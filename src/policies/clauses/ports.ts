@@ -74,7 +74,7 @@ export class PortName implements Clause {
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
-      // How the Pods of other Namespaces name their ports is not shown in Events.
+      // Events do not show how the Pods of other Namespaces name their ports.
       const own = pod === probe.pod ? namesOf(pod, probe.flow) : [];
       const instead = own.length === 0 ? '' : `: its ${probe.flow.port} is ${own.join(' or ')}`;
       return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
@@ -87,7 +87,7 @@ export class PortName implements Clause {
   }
 }
 
-/** How the Pod names the port of a connection. */
+/** Returns the Pod's name of a connection's port. */
 export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[] {
   return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }

@@ -42,7 +42,7 @@ const limits = {
 
 export interface AggregateOptions {
   includeNoise: boolean;
-  /** Only records that name one of these policies; none: all. */
+  /** Takes records that name one of these policies; none: all. */
   policy: readonly string[];
   now: number;
   hasBaseline: boolean;

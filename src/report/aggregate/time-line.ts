@@ -42,7 +42,7 @@ export async function readGaps(engine: Engine, table: string, now: number, most:
 
 const gapTime = 'coalesce("event.start", "@timestamp")';
 
-/** When records are missing: beginnings of intervals of the time line. */
+/** The beginnings of intervals of the time line in which records are missing. */
 export async function readGapIntervals(engine: Engine, table: string, { start, step }: TimeLine): Promise<number[]> {
   const found = await engine.all<{ interval: number }>(
     `SELECT DISTINCT ((epoch_ms(${gapTime}) - ${start}) // ${step})::DOUBLE AS interval FROM ${table}

@@ -1,4 +1,4 @@
-/** What a row says, in the words of the report: who, whom, which service, which rule. */
+/** Puts a row into the words of the report: who, whom, which service, which rule. */
 import { column, literal } from '../engine.ts';
 
 type End = 'source' | 'destination';
@@ -11,7 +11,7 @@ export interface ViewOptions {
   manyClusters: boolean;
   /** Chatter of the link is left out without it. */
   includeNoise: boolean;
-  /** Only records that name one of these policies; none: all. */
+  /** Takes records that name one of these policies; none: all. */
   policy: readonly string[];
   /** No row is from after it. */
   now: number;
@@ -67,7 +67,7 @@ const service = `coalesce(CASE
     WHEN "network.reply" THEN "network.transport" || '/' || "source.port" || ' (answers)'
     ELSE "network.transport" || '/' || "destination.port" END, "network.transport", '(unknown)')`;
 
-/** Those that denied it, by what is known of them; empty where that is not known. */
+/** The policies that denied it; empty if they are not known. */
 const policies = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy.decided_by", ',') ELSE [] END`;
 
 const rule = `CASE
@@ -103,10 +103,10 @@ export function createPairs(table: string, ruleSums: string): string {
     GROUP BY "from", "to", service, action, denied)`;
 }
 
-/** In the place of a policy where a record names none. */
+/** Stands for the policy of a record that names none. */
 const notNamed = '(not named)';
 
-/** What the policies say. Of a row that does not say it (an older agent, no policies known) it is unknown, as where they are not enough to say. */
+/** The verdict of policies: unknown for a row without one, and where too little is known of policies. */
 const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
 
 /** The policies that decide, with commas between; where the verdict is unknown, the one that the log names. With the cluster, if there are several. */
@@ -135,7 +135,7 @@ const mostNamed = 8;
 /** Namespaces of a policy that are named. */
 const mostNamespaces = 3;
 
-/** What is in no Namespace, as `groupOf` has it: `(external)`, `east: (nodes)`. */
+/** Names what is in no Namespace, as `groupOf` does: `(external)`, `east: (nodes)`. */
 const noNamespace = '(^|: )[(]';
 
 const key = 'policy, verdict';

@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 export interface PageAssets {
   script: string;
   style: string;
-  /** As HTML. */
+  /** The text as HTML. */
   licences: string;
 }
 
@@ -28,7 +28,7 @@ export async function pageAssets(): Promise<PageAssets> {
   return { script: contentOf('.js'), style: contentOf('.css'), licences: await licencesHtml() };
 }
 
-/** Whoever passes the page on passes these on. */
+/** Licences that go with the page when it is passed on. */
 async function licencesHtml(): Promise<string> {
   const packages = join(import.meta.dirname, '../../../node_modules');
   const texts = ['echarts', 'zrender', 'tabulator-tables'].map(async (name) => {

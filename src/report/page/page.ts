@@ -13,7 +13,7 @@ import { packRows, readPageRows } from './rows.ts';
 /** More make a graph that shows nothing. */
 const mostEdges = 60;
 
-/** In bytes: what a mail takes as an attachment, and a browser opens at once. */
+/** The size in bytes that a mail takes as an attachment, and a browser opens at once. */
 const largest = 3_000_000;
 
 export async function pageHtml(engine: Engine, report: Report): Promise<string> {
@@ -51,7 +51,7 @@ function dataOf(report: Report, marks: PageData['marks'], count: number): PageDa
   };
 }
 
-/** What is marked in the time line: intervals with loss, scans and incidents. */
+/** Marks in the time line: intervals with loss, scans and incidents. */
 async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report): Promise<Mark[]> {
   if (timeLine === undefined) return [];
   const { step, start } = timeLine;

@@ -1,4 +1,4 @@
-/** What the page and its script agree on. */
+/** The format that the page and its script agree on. */
 
 /** `ruling` is rule, verdict and policies together: what one row has of them, many have. */
 export const textColumns = [
@@ -14,13 +14,13 @@ export const textColumns = [
   'toAddress',
 ] as const;
 
-/** In this order they follow each other in the bytes, and behind them the texts as JSON. */
+/** The order of the columns in the bytes; the texts follow as JSON. */
 export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 
 /** Lines of a text of `ruling`; `policies` has commas between its names. */
 export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 
-/** As the script has them. */
+/** The rows as the script has them. */
 export type TextColumn = Exclude<(typeof textColumns)[number], 'ruling'> | (typeof rulingColumns)[number];
 export type RowColumn = TextColumn | 'at' | 'packets';
 
@@ -44,15 +44,15 @@ export interface Side {
   hasOthers: boolean;
 }
 
-/** What the script gets beside the rows. */
+/** Data for the script, beside the rows. */
 export interface PageData {
   rows: { count: number; all: number };
   timeLine: { start: number; step: number; series: { action: string; packets: number[] }[] } | undefined;
   marks: Mark[];
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
-  /** As in the list of policies: the script makes a button of each. */
+  /** Policies as in their list: the script makes a button of each. */
   policies: { policy: string; verdict: string }[];
-  /** Of the graph: the pairs with most packets. */
+  /** The pairs with most packets, for the graph. */
   edges: { from: string; to: string; packets: number }[];
 }

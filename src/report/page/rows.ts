@@ -14,7 +14,7 @@ type Columns = Record<(typeof rowColumns)[number], number[]>;
 export interface PageRows {
   columns: Columns;
   texts: Record<(typeof textColumns)[number], string[]>;
-  /** For each row, whether it is the first of its pair, the second, …: those of a high place are left out first. */
+  /** Numbers the rows of each pair: those with a high number are left out first. */
   ranks: number[];
 }
 
@@ -28,7 +28,7 @@ interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'serv
   rank: number;
 }
 
-/** Of each pair the latest rows, as many as there is room for; where there are more pairs than that, those with most packets have one. */
+/** Chooses the latest rows of each pair, as many as there is room for; if there are more pairs than that, those with most packets have one. */
 export async function readPageRows(engine: Engine): Promise<PageRows> {
   const dictionaries = new Map<string, Map<string, number>>(textColumns.map((name) => [name, new Map()]));
   const columns = Object.fromEntries(rowColumns.map((name) => [name, [] as number[]])) as Columns;
@@ -68,7 +68,7 @@ function placeOf(places: Map<string, number> | undefined, value: string): number
   return (places?.size ?? 1) - 1;
 }
 
-/** As many rows as are asked for, those of the lowest rank. */
+/** Returns as many rows as are asked for, those of the lowest rank. */
 export function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
   const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
   let left = most - ranks.filter((rank) => rank < limit).length;
@@ -79,7 +79,7 @@ export function packRows({ columns, texts, ranks }: PageRows, most: number): Pac
     const values = chosen.map((index) => columns[name][index] ?? 0);
     if (name === 'at' || name === 'packets') parts.push(differences(values));
     else {
-      // Only texts of these rows, in the order in which they first occur.
+      // The page gets the texts of these rows alone, in the order in which they first occur.
       const places = new Map([...new Set(values)].map((value, place) => [value, place]));
       parts.push(differences(values.map((value) => places.get(value) ?? 0)));
       used[name] = [...places.keys()].map((value) => texts[name][value] ?? '');

@@ -1,4 +1,4 @@
-/** How a line of NDJSON becomes a row of the table, and what is wrong with one that does not. */
+/** Makes a row of the table of a line of NDJSON, and says what is wrong with an invalid one. */
 import { fields, schemaVersion } from '../../audit/fields.ts';
 import { column, literal } from '../engine.ts';
 
@@ -6,7 +6,7 @@ import { column, literal } from '../engine.ts';
 const longestText = 256;
 const longestList = 1000;
 
-/** As DuckDB calls it. */
+/** The name that DuckDB has for it. */
 export type Packing = 'gzip' | 'zstd' | 'uncompressed';
 
 const names = Object.keys(fields) as (keyof typeof fields)[];
@@ -84,7 +84,7 @@ function wrongType(each: keyof typeof fields): string[] {
   }
 }
 
-/** What is wrong with a row, for a person. */
+/** Says to a person what is wrong with a row. */
 export function problemText(code: string): string {
   const [kind = '', what = ''] = code.split(/:(.*)/s);
   switch (kind) {

@@ -19,7 +19,7 @@ interface EventLike {
   involvedObject?: { kind?: unknown; namespace?: unknown; name?: unknown };
 }
 
-/** How Events of this program name their sender. */
+/** The sender that Events of this program name. */
 const component = 'kube-netfilter-tailer';
 
 /** The code of its cause, which every incident has. */
@@ -27,7 +27,7 @@ const code = /\[KN\d{3}\]/;
 
 export interface ReportedEvents {
   incidents: Bounded<ReportedEvent>;
-  /** Of packets. */
+  /** The count of packets. */
   events: Bounded<ReportedEvent>;
   problems: string[];
 }

@@ -67,14 +67,14 @@ export async function eachLine(path: string, take: (line: string | undefined) =>
 /** Thrown by `take` to end the reading of a file. */
 const enough = new Error('enough');
 
-/** As `eachLine`, until `take` throws `enough`. What is damaged is read as far as it goes. */
+/** Reads as `eachLine` does, until `take` throws `enough`. A damaged file is read as far as possible. */
 async function untilEnough(path: string, take: (line: string | undefined) => void): Promise<void> {
   await eachLine(path, take).catch((error: unknown) => {
     if (error !== enough && !(error instanceof InputError)) throw error;
   });
 }
 
-/** Of lines that have more than blanks, the numbers of those at these places (from 0, ascending). Both number them as DuckDB does. */
+/** Returns the line numbers of the rows at these places (from 0, ascending), counting lines that are not blank. DuckDB numbers them so, too. */
 export async function lineNumbers(path: string, places: readonly number[]): Promise<number[]> {
   const found: number[] = [];
   let [line, place] = [0, 0];

@@ -9,7 +9,7 @@ import { createTable, insertFile, type Packing, problemText } from './columns.ts
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
 
-/** So many broken rows are named; all are counted. */
+/** At most this number of broken rows is named; all are counted. */
 const mostNamed = 20;
 
 export interface Reading {
@@ -31,7 +31,7 @@ export interface ReadOptions {
   table: string;
   named: readonly string[];
   stdin: () => Readable;
-  /** For files that are written meanwhile. */
+  /** Allows for files that are written meanwhile. */
   folder: string;
 }
 
@@ -120,7 +120,7 @@ async function damageOf(reading: Promise<void>): Promise<InputError | undefined>
   }
 }
 
-/** By the first bytes, because a name proves nothing. */
+/** Decides by the first bytes, because a name proves nothing. */
 function kindOf(path: string): Packing {
   const file = openSync(path, 'r');
   const start = Buffer.alloc(4);

@@ -1,4 +1,4 @@
-/** What a report says beside its lists: the summary, and what makes its figures less than the truth. */
+/** Makes what a report says beside its lists: the summary, and what makes its figures less than the truth. */
 import type { Extent, Report } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
 
@@ -27,7 +27,7 @@ function periodText({ first, last }: Extent): string {
   return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
 }
 
-/** What makes the figures less than the truth. */
+/** Says what makes the figures less than the truth. */
 export function notesOf(report: Report): string[] {
   const { extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
   const notes: (string | false)[] = [

@@ -7,7 +7,7 @@ import { type Cell, isNumeric, type Section, sectionsOf } from './sections.ts';
 const mostRows = 25;
 const widestCell = 60;
 
-/** For a terminal. */
+/** Prints for a terminal. */
 export function tableText(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `${name.padEnd(14)}${plain(value)}\n`);
   const notes = notesOf(report).map((note) => `! ${note}\n`);
@@ -41,7 +41,7 @@ function shortened(text: string): string {
   return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
 }
 
-/** For a ticket or a pull request. */
+/** Prints for a ticket or a pull request. */
 export function markdownText(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `- ${name}: ${code(plain(value))}\n`);
   const notes = notesOf(report).map((note) => `> ${note}\n`);

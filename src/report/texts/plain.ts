@@ -3,7 +3,7 @@ import { printable } from '../../platform/printable.ts';
 
 /** Characters of a text: two names of Kubernetes and more. */
 const longestName = 300;
-/** As an Event's may be, in characters. */
+/** The longest text, as of an Event, in characters. */
 const longestMessage = 1024;
 
 export function plain(text: string): string {

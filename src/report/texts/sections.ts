@@ -15,7 +15,7 @@ import { countText, numberText, timeText } from './plain.ts';
 /** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
 export type Cell = string | number;
 
-/** What a column has, for the page, which shows it. */
+/** The kind of a column's values, by which the page shows them. */
 type Kind = 'name' | 'outcome' | 'share' | 'message' | 'time';
 
 export interface Column {
@@ -30,11 +30,11 @@ interface ColumnOf<Row> extends Column {
 export interface Section {
   id: string;
   title: string;
-  /** What the reader has to know of it; own words only. */
+  /** A note for the reader; in words of this program only. */
   lead?: string | undefined;
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
-  /** What is left out. */
+  /** Says what is left out. */
   more: string | undefined;
   /** Instead of rows where there are none. */
   empty: string;

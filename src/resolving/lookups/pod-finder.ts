@@ -20,7 +20,7 @@ export interface PodFinder {
 
 export interface WayState {
   usable: boolean;
-  /** For a person, without the name of the way. */
+  /** The reason for a person, without the name of the way. */
   why: string;
 }
 

@@ -9,7 +9,7 @@ const defaultTimeout: Millis = 900;
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
-/** How many names of one address are tried; most have one. */
+/** The number of names of one address that are tried; most have one. */
 const nameLimit = 3;
 
 /**
@@ -25,7 +25,7 @@ export function createReverseDns(
   if (servers !== undefined) resolver.setServers(servers);
   return async (given) => {
     const address = ipaddr.process(given);
-    // Not `reverse`, which says of every failure that there is no such name.
+    // `reverse` is not used, because it calls every failure a missing name.
     const names = await orNone(resolver.resolvePtr(nameInArpa(address)));
     const tried = names.filter((name) => hostName.test(name)).slice(0, nameLimit);
     const found = await Promise.allSettled(tried.map((name) => addressesOf(name, address.kind())));

@@ -14,7 +14,7 @@ export interface ChainPort {
   /** Its name; '' where it has none. */
   port: string;
   protocol: ServiceProtocol;
-  /** `10.244.1.30:5432`; undefined where the chain is not an endpoint's, or its name is cut off before the end. */
+  /** `10.244.1.30:5432`; undefined if the chain is not an endpoint's, or its name is cut off before the end. */
   endpoint: string | undefined;
 }
 

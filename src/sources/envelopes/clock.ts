@@ -33,9 +33,9 @@ export function zoneTime(timeZone: string): ToInstant {
 export interface ClockOptions {
   /** Latest time a stamp can mean: when the file was last written, or now. Decides the year of stamps without one. */
   latest: Millis;
-  /** How stamps without a zone are read. Default: UTC, what most nodes run in. */
+  /** The zone of stamps without one. Default: UTC, in which most nodes run. */
   zone?: ToInstant;
-  /** When the machine booted, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
+  /** The boot time of the machine, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
   /** The last uptime stamp in the file, in seconds, where it is known. */
   lastUptime?: number | undefined;

@@ -28,7 +28,7 @@ function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record):
   const program = ident ?? appname;
   if (typeof program === 'string') setProgram(envelope, program);
   if (typeof kubernetes !== 'object' || kubernetes === null) return;
-  // Whatever it is called, it is not the kernel.
+  // No program of any name is the kernel.
   envelope.origin = 'userspace';
   const name = (kubernetes as Record)['container_name'];
   if (typeof name === 'string') envelope.program ??= name;

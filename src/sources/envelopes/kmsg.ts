@@ -5,7 +5,7 @@ import { type Envelope, setTime } from './envelope.ts';
 const record = /^(\d{1,10}),(\d{1,20}),(\d{1,20}),[^;,]*(?:,[^;]*)?;/;
 const escape = /\\x([0-9a-fA-F]{2})/g;
 
-/** Who wrote it stands before the message, where only the kernel writes. */
+/** The writer stands before the message, where only the kernel writes. */
 export const kmsgLayer = 'kmsg record';
 
 /** A record of /dev/kmsg, saved as it was read. False when it is none. */

@@ -17,7 +17,7 @@ export interface Input {
   name: string;
   /** Bytes on disk, for a progress bar; undefined for pipes. */
   size: number | undefined;
-  /** When the file was last written; undefined for pipes. */
+  /** The time of the last write to the file; undefined for pipes. */
   modified: number | undefined;
   /** Bytes read from disk so far (before decompression). */
   bytesRead: () => number;
@@ -37,7 +37,7 @@ const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('BZh'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
   [Buffer.from('PK\x03\x04'), 'is a zip archive: unpack it first'],
   [Buffer.from('\x7fELF'), 'is a program, not a log'],
-  // What `>` of Windows PowerShell writes.
+  // Windows PowerShell writes this encoding with `>`.
   [Buffer.from([0xff, 0xfe]), 'is UTF-16: save it as UTF-8'],
 ];
 

@@ -10,7 +10,7 @@ export interface NeedleSearch {
 /** Shorter needles than this are searched one by one, longer ones all together in strides of up to this less one. */
 const stride = 8;
 
-/** What is nearer is found before a call of native code returns. */
+/** A needle nearer than this is found before a call of native code returns. */
 const near = 128;
 
 /**
@@ -22,12 +22,12 @@ export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
   let searches = prepared.get(literals);
   if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
   const { short, long, longest } = searches;
-  /** Where each search of a short one stands; -1 for nothing left in this block, -2 for not begun. */
+  /** The position of the search for each short needle; -1: none is left in this block, -2: not begun. */
   const found = short.map(() => -2);
   /** The next long one, if that is known, and up to where none begins. */
   let nextLong = -1;
   let searched = 0;
-  /** Of the block what is to be searched: native code has no other way to know where to end. */
+  /** The part of the block to be searched, because native code cannot be told where to end. */
   let view: Buffer | undefined;
 
   return {

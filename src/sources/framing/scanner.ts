@@ -3,7 +3,7 @@ import { createNeedleSearch } from './needles.ts';
 /** Longest line taken, in bytes, its newline included. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
 export const maxLineLength = 64 * 1024;
 
-/** Where blocks are put together with what was left of the one before: one for all, as a node may have hundreds of logs. */
+/** Joins a block to the rest of the one before: one buffer for all, because a node may have hundreds of logs. */
 const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
 const nothing = Buffer.alloc(0);
 
@@ -35,7 +35,7 @@ export interface ScannerOptions {
   onTooLong: (number: number) => void;
   /** Asked before a line with a needle becomes a string; true: it is done with. Without newline; `hit`: where its first needle stands. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
-  /** What comes first is the rest of a line that is too long. */
+  /** The input begins with the rest of a line that is too long. */
   skipping?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions):
     write(block) {
       rest.copy(buffer);
       counts.bytes += block.length;
-      // At most one line length a step, so that what is held and what is new always fit.
+      // A step is one line length at most, so that held and new bytes always fit.
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
       rest = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
     },

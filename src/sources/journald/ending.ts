@@ -2,7 +2,7 @@ import { reasonOf } from '../../platform/system-error.ts';
 import type { Notice } from '../source.ts';
 import type { Ending } from './journalctl.ts';
 
-/** What a person should do about an end of journalctl. `lastError`: the last line of its error output. */
+/** Says what a person should do about an end of journalctl. `lastError`: the last line of its error output. */
 export function noticeOf(ending: Ending, lastError: string | undefined): Notice {
   if ('error' in ending) {
     if ((ending.error as NodeJS.ErrnoException).code === 'ENOENT')

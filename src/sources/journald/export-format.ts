@@ -7,7 +7,7 @@
 /** Values by name, as latin1: one character a byte. Of a field that comes several times the first. */
 export type Fields = { readonly [name: string]: string };
 
-/** Where the next line, or field, begins. `left`: bytes of its value that are not there yet. */
+/** The start of the next line or field. `left`: bytes of its value that have not arrived yet. */
 export type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
 
 const newline = 10;
@@ -41,7 +41,7 @@ export function createFieldReader(): FieldReader {
       const field = endOfField(block, at);
       if (field === undefined || 'left' in field) break;
       const isText = block[nameEnd] === equals;
-      // What has no name is kept as that, to be shown.
+      // A field without a name is kept so, to be shown.
       const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
       const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
       const known = hasName ? names[nameEnd - at]?.find(({ bytes }) => standsAt(block, bytes, at)) : undefined;
@@ -74,7 +74,7 @@ const others = [
   '_STREAM_ID',
   '_LINE_BREAK',
 ];
-/** Of a steady value, in bytes: a host name has 64 at most. */
+/** The longest value that is kept as steady, in bytes: a host name has 64 at most. */
 const longestSteady = 64;
 const nothing = { bytes: Buffer.alloc(0), text: '' };
 
@@ -107,7 +107,7 @@ function standsAt(block: Buffer, bytes: Buffer, at: number): boolean {
   return true;
 }
 
-/** Where what may stand in a name ends. */
+/** Finds the end of the characters that a name may have. */
 function endOfName(block: Buffer, start: number): number {
   let at = start;
   for (; at < block.length; at++) {

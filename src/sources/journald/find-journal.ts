@@ -5,14 +5,14 @@ import { reasonOf } from '../../platform/system-error.ts';
 export interface FindJournalOptions {
   /** Default: where journald keeps a journal over reboots, and where until the next one. */
   directories?: readonly string[];
-  /** As in the environment: where programs are. */
+  /** PATH as in the environment. */
   searchPath: string;
 }
 
 const usualDirectories = ['/var/log/journal', '/run/log/journal'];
 const machineId = /^[0-9a-f]{32}$/;
 
-/** Of several directories the one written to last: journald leaves files of another set-up behind. The reason is for a person. */
+/** Returns the directory that was written to last, because journald leaves files of another set-up behind. The reason is for a person. */
 export function findJournal({
   directories = usualDirectories,
   searchPath,

@@ -7,7 +7,7 @@ import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalRecordsOptions {
   saved: Position | undefined;
-  /** Without such a position, older records are passed over. */
+  /** Records older than this are skipped if there is no such position. */
   since: Millis;
   listener: SourceListener;
   /** As in `createScanner`, of the kernel's records. */
@@ -44,7 +44,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
   const search = createNeedleSearch([...options.needles, ...marksOf(names)]);
   const readFields = createFieldReader();
   const hasWords = createWordSearch(options.units?.needles ?? []);
-  /** Of the last record that was taken. */
+  /** The cursor of the last record that was taken. */
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
   const handOver = createHandOver(options, cursor === undefined);
   const units = createUnits({ names, saved: saved?.['units'], onLine: handOver.line, timing });

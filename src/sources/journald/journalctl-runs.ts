@@ -26,7 +26,7 @@ export interface JournalctlRuns {
 /** Before journalctl is started again: at first, doubling, and at most. */
 const shortestWait: Millis = 1000;
 const longestWait: Millis = 60_000;
-/** What has run for so long is well, though there was nothing to read. */
+/** A run of this length is well, even if there was nothing to read. */
 const settled: Millis = 5000;
 
 export function createJournalctlRuns(options: JournalctlRunsOptions): JournalctlRuns {

@@ -5,7 +5,7 @@ import type { Schedule } from '../../platform/timer.ts';
 import { createPace } from '../pace.ts';
 
 export interface Child {
-  /** Not there when the system has no more descriptors: an `error` follows. */
+  /** Missing if the system has no more descriptors: an `error` follows. */
   stdout: Output | undefined;
   stderr: Output | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -33,7 +33,7 @@ export interface JournalctlListener {
   onEnd: (ending: Ending) => void;
 }
 
-/** Where to begin: with the record that has this cursor, or the nearest after it if there is none; or with this time. */
+/** The start: the record that has this cursor, or the nearest after it if there is none; or this time. */
 export type Beginning = { cursor: string } | { since: Millis };
 
 /** All that `readJournalFields` and `createUnits` ask for; cursor and time always come with it. */
@@ -126,7 +126,7 @@ export function runJournalctl(
   };
   if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.onOutput), schedule);
   child.stderr?.on('data', hear(listener.onErrorOutput));
-  // What matters is that it ends.
+  // An error of a pipe is ignored, because the end of the process is noticed anyway.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
   return () => {
     if (isOver) return;

@@ -3,7 +3,7 @@ import type { Fields } from './export-format.ts';
 
 /** Knows which records of a service's standard output begin a line of it. */
 export interface LineStarts {
-  /** What `saved` is to be: the streams whose next record begins a line; undefined if there are none. */
+  /** The state to be saved: the streams whose next record begins a line; undefined if there are none. */
   readonly position: Json | undefined;
   /** Whether this record begins a line. To be asked for every record, in order. */
   take: (record: Fields) => boolean;
@@ -49,7 +49,7 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): L
 /** Stands in every saved record of a stream: how one has ended decides on the next. */
 export const streamMark = '"_STREAM_ID":"';
 
-/** What `take` asks for, of a record that was saved with `journalctl -o json`. */
+/** Gives `take` the fields of a record that was saved with `journalctl -o json`. */
 export function streamFieldsOf(json: string): Fields {
   const [stream, lineBreak] = [valueOf(json, '_STREAM_ID'), valueOf(json, '_LINE_BREAK')];
   return {

@@ -14,7 +14,7 @@ export interface RecordBlocks {
 }
 
 const nothing = Buffer.alloc(0);
-/** Of a line that is skipped, kept so that its end is found: more than the longest name of a field. */
+/** Bytes of a skipped line that are kept so that its end is found: more than the longest name of a field. */
 const keptOfLine = 256;
 
 /** Cuts what comes in chunks of any size after the last whole record, and holds at most one unfinished record. */
@@ -22,7 +22,7 @@ export function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBloc
   let held: Buffer = nothing;
   /** Bytes of a record that is too long, as far as they were taken; 0 if there is none. */
   let skipped = 0;
-  /** Of these, what is still to come of a value. */
+  /** The bytes of a value that are still to come. */
   let left = 0;
 
   return {
@@ -37,7 +37,7 @@ export function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBloc
 
   function cut(data: Buffer): void {
     let ends: number[] = [];
-    /** Of the records in `ends`, and of the record and field that are not over. */
+    /** The bytes of the records in `ends`, and of the record and field that are not over. */
     let [first, start, at] = [0, 0, 0];
     let field = endOfField(data, at);
     for (; field !== undefined && 'at' in field; field = endOfField(data, at)) {

@@ -6,16 +6,16 @@ import { createLineStarts } from './line-starts.ts';
 import type { Fields } from './export-format.ts';
 
 export interface UnitsOptions {
-  /** Whose records are read: `k3s.service`. */
+  /** The unit whose records are read: `k3s.service`. */
   names: readonly string[];
   saved: Json | undefined;
   onLine: (line: LogLine) => void;
   timing: Timing;
 }
 
-/** What units wrote into the journal, which has a record for each line. */
+/** Reads what units wrote into the journal, which has a record for each line. */
 export interface Units {
-  /** What `saved` is to be: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
+  /** The state to be saved: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
   readonly position: Position | undefined;
   /** Takes a record of a unit and returns true. `hasWords`: some that matter stand in it. */
   take: (record: Fields, number: number, hasWords: () => boolean) => boolean;
@@ -24,7 +24,7 @@ export interface Units {
   stop: () => void;
 }
 
-/** In every record of a unit, where journald sets it by cgroup. What has it in its message only is looked at in vain. */
+/** Stands in every record of a unit, because journald sets it by cgroup. A record that has it only in its message is read in vain. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
 /** journald was started, or suppressed messages of a service: either way it may have thrown the beginning of a line away. */
@@ -63,7 +63,7 @@ export function createUnits({ names, saved, onLine, timing }: UnitsOptions): Uni
       if (!starts.take(record)) return true;
       const { MESSAGE: message, _HOSTNAME: host = '', __REALTIME_TIMESTAMP: stamp } = record;
       if (message === undefined) return true;
-      // What matters may stand in the next records.
+      // The next records may have the important part.
       const matters = hasWords() || isFatal(message) || message.endsWith(opensBlock);
       if (!matters && !joiner.isOpen) return true;
       const micros = Number(stamp);

@@ -72,7 +72,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
         return goOn(wait);
       }
       if (outcome === 'again') continue;
-      // What follows are properties of a device; newlines in the message itself are escaped.
+      // Properties of a device follow; newlines in the message itself are escaped.
       const end = buffer.indexOf(newline);
       if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
       if (state === 'stopped') return;

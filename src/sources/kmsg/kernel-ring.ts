@@ -11,7 +11,7 @@ import { type Loss, type Position, type Source, type SourceListener, systemTimin
 export interface KernelRingOptions {
   path?: string;
   saved: Position | undefined;
-  /** Of what is there without such a position, older records are passed over; 0: none. After a reboot all is new. */
+  /** Without such a position, records older than this are skipped; 0: none. After a reboot all are new. */
   since: Millis;
   listener: SourceListener;
   timing?: Timing;
@@ -35,7 +35,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
   const noClock = createClock({ latest: 0, boot: 0 });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let seq = lastTaken(saved, boot);
-  /** What is read was there before the start, and how much of it an earlier run had read is not known. */
+  /** The records were there before the start, and how many of them an earlier run had read is not known. */
   let isOld = seq === undefined;
   const poll = createDevicePoll({
     path,
@@ -81,7 +81,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     clock.compare(stamp);
     const time = clock.timeOf(stamp);
     const missing = seq === undefined ? 0 : next - seq - 1;
-    // Those that are missing are older than this one.
+    // The missing records are older than this one.
     const isTooOld = isOld && time < since;
     seq = next - 1;
     if (missing > 0 && !isTooOld) listener.onLost(lossOf(path, missing, time));
@@ -106,7 +106,7 @@ function lossOf(path: string, count: number, time: Millis): Loss {
 function lastTaken(saved: Position | undefined, boot: string): number | undefined {
   const { bootId, seq } = saved ?? {};
   if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
-  // With each boot the kernel counts from 0 again.
+  // The kernel counts from 0 again with each boot.
   return bootId === boot ? (seq as number) : -1;
 }
 

@@ -5,7 +5,7 @@ import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { siblingsOf } from '../tail/siblings.ts';
 
-/** What shows whether the kernel's lines get into a log file. */
+/** Shows whether the kernel's lines get into a log file. */
 export interface Traces {
   written: Millis;
   isEmpty: boolean;
@@ -28,7 +28,7 @@ export function tracesOfKernel(path: string): Traces | { reason: string } {
 function lookAtEnd(path: string): Traces | { reason: string } {
   let fd: number | undefined;
   try {
-    // To open a pipe or a device can change it.
+    // Opening a pipe or a device can change it.
     if (!statSync(path).isFile()) return { reason: 'it is no regular file' };
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size, mtimeMs: written } = fstatSync(fd);

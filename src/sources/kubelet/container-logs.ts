@@ -26,7 +26,7 @@ export interface ContainerLogs extends Source {
 }
 
 const lookInterval: Millis = 500;
-/** At every so many looks all folders are listed, whether or not they seem to have changed. */
+/** After so many looks all folders are listed, even if they seem unchanged. */
 const looksPerList = 20;
 
 /**

@@ -7,7 +7,7 @@ type From = 'start' | 'end';
 export interface FoundLog {
   /** Path below the root. */
   key: string;
-  /** Where to begin: those that were there at the very first look are old. */
+  /** The place to begin at: logs of the very first look are old. */
   from: From;
   /** False if only rotated parts of it are left. */
   isThere: boolean;

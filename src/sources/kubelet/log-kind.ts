@@ -12,7 +12,7 @@ const beginnings: readonly RegExp[] = [
 /** A priority; a stamp of syslog, of asctime, of dmesg, of /dev/kmsg; the kernel's name. */
 const logDaemon =
   /^(?:<\d{1,3}>|[A-Z][a-z]{2} [\d ]?\d \d\d:\d\d:\d\d|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} [\d ]?\d|\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d|\[ {0,12}\d{1,10}\.\d{1,9}\]|\d{1,10},\d{1,20},\d{1,20},|(?:kern\s{0,4}:\s{0,4}\w{1,8}\s{0,4}: |kernel: ))/;
-/** What follows a stamp of the RFC 3339 in a syslog: a host and a program. */
+/** Matches what follows a stamp of RFC 3339 in a syslog: a host and a program. */
 const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
 /** `journalctl -o json`; packets that a container repeats or logs itself. */
 const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;

@@ -18,7 +18,7 @@ export interface OpenLogs {
   readonly counts: Source['counts'];
   /** Logs that are not read because there are too many. */
   readonly kept: number;
-  /** To be called every 500 ms with what there is. `isUnknown`: it was not to be found out whether such a log is there. */
+  /** Takes the logs that exist, every 500 ms. `isUnknown`: whether such a log exists could not be found out. */
   update: (found: ReadonlyMap<string, FoundLog>, isUnknown: (key: string) => boolean) => void;
   stop: () => void;
 }
@@ -68,7 +68,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
         if ((there === undefined || there.isOlder) && isDrained(each, there)) end(key, each.log, there);
         if (stopped) return;
       }
-      // Of what cannot all be read, what is written now comes first.
+      // If not all can be read, logs that are written now come first.
       const isNew = (log: FoundLog): boolean => log.isThere && !open.has(log.key) && !ended.has(log.key);
       const fresh = [...found.values()].filter(isNew).toSorted((a, b) => Number(a.isOlder) - Number(b.isOlder));
       const room = Math.max(0, maxLogs - open.size);

@@ -8,7 +8,7 @@ export interface ContainerRule {
 
 const namespaces = ['kube-system', 'calico-system'];
 
-/** What programs the node's rules, where it usually is. */
+/** The programs that write the node's rules, with their usual places. */
 export const defaultRules: readonly ContainerRule[] = [
   { namespaces, pods: ['kube-proxy*'], containers: ['kube-proxy'] },
   { namespaces, pods: ['calico-node*'], containers: ['calico-node'] },

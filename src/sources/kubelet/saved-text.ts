@@ -6,7 +6,7 @@ import type { Clock } from '../envelopes/clock.ts';
 /** `kubectl logs --prefix` */
 const prefix = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
 
-/** What a line of a saved log says that is no record of a container runtime. */
+/** Reads a line of a saved log that is no record of a container runtime. */
 export interface SavedText {
   time: Millis | undefined;
   text: string;
@@ -28,7 +28,7 @@ export function withoutMarks(line: string): SavedText {
   return { time: stamped.time, text: text.slice(end + 1) };
 }
 
-/** What klog, logrus, svlogd or klog's JSON stamp a record with. */
+/** Reads the stamps of klog, logrus, svlogd and klog's JSON. */
 export function readOwnStamp(text: string, clock: Clock): Millis | undefined {
   const klog = readKlogHeader(text);
   if (klog !== undefined) {

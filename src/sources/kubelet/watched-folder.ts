@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 
-/** What is asked of the file system. Both throw its errors. */
+/** The questions to the file system. Both throw its errors. */
 export interface Folders {
   /** Another text whenever a name was added or taken away; undefined if nothing is there. */
   stampOf: (path: string) => string | undefined;

@@ -14,7 +14,7 @@ import { createRecordJoiner, type RecordLine } from '../records/joiner.ts';
 export interface FollowProgramOptions extends FollowFileOptions {
   /** latin1; records none of whose lines has one of these may be passed over. */
   needles: readonly string[];
-  /** Who writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
+  /** The program that writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
   program: string;
 }
 

@@ -22,7 +22,7 @@ export interface ContainerCounts extends JoinerCounts {
 
 export interface ContainerRecords {
   readonly counts: Readonly<ContainerCounts>;
-  /** What `saved` is to be. Belongs to the place after the last line that was taken. */
+  /** The state to be saved. It belongs to the position after the last line that was taken. */
   readonly position: Json;
   /** `line`: latin1, without newline. */
   take: (line: string, number: number) => void;

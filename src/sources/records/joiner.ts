@@ -24,7 +24,7 @@ export interface RecordJoiner<Line extends RecordLine> {
   readonly isOpen: boolean;
   /** The first line of what is not handed over yet. */
   readonly waiting: Line | undefined;
-  /** What `saved` is to be: null, or what waits. Belongs to the place after the last line that was taken. */
+  /** The state to be saved: null, or the lines that wait. It belongs to the position after the last line that was taken. */
   readonly position: Json;
   /** `isPartial`: its rest comes with the next line. `matters` false: if this line begins a record, that is passed over. */
   take: (line: Line, isPartial: boolean, matters: boolean) => void;

@@ -1,11 +1,11 @@
 import { digitsEnd, hashOfFlow, isSourcePort, uptimeEnd, varyingKey } from './varying-fields.ts';
 
-/** Where a line stands, and parts of it: positions in `bytes`. */
+/** The positions of a line and of its parts in `bytes`. */
 export interface LineBytes {
   bytes: Buffer;
   /** Behind the stamp. */
   start: number;
-  /** Where the envelope ends. */
+  /** The end of the envelope. */
   text: number;
   /** Its first `IN=`. */
   header: number;
@@ -15,7 +15,7 @@ export interface LineBytes {
 
 /** Lines as they were learned, each at a place, without what varies. Outside of V8's heap. */
 export interface KnownLines {
-  /** Of the header from `from` to `end`, for a choice of place. */
+  /** The hash of the header from `from` to `end`, which chooses the slot. */
   hashOf: (bytes: Buffer, from: number, end: number) => number;
   /** Whether the bytes of the last `hashOf` from `start` to `end` are those of the line at `place`, but for what varies in it. */
   isAt: (place: number, bytes: Buffer, start: number, end: number) => boolean;
@@ -27,7 +27,7 @@ export interface KnownLines {
 const slotLength = 512;
 const maxRuns = 16;
 
-/** What stands behind a run of bytes. */
+/** Skips a run of bytes. */
 const nothing = 0;
 const number = 1;
 const port = 2;
@@ -99,14 +99,14 @@ function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFro
     break;
   }
   for (let at = next; at < end; at++) {
-    // In brackets stands the packet that an ICMP error is about.
+    // The packet that an ICMP error is about stands in brackets.
     if (bytes[at] === openingBracket) return undefined;
     if (bytes[at] !== space) continue;
     const value = at + 1 + varyingKey(bytes, at + 1, end);
     if (value === at + 1) continue;
     const isPort = isSourcePort(bytes, at + 1);
     const stop = numberEnd(bytes, value, end, isPort ? sourcePortsFrom : -1);
-    // Of a second one nothing is read, so it would not be known to be a client's.
+    // A second header is not read, so it would not be known to be a client's.
     if (stop < 0 || (isPort && hasPort)) continue;
     hasPort ||= isPort;
     runs.push([from, value, isPort ? port : number]);

@@ -2,9 +2,9 @@ import type { Millis } from '../../model/log-line.ts';
 
 /** The wall-clock stamps at the beginnings of a log's lines, read as bytes. */
 export interface Stamps {
-  /** The time of the stamp at `start`; undefined where there is none, or one that has to be read as text. */
+  /** The time of the stamp at `start`; undefined if there is none, or one that has to be read as text. */
   read: (bytes: Uint8Array, start: number, end: number) => Millis | undefined;
-  /** Of the stamp that was read last, the space behind it included. */
+  /** The length of the stamp that was read last, with the space behind it. */
   readonly length: number;
 }
 
@@ -73,7 +73,7 @@ export function createStamps(readText: (stamp: string) => Millis | undefined): S
       const text = `${minute.set(bytes, start, minuteLength)}00${zone.set(bytes, zoneStart, at - zoneStart)} `;
       minuteTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:00(?:Z|[+-]\d\d:?\d\d)? $/.test(text) ? readText(text) : undefined;
     }
-    // In this order, so that not the last bit differs from what is read of text.
+    // This order of operations gives every bit as it is when the stamp is read from text.
     return minuteTime === undefined ? undefined : minuteTime + (seconds * 1000 + fraction * 1000);
   }
 }

@@ -101,7 +101,7 @@ export function isCopyOfCut({ head, size }: Candidate, saved: FilePosition): boo
   return size < saved.offset && fitsCutContent(head, saved);
 }
 
-/** Where to go on in the file that holds what `saved` was a place in; undefined: this is another one. */
+/** Returns the position to go on from in the file that `saved` is of; undefined: this is another file. */
 export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
   const isOne = [isFileOf, isCopyOf, isCutOf, isCopyOfCut].some((is) => is(candidate, saved));
   return isOne ? placeOf(candidate, saved) : undefined;
@@ -131,11 +131,11 @@ export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
   return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
 }
 
-/** What of a file is left that was cut off but not emptied; undefined: it is another one by now, or it may be any. */
+/** Returns the rest of a file that was cut off but not emptied; undefined: it is another one by now, or may be any. */
 export function restOf({ log, reader }: Pick<LogFile, 'log' | 'reader'>): Pick<Entry, 'head' | 'place'> | undefined {
   try {
     const head = readHead(log.fd);
-    // In that order: a file that is written again meanwhile is found shorter, or longer than what was read of it.
+    // The order matters: a file that is written again meanwhile is found shorter, or longer than what was read of it.
     const { size } = fstatSync(log.fd);
     const isRest =
       head.length >= partLength && size >= head.length && size < reader.offset && isCopy(head, reader.head);

@@ -15,7 +15,7 @@ import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-l
 import { type Sibling, siblingsOf } from './siblings.ts';
 
 export interface Found {
-  /** What stands at the path now, or why nothing does. */
+  /** The file at the path now, or the reason why there is none. */
   live: Identity | Obstacle;
   /** Files that were not known, each with the file that it is to be read before; undefined: after all others. */
   entries: { entry: Entry; before: LogFile | undefined }[];
@@ -42,7 +42,7 @@ interface Look extends DiscoverOptions {
   stillPassed: Map<string, Buffer>;
   /** Files that are known, and siblings that were opened, as they may be new; the oldest first. */
   there: (LogFile | Opened)[];
-  /** What stands at the path, if it is not known. */
+  /** The file at the path, if it is not known yet. */
   live: Candidate | undefined;
   /** New files since the last known one: they come before the next known one. */
   between: Entry[];
@@ -64,7 +64,7 @@ export function discoverRotated(options: DiscoverOptions): Found | undefined {
   const look: Look = { ...options, found, seen: [], stillPassed: new Map(), there: [], live: undefined, between: [] };
   for (const sibling of siblingsOf(path)) openSibling(look, sibling);
   openLive(look);
-  // Not before all are open: they are compared with what the known ones begin with, and one of them may be a copy.
+  // All must be open before: they are compared with the first bytes of the known ones, and one of them may be a copy.
   if (haveBeenCut(files)) {
     for (const each of look.there) if ('candidate' in each) closeLog(each.candidate.log);
     if (look.live !== undefined) closeLog(look.live.log);

@@ -4,7 +4,7 @@ import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
 export interface Place {
-  /** In bytes; the start of a line, or within one that is skipped. */
+  /** The offset in bytes: the start of a line, or within one that is skipped. */
   offset: number;
   /** Within a line that is too long: its rest is to be passed over. */
   skipping: boolean;
@@ -33,10 +33,10 @@ function readFilePosition(saved: Position | null | undefined): FilePosition | un
   return { device, inode, offset, head, headLength, skipping, ...optional };
 }
 
-/** Of all files of a log that are not done with, the oldest first. */
+/** The positions of all files of a log that are not finished, the oldest first. */
 export interface LogPosition {
   files: FilePosition[];
-  /** When the last of them was last written to, in milliseconds since 1970. */
+  /** The time of the last write to the last of them, in milliseconds since 1970. */
   modified: number;
   /** The file that was done with last: those before it are done with, too, though they may look new once they are packed. */
   finished: FilePosition | undefined;
@@ -83,12 +83,12 @@ export function fitsCutContent(head: Buffer, saved: FilePosition): boolean {
   return digestOf(head.subarray(0, partLength)) === saved.part;
 }
 
-/** Where to go on in a file that was cut off: what is left of it was read, and who writes it begins a line there. */
+/** The position in a file that was cut off: the rest of it was read, and its writer begins a line there. */
 export function endOfCut(size: number): Place {
   return { offset: size, skipping: false };
 }
 
-/** Of a line that has begun but not ended there, the rest is passed over. Throws the system's error. */
+/** Skips the rest of a line that has begun but not ended there. Throws the system's error. */
 export function endOfFile({ fd }: OpenLog): Place {
   const offset = fstatSync(fd).size;
   const last = Buffer.alloc(1);

@@ -22,11 +22,11 @@ export interface FileSearchOptions {
 }
 
 export interface FileSearch {
-  /** What stands at the path, or why nothing does; undefined before the first look. */
+  /** The file at the path, or the reason why there is none; undefined before the first look. */
   readonly live: Found['live'] | undefined;
   begin: (beginning: Beginning) => void;
   discover: () => void;
-  /** To be called once a second: reports what is not there for the second time in a row. */
+  /** Called once a second: reports a file that is missing for the second time in a row. */
   reportMissing: () => void;
 }
 

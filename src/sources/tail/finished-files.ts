@@ -22,7 +22,7 @@ export interface DoneFiles {
   /** The file itself, by its inode, if it still begins as it did. */
   find: (identity: Identity, head: Buffer) => FinishedFile | undefined;
   hasCopyOf: (head: Buffer) => boolean;
-  /** To be called after each look at all the files that are there, with their first bytes. */
+  /** Called after each look at all files that exist, with their first bytes. */
   keepOnly: (seen: readonly Buffer[]) => void;
 }
 
@@ -37,7 +37,7 @@ export function createFinishedFiles(): DoneFiles {
     },
     find(identity, head) {
       const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
-        // Of an empty one nothing was read: with content it is new, or another file that got its inode.
+        // Nothing was read of an empty file: with content it is new, or another file that got its inode.
         its !== undefined && isSame(its, identity) && (known.length > 0 ? begins(head, known) : head.length === 0);
       return files.findLast(({ file }) => isOne(file))?.file;
     },

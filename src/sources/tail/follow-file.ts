@@ -11,7 +11,7 @@ import { createRotatedLog } from './rotated-log.ts';
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'onTurn' | 'onLost' | 'onNotice'> {
   needles: readonly string[];
   listener: SourceListener;
-  /** How stamps without a zone are read. Default: UTC. */
+  /** The zone of stamps without one. Default: UTC. */
   zone?: ToInstant;
 }
 

@@ -7,7 +7,7 @@ export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNo
   /** As in `createScanner`; undefined: every line is handed over. */
   needles: readonly string[] | undefined;
   saved: Position | undefined;
-  /** Where to begin when no position is saved. A file that appears later is read from its start. */
+  /** The start if no position is saved. A file that appears later is read from its start. */
   from: 'start' | 'end';
   /** As in `createScanner`; lines are numbered in their file, from where reading began. */
   onLine: ScannerOptions['onLine'];

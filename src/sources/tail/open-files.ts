@@ -27,7 +27,7 @@ export interface OpenFiles {
   retry: () => void;
 }
 
-/** What is written within that time is read together. */
+/** Bytes that are written within this time are read together. */
 const coalescing: Millis = 20;
 /** Each is a descriptor, and perhaps space on disk that is not given back. */
 export const maxFiles = 256;
@@ -42,7 +42,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     onTooLong: (line: number) => report.tooLong(line, order.counts.tooLong),
     onRead({ size, reader }: LogFile) {
       report.well();
-      // What is written in small pieces is read together.
+      // Small pieces are read together.
       turns.set(size > reader.offset ? 0 : coalescing);
     },
     onChange: () => turns.setEarliest(coalescing),
@@ -75,7 +75,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
       drop(file, options);
       return report.cut(0);
     }
-    // What had not been read may be in a copy.
+    // Bytes that were not read may be in a copy.
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
     if (report.isStopped) return;
@@ -89,13 +89,13 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     const again = files.find((each) => each.log === log);
     if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
     reportTruncation(report, lastSize - (copy?.size ?? reader.offset), copy !== undefined);
-    // From here on its content can be distinguished from that of the copy.
+    // Its content can be distinguished from that of the copy now.
     again?.verify();
   }
 
   function fail(file: LogFile, error: unknown): void {
     if (file.isPacked) {
-      // Whoever packs a file does so once: it will not get better.
+      // A file is packed once, so it will not get better.
       drop(file, options);
       return report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
     }

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, statSync, type BigIntStats } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** What distinguishes files, for as long as they exist. Decimal; 64 bits are more than a number holds exactly. */
+/** The identity of a file, for as long as it exists. Decimal, because a number cannot hold 64 bits exactly. */
 export interface Identity {
   device: string;
   inode: string;

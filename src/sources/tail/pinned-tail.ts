@@ -7,7 +7,7 @@ import type { OpenLog } from './open-log.ts';
 /** One for all: a block is done with before the next one is read. */
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Of the processor's time; then other work has its turn. */
+/** The time of one turn; then other work has its turn. */
 const longestTurn: Millis = 4;
 
 /** Reads a descriptor, so renaming does not matter; what is used of `tail` is that it watches the file (docs/decisions.md). */
@@ -44,7 +44,7 @@ class PinnedTail extends Tail implements Content {
     return fstatSync(this.fd).size;
   }
 
-  /** What is in the page cache is there sooner than a thread would have it; a turn is as short as that of other work. */
+  /** Reads without a thread, because the page cache answers sooner; a turn is as short as that of other work. */
   read(from: number): void {
     if (this.isClosed || this.isReading) return;
     this.isReading = true;
@@ -111,7 +111,7 @@ class PinnedTail extends Tail implements Content {
   }
 }
 
-/** Of this thread: while it waits for a processor, nothing is read. */
+/** The processor time of this thread: it reads nothing while it waits for a processor. */
 function processorTime(): Millis {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

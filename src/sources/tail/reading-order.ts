@@ -13,13 +13,13 @@ export interface ReadingOrder {
   /** All up to the current one. */
   readonly readable: readonly LogFile[];
   readonly past: readonly LogFile[];
-  /** Of those that are there, and of those that were. */
+  /** The present files, and those that are gone. */
   readonly counts: Counts;
   /** Before `next`; undefined: after all others. */
   insert: (file: LogFile, next: LogFile | undefined) => void;
   replace: (file: LogFile, by: LogFile) => void;
   remove: (file: LogFile) => void;
-  /** To the next file, if this one is at its end. False if not. */
+  /** Goes to the next file if this one is at its end; else returns false. */
   goOn: () => boolean;
   /** As in `LogPosition`. */
   finished: FilePosition | undefined;
@@ -63,7 +63,7 @@ export function createReadingOrder(): ReadingOrder {
       closeLog(file.log);
     },
     goOn() {
-      // In that order: a writer that has begun the next file is done with this one.
+      // The order matters: a writer that has begun the next file is done with this one.
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
       const file = files[current];
       if (!hasNext || file === undefined || !isAtEnd(file)) return false;

@@ -14,9 +14,9 @@ export interface Report {
   tooLong: (line: number, count: number) => void;
   /** It is not the file that an earlier run had read. */
   replaced: () => void;
-  /** What stands at the path now, and cannot be read, at the second look in a row. */
+  /** The file at the path cannot be read, at the second look in a row. */
   obstructed: (obstacle: Obstacle) => void;
-  /** What stands at the path can be read, again or still. */
+  /** The file at the path can be read, again or still. */
   unobstructed: () => void;
   lost: (bytes: number | undefined, what: string) => void;
   /** A file was cut off, but not emptied; `unread`: bytes, at least, that had not been read. */

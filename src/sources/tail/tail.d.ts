@@ -1,4 +1,4 @@
-/** What is used of the package `tail` 2.2.6, its insides included: it is pinned by the lockfile. */
+/** Declares what is used of the package `tail` 2.2.6, also of its insides: the lockfile pins it. */
 declare module 'tail' {
   import type { EventEmitter } from 'node:events';
   import type { FSWatcher } from 'node:fs';

@@ -6,7 +6,7 @@ import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-/** So many problems fit in a line. */
+/** A line has room for this number of problems. */
 const most = 4;
 
 /** The other checks go by the defaults in place of wrong settings. */
@@ -116,7 +116,7 @@ export function checkRights({ reviews }: Known<'reviews'>): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
-/** Which ways to look up Pods of other nodes are taken here, and why the others are not. */
+/** Says which ways to look up Pods of other nodes are taken here, and why the others are not. */
 export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');

@@ -37,7 +37,7 @@ export function checkPrefixes({
     found.set(meaning.text, seen);
     return seen;
   };
-  // In a Pod's own network, rules are not those of the node.
+  // Rules in a Pod's own network are not those of the node.
   for (const rule of view === 'pod' ? [] : rules.logs) seenWith(rule.prefix).rules.push(rule);
   for (const { prefix, time } of log?.packets ?? []) {
     const seen = seenWith(prefix);
@@ -46,7 +46,7 @@ export function checkPrefixes({
   }
   const areAll = view !== 'pod' && rules.unseen.length === 0;
   const all = [...found.values()].map((seen) => checkOf(seen, areAll, log !== undefined, now));
-  // Those with something to do come first, so that they are not left out.
+  // Prefixes that need an action come first, so that they are not left out.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];

@@ -123,7 +123,7 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** The nodes of these clouds are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-/** Only the first network namespace logs, unless a sysctl changes that. It matters where the node is itself a container. */
+/** Checks the sysctl without which the first network namespace alone logs. It matters if the node is itself a container. */
 export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches' | 'view' | 'ownNode'>): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};

@@ -21,7 +21,7 @@ export type PlugIn =
 export interface Seen {
   plugIns: readonly PlugIn[];
   calico: {
-    /** From the tag of calico-node's image; undefined where that is no version. */
+    /** The tag of calico-node's image; undefined if that is no version. */
     version: readonly [number, number, number] | undefined;
     /** Undefined: FelixConfiguration could not be read. */
     bpf: boolean | undefined;

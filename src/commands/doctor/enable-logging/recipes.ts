@@ -1,4 +1,4 @@
-/** How dropped packets come to be logged with each network plug-in. Nothing of it is carried out: it is printed. */
+/** Prints how to have dropped packets logged with each network plug-in. Nothing is carried out. */
 import type { PlugIn, Seen } from './detect.ts';
 
 export interface Recipe {
@@ -134,7 +134,7 @@ function updateAddOn(enabled: boolean): string {
 
 type Version = NonNullable<Seen['calico']['version']>;
 
-/** From these versions on, lines name the policy and each LOG rule has a limit (docs/logging/calico.md). */
+/** The first versions whose lines name the policy and whose LOG rules have a limit (docs/logging/calico.md). */
 function namesPolicies([major, minor, patch]: Version): boolean {
   if (major !== 3 || minor > 31) return major > 3 || minor > 31;
   return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);

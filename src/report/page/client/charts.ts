@@ -219,7 +219,7 @@ function edgeText(item: unknown): string {
   return `${names.map((name = '') => drawn(name, 80)).join(' → ')}\n${numberText(data.value)} packets`;
 }
 
-/** By the logarithm: a few have nearly all packets. */
+/** Scales by the logarithm, because a few have nearly all packets. */
 function share(value: number, most: number): number {
   return Math.log(value + 1) / Math.log(most + 1);
 }

@@ -1,4 +1,4 @@
-/** What the page brings along (sums as JSON, and records as packed bytes), and which of the records are shown, in which order. */
+/** Reads the data of the page (sums as JSON, and records as packed bytes), and decides which records are shown, in which order. */
 import {
   type PageData,
   rowColumns,
@@ -10,7 +10,7 @@ import {
 
 export interface Rows {
   count: number;
-  /** Of a column of texts: places in `texts`. */
+  /** The values of a column; for texts, their positions in `texts`. */
   columns: Record<RowColumn, Float64Array>;
   texts: Record<TextColumn, string[]>;
 }

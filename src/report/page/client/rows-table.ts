@@ -67,7 +67,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (
   table.on('tableBuilt', () => arrange());
   table.on('renderComplete', () => {
     arrangeEmpty();
-    // Only now: the number is that of the rows that are seen.
+    // The number is that of the visible rows, so it is set last.
     say(selected.length, count, all);
   });
   const refresh = (): void => void table.setPage(1);
