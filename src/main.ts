@@ -39,7 +39,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async doctor(command) {
     const options = readDoctorOptions(command);
     const { doctor } = await import('./commands/doctor/doctor.ts');
-    // Not waiting for what did not answer in time.
+    // The process does not wait for what did not answer in time.
     return process.exit(await doctor(options, outUnlessClosed));
   },
   why: runWhy,
@@ -51,7 +51,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async drops(command) {
     const options = readDropsOptions(command);
     const { drops } = await import('./commands/drops/drops.ts');
-    // Not waiting for connections that are kept.
+    // The process does not wait for connections that are kept.
     return process.exit(await drops(options, pathOf(command), streams));
   },
   async 'drops why'(command) {
@@ -76,7 +76,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
 };
 
 const streams: Streams = {
-  // Only on demand: looking at it makes a pipe non-blocking, and then it cannot be read as a file.
+  // It is opened on demand, because opening makes a pipe non-blocking, and then it cannot be read as a file.
   get stdin() {
     return process.stdin;
   },
@@ -90,7 +90,7 @@ const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
   /^kubectl-drops(?:\.\w+)?$/.test(basename(path)),
 );
 
-// Not awaited: the bundle is CommonJS (scripts/build.mjs).
+// The bundle is CommonJS (scripts/build.mjs), so this is not awaited.
 void start();
 
 async function start(): Promise<void> {

@@ -17,7 +17,7 @@ export interface ApiAnswersOptions {
 }
 
 /**
- * What the API server's answers say of rights, of the token and of the server itself. `verb` is one of RBAC, `subject` what is read
+ * Learns from the API server's answers about rights, of the token and of the server itself. `verb` is one of RBAC, `subject` what is read
  * (`pods`), or Events and their namespace.
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;

@@ -61,7 +61,7 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
           report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');
       },
     },
-    /** Not a problem of this program, but worth a line in its log. */
+    /** Logs what is no problem of this program, but worth a line. */
     incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
       const about = { code, failing, failures };
       if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);

@@ -1,5 +1,3 @@
-/** A row of the table of fields. */
-
 /** Says whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
 export type Cardinality = 'fine' | 'careful' | 'avoid';
 

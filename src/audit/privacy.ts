@@ -121,7 +121,7 @@ interface Restorable {
 }
 
 /**
- * As `redactionOf`, for what an earlier run kept: which namespaces are hidden is not known yet, and other labels may have been asked
+ * Redacts as `redactionOf` does, for what an earlier run kept: which namespaces are hidden is not known yet, and other labels may have been asked
  * for then. Undefined: nothing of it has to be taken out.
  */
 export function redactionOfKept(

@@ -17,7 +17,7 @@ interface Advice {
   sayAnswer?: (answer: PolicyVerdict, details: FlowDetails, own: Own) => string;
 }
 
-/** What a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
+/** Says what a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
 const table: readonly Advice[] = [
   {
     applies: isForRoutersToReport,

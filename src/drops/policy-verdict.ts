@@ -10,7 +10,7 @@ import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
-  /** At most `longest` bytes, printable: the reason first. */
+  /** The text of at most `longest` bytes, printable, with the reason first. */
   readonly text: string;
   /** The only policy that denies; undefined if several do, or where it is not to be named to the reader. */
   readonly policy: PolicyName | undefined;
@@ -102,7 +102,7 @@ function denying({ verdict, policies, selecting }: Trace): PolicyName | undefine
 /** Clauses that show labels, of Kubernetes and of Calico. */
 const ofPeer = /\.(?:from|to)\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
 
-/** What the peer has instead of what a rule wants is left out where its Namespace asked not to be named, or is not known. */
+/** Leaves out what the peer has instead of what a rule wants if its Namespace asked not to be named, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
   if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;

@@ -48,7 +48,7 @@ export const passing: readonly string[] = (['policy', 'policy-evidence'] satisfi
 type Values = Partial<Record<Key, string | number | undefined>>;
 
 /**
- * What the message of an Event says, for programs: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
+ * Tells programs what the message of an Event says: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
  * counted instead. `policy`: that denied its packets, where the log line names none. Of the keys of a series only those of `passing` are ever removed. Each key costs about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {

@@ -7,7 +7,7 @@ import type { Access } from './http.ts';
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * What reads how to reach the API server: by `kubeconfig`, else the Pod's ServiceAccount, else as kubectl does. It throws with the
+ * Reads how to reach the API server: by `kubeconfig`, else the Pod's ServiceAccount, else as kubectl does. It throws with the
  * path of a file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
  */
 export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {

@@ -51,7 +51,7 @@ export class TooLargeError extends Error {
 
 /**
  * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
- * By Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
+ * Asks by Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
  */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
   const url = new URL(access.server + path);

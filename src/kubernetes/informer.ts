@@ -165,7 +165,7 @@ const longestEmptyPause: Millis = 30_000;
 /** Pauses between watches that end without a failure. */
 function createWatchPauses(random: () => number) {
   let watches = 0;
-  /** In a row. */
+  /** The number of them in a row. */
   let empty = 0;
 
   return {

@@ -77,7 +77,7 @@ const share = 0.05;
 /** Look-ups a second of one node; what is less than the least is of no use. */
 const rates = { most: 6 / 60, least: 1 / 60 };
 
-/** At once, where it is cheap. */
+/** Answers at once if that is cheap. */
 const mostAtOnce = 10;
 
 /** Core-seconds that all nodes together may take at once. */

@@ -1,5 +1,5 @@
 /**
- * What loggers of Go write before a message: klog (k8s.io/klog internal/buffer, FormatHeader), and logrus in the format of Calico
+ * Reads what loggers of Go write before a message: klog (k8s.io/klog internal/buffer, FormatHeader), and logrus in the format of Calico
  * (lib/logrusr/formatter.go) or as pairs where there is no terminal.
  */
 import { stamp } from './rfc3339.ts';

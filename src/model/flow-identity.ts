@@ -2,7 +2,7 @@
 import { type Packet, type PacketObservation, type PolicyName, TcpFlag } from './packet.ts';
 
 /**
- * What a field of a packet is to its flow. `flow`: packets that differ in it are of two flows. `orientation`: it counts as far as `orient`
+ * The part of a packet's field in its flow. `flow`: packets that differ in it are of two flows. `orientation`: it counts as far as `orient`
  * and `isDhcp` look at it. `packet`: it varies within a flow. Each field has a row, or types fail.
  */
 type Part = 'flow' | 'orientation' | 'packet';

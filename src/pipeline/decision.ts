@@ -42,7 +42,7 @@ export interface DecisionOptions {
   node: string | undefined;
   /** The node whose log of a container it is, where nothing else names it. */
   nodeOfLog?: ((path: string) => string | undefined) | undefined;
-  /** As in `observe`. */
+  /** The same as in `observe`. */
   programsAnywhere?: boolean;
   /** Make Events of link-local chatter too. */
   includeNoise: boolean;
@@ -55,7 +55,7 @@ export interface Decisions {
   lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
   /** Finds the ends of a packet, lost or not. */
   meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
-  /** As in `FlowMemo`. */
+  /** The same as in `FlowMemo`. */
   epochAt: (time: Millis) => number | undefined;
 }
 

@@ -7,7 +7,7 @@
  * 4. where an owner is still looked up, `hold` keeps it until `resume` (lookup-queue.ts)
  * 5. `report` counts each finding in its series (series/); a program's record goes to the incidents of its node (incidents/)
  *
- * What is counted is published later, by a clock of its own (events/). Lines that repeat the last decision skip the second and the third step
+ * Counts are published later, by a clock of its own (events/). Lines that repeat the last decision skip the second and the third step
  * (repeated-decisions.ts).
  */
 import type { NodeIncidents } from '../incidents/incidents.ts';
@@ -25,7 +25,6 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
-import { alikeUntil } from './alike-until.ts';
 import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { FlowMeaning } from './flow-cache.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
@@ -74,7 +73,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const carryOut = createCarryingOut(options, decisions);
   const repeatedDecisions = createRepeatedDecisions({
     epochAt: decisions.epochAt,
-    alikeUntil: (decision, time) => alikeUntil(decision, time, quietUntil),
+    quietUntil,
     isByLines: quietUntil !== undefined,
     carryOut(decision, alike) {
       statistics.observed(alike.line, decision.observation, alike.lines);

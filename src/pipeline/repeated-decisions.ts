@@ -2,6 +2,9 @@ import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Repeat, Repeats } from '../sources/source.ts';
 import type { Decision } from './decision.ts';
+import { nodeRef, objectKey } from '../model/endpoint.ts';
+import { windowOf } from '../series/series.ts';
+import type { FlowMeaning } from './flow-cache.ts';
 
 export type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
@@ -28,10 +31,10 @@ export interface RepeatedDecisions extends Repeats {
 }
 
 export interface RepeatedDecisionsOptions {
-  /** As in `FlowMemo`. */
+  /** The same as in `FlowMemo`. */
   epochAt: (time: Millis) => number | undefined;
-  /** Lines of one decision that were logged from `time` and before then may be carried out together. */
-  alikeUntil: (decision: PacketDecision, time: Millis) => Millis;
+  /** The same as in `PipelineOptions`. */
+  quietUntil: ((node: string) => Millis) | undefined;
   /** Times of lines must not go back, because they decide what is due. */
   isByLines: boolean;
   carryOut: (decision: PacketDecision, alike: Alike) => void;
@@ -42,7 +45,7 @@ export interface RepeatedDecisionsOptions {
  * of that is the same: they are of one second, and nothing that depends on the number of lines is due between them.
  */
 export function createRepeatedDecisions(options: RepeatedDecisionsOptions): RepeatedDecisions {
-  const { epochAt, alikeUntil, isByLines, carryOut } = options;
+  const { epochAt, quietUntil, isByLines, carryOut } = options;
   const owner = {};
   let line: LogLine | undefined;
   let decision: Decision | undefined;
@@ -82,7 +85,7 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
         return true;
       }
       known.line.time = known.last = time;
-      until = Math.min(until, alikeUntil(known.decision, time));
+      until = Math.min(until, alikeUntil(known.decision, time, quietUntil));
       open.push(known);
       return true;
     },
@@ -100,4 +103,35 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
       known.lines = 0;
     }
   }
+}
+
+/** Intervals of the audit are whole seconds, and the first write is due a second after the first packet. */
+const second: Millis = 1000;
+
+/** The ends of the hours in which packets of a flow were counted last. */
+const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
+
+/**
+ * Packets of one decision that were logged from `time` and before the time returned are counted in the same series, the same interval of the
+ * audit, and with nothing being written in between. `quietUntil`: as in `PipelineOptions`.
+ */
+function alikeUntil(
+  decision: PacketDecision,
+  time: Millis,
+  quietUntil: ((node: string) => Millis) | undefined,
+): Millis {
+  const nextSecond = (Math.floor(time / second) + 1) * second;
+  if (decision.kind !== 'drop' || decision.isIgnored) return nextSecond;
+  const { meaning } = decision;
+  return Math.min(nextSecond, windowEnd(meaning, time), quietUntil?.(meaning.node) ?? Infinity);
+}
+
+/** The first end of a window of all objects that its packets may be counted on; of a scan, the node is one of them. */
+function windowEnd(meaning: FlowMeaning, time: Millis): Millis {
+  const known = windowEnds.get(meaning);
+  if (known !== undefined && time >= known.from && time < known.end) return known.end;
+  const objects = [nodeRef(meaning.node), ...meaning.findings.map(({ regarding }) => regarding)];
+  const end = Math.min(...objects.map((object) => windowOf(time, objectKey(object)).end));
+  windowEnds.set(meaning, { from: time, end });
+  return end;
 }

@@ -55,7 +55,7 @@ const processLimit = 32_768;
 const together = 4;
 
 /**
- * Who has the namespace of `table full in netns 4026532317`. Undefined if no visible process is in it: that needs `hostPID`
+ * Finds who has the namespace of `table full in netns 4026532317`. Undefined if no visible process is in it: that needs `hostPID`
  * or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {

@@ -127,7 +127,7 @@ export interface ClauseTrace {
   /** `podSelector app=frontend`. */
   readonly wants: string;
   /**
-   * What the other end, or for ports the connection, has or is instead, where it does not match: `has app=worker`. Where it matches, a note
+   * Says what the other end, or for ports the connection, has or is instead if it does not match: `has app=worker`. If it matches, a note
    * on that, if there is one.
    */
   readonly has: string;

@@ -39,7 +39,7 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
 }
 
 /**
- * Of compiled policies: a change of one is a new set, for which only that one is compiled again. Without `calico`, what depends on Calico's
+ * A set of compiled policies: a change of one is a new set, for which only that one is compiled again. Without `calico`, what depends on Calico's
  * tiers and sets of networks is unknown.
  */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {

@@ -80,7 +80,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 
   /**
-   * Whose turn it is of those whose time has come and that may be written now; the same again until that is begun, or no longer due.
+   * Returns the series whose turn it is among the due ones that may be written now; the same again until that is begun, or no longer due.
    * `availableAt`: when a write of a kind is within the budget. Where none may be written, the first that may be is waited for.
    */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {

@@ -1,5 +1,5 @@
 /**
- * Whose turn it is of the series that are ready: the first line (`order.ts`) that has any; there, the object whose namespace and peer were
+ * Decides whose turn it is among the ready series: the first line (`order.ts`) that has any; there, the object whose namespace and peer were
  * written about longest ago; of that object, what has most packets that no Event has counted. A line whose part of the budget is spent
  * is passed over, and holds up no other.
  */

@@ -14,7 +14,7 @@ export interface Choice {
   source: KernelSource | undefined;
   /** False: it may well be that the kernel's log does not get there, but nothing better can be read. */
   isCertain: boolean;
-  /** For a person: what was chosen and why nothing before it was, or what to do. */
+  /** Says to a person what was chosen and why nothing before it was, or what to do. */
   text: string;
 }
 
@@ -118,7 +118,7 @@ function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtf
   }
 }
 
-/** What was written before that shows nothing: a line of the kernel's counts if it is later. */
+/** The earliest time of a line that shows that the kernel's lines still get there. */
 function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: Looks): Millis {
   return Math.max(booted() - bootSlack, wall() - maxSilence);
 }

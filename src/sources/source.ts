@@ -13,7 +13,7 @@ export interface Loss {
   count: number | undefined;
   unit: 'records' | 'bytes';
   time: Millis;
-  /** For a person: `/dev/kmsg was overwritten before it was read`. */
+  /** Says it to a person: `/dev/kmsg was overwritten before it was read`. */
   reason: string;
 }
 
@@ -54,7 +54,7 @@ export interface SourceListener {
 
 /** Hands lines over in order, each once. `waiting`: what is to be read is not there (yet); `failed`: never without help. */
 export interface Source {
-  /** As in `LogLine.source`; names the source in the snapshot and in metrics. */
+  /** The same as `LogLine.source`; names the source in the snapshot and in metrics. */
   readonly name: string;
   readonly state: 'waiting' | 'reading' | 'failed' | 'stopped';
   /** After the last line that was handed over. Undefined as long as nothing was ever read. */

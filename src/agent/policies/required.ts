@@ -24,7 +24,7 @@ export interface RequiredObjects {
 }
 
 export interface KnownRequired {
-  /** What it consists of, each with its name, and undefined if it is not known, so that two can be compared. */
+  /** Its parts, each with its name, and undefined if it is not known, so that two can be compared. */
   readonly parts: readonly unknown[];
   /** When the oldest part was read; Infinity where there is none. */
   readonly at: Millis;

@@ -99,7 +99,7 @@ function createPage(printReport: typeof report, includeNoise: boolean, streams: 
 }
 
 /**
- * What is taken out of audit rows; undefined: nothing. Whoever asks for one Namespace hands its rows to those who may know that one, so
+ * Removes values from audit rows; undefined: nothing. Whoever asks for one Namespace hands its rows to those who may know that one, so
  * no other is named then, whosever policy it was.
  */
 export function rowRedaction(

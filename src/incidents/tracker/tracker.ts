@@ -134,7 +134,7 @@ export class Tracker {
 
   /**
    * Ends what silence has ended, forgets what is long over, apart from `kept`: of all, or of what runs together with one program.
-   * What changes is to be published before the next call, which may forget it; without a change nothing is left to do.
+   * Changes must be published before the next call, which may forget them; without a change nothing is left to do.
    */
   settle(now: Millis, kept: ReadonlySet<string>, failing?: Failing): IncidentChange[] {
     const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOf(failing));

@@ -42,7 +42,7 @@ export function createFinderChain(
   );
   let isFirst = true;
 
-  return { /** Of the finders, in their order. */ counts, find };
+  return { /** The counts of the finders, in their order. */ counts, find };
 
   /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
   async function find(address: string): Promise<Owners> {

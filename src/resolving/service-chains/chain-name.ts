@@ -59,7 +59,7 @@ function endpointOf(text: string): string | undefined {
 }
 
 /**
- * What is hashed for a port, and begins the text of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon also
+ * Returns what is hashed for a port, and begins the text of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon also
  * before a port without a name.
  */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {

@@ -1,5 +1,5 @@
 /**
- * What `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): of each
+ * Reads what `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): of each
  * record a line `NAME=value` for each field, then an empty line. A value that is no printable UTF-8 stands on its own: `NAME`, a newline,
  * its length in eight bytes, the value, a newline. It costs journalctl half of what its JSON does, and nothing in it is escaped.
  */
@@ -78,7 +78,7 @@ const others = [
 const longestSteady = 64;
 const nothing = { bytes: Buffer.alloc(0), text: '' };
 
-/** By their length. */
+/** Names, by their length. */
 function knownNames(): readonly KnownName[][] {
   const names: KnownName[][] = [];
   for (const name of [...others, ...steady, ...unused]) {

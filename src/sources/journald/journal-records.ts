@@ -10,7 +10,7 @@ export interface JournalRecordsOptions {
   /** Records older than this are skipped if there is no such position. */
   since: Millis;
   listener: SourceListener;
-  /** As in `createScanner`, of the kernel's records. */
+  /** The same as in `createScanner`, for the kernel's records. */
   needles: readonly string[];
   /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
   units?: { names: readonly string[]; needles: readonly string[] };

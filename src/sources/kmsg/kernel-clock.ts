@@ -20,7 +20,7 @@ const tolerable: Millis = 1000;
 
 /**
  * Stamps are local_clock's: not disciplined, so they drift from CLOCK_MONOTONIC by seconds in weeks, and stand still in a sleep.
- * So the way to the time of day is measured again and again: what comes right after the buffer was empty has been made now.
+ * The offset to the time of day is therefore measured again and again: a record that comes right after the buffer was empty was made now.
  * Records from before the first such one are as far off as the drift was by then; those from before a sleep by its length.
  */
 export function createKernelClock({ wall, monotonic }: KernelClockOptions): KernelClock {

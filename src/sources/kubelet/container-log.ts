@@ -13,7 +13,7 @@ export interface ContainerLogOptions {
   listener: SourceListener;
   createLog: CreateLog;
   timing: Timing;
-  /** As in `createRecordJoiner`. */
+  /** The same as in `createRecordJoiner`. */
   timeout: Millis | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ContainerLogsOptions {
   rules?: readonly ContainerRule[];
   saved: Position | undefined;
   listener: SourceListener;
-  /** As in `createRecordJoiner`. */
+  /** The same as in `createRecordJoiner`. */
   timeout?: Millis;
   maxLogs?: number;
   createLog?: CreateLog;

@@ -18,7 +18,7 @@ export function isProgramLog(head: string): boolean {
 }
 
 export interface SavedLogOptions {
-  /** As in `createClock`: klog writes no year. */
+  /** The same as in `createClock`, because klog writes no year. */
   latest: Millis;
   /** `number` is 1-based; `time` undefined if neither the runtime nor the record itself has a stamp. */
   onRecord: (record: RecordLine) => void;

@@ -9,7 +9,7 @@ export interface ContainerRecordsOptions {
   onRecord: (record: RecordLine) => void;
   /** Reads lines that no container runtime has written, until the first that one has. Default: each is a record. */
   readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
-  /** As in `createRecordJoiner`. */
+  /** The same as in `createRecordJoiner`. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
 }

@@ -84,7 +84,7 @@ export function createKnownLines(places: number): KnownLines {
 }
 
 function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFrom: number): Run[] | undefined {
-  // With `OUT=` behind it, the first `IN=` of the text is where the header begins, whatever numbers follow.
+  // The header begins at the first `IN=` of the text with `OUT=` behind it, whatever numbers follow.
   const next = bytes.indexOf(' ', header) + 1;
   if (header < text || bytes.toString('latin1', Math.max(text, header - 4), header) === 'PHYS') return undefined;
   if (next > end || bytes.toString('latin1', next, next + 4) !== 'OUT=') return undefined;

@@ -19,7 +19,7 @@ const places = 2048;
 const tries = 8;
 
 export interface RepeatedLinesOptions extends Repeats {
-  /** As in `createStamps`. */
+  /** The same as in `createStamps`. */
   timeOf: (stamp: string) => Millis | undefined;
   /** A line was counted that was logged then. */
   onTaken: (time: Millis) => void;

@@ -26,12 +26,12 @@ export function varyingKey(bytes: Uint8Array, at: number, end: number): number {
   return 0;
 }
 
-/** Of a key that is known to be a varying field's. */
+/** The range of a key that is known to be a varying field's. */
 export function isSourcePort(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x53 && bytes[at + 1] === 0x50;
 }
 
-/** Of what stands before the first field that varies in every header, and of the port: cheap, not exact. `view`: of `bytes`. */
+/** Hashes what stands before the first field that varies in every header, and the port: cheap, not exact. `view`: of `bytes`. */
 export function hashOfFlow(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   const stop = indexOf(bytes, length, from, end);
   if (stop < from + 4) return 0;
@@ -52,7 +52,7 @@ function fiveBytes(content: string) {
   return { text, shifts };
 }
 
-/** By the shifts of Boyer, Moore and Horspool; -1. */
+/** Searches by the shifts of Boyer, Moore and Horspool; -1: not found. */
 function indexOf(bytes: Uint8Array, { text, shifts }: ReturnType<typeof fiveBytes>, from: number, end: number): number {
   for (let at = from + 4; at < end;) {
     const shift = shifts[bytes[at] as number] as number;

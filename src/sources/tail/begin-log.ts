@@ -31,7 +31,7 @@ export interface Beginning {
   missing: FilePosition[];
   /** Places past the end of files that were cut off since. */
   cut: FilePosition[];
-  /** As in `LogPosition`. */
+  /** The same as in `LogPosition`. */
   finished: FilePosition | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { ReadingOrder } from './reading-order.ts';
 import type { Report } from './report.ts';
 import { stampOf } from './siblings.ts';
 
-/** In a row at which a file was cut off. */
+/** The number of looks in a row at which a file was cut off. */
 const maxCuts = 10;
 
 export interface FileSearchOptions {

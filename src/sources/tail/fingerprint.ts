@@ -4,7 +4,7 @@ import { readSync } from 'node:fs';
 /** Bytes at the start of a file that distinguish it from others, once it has so many. */
 export const headLength = 1024;
 
-/** From so many bytes on, content alone distinguishes files: it holds a time stamp and more. */
+/** Content of this length distinguishes files by itself: it holds a time stamp and more. */
 export const partLength = 64;
 
 /** A file's first bytes: inode numbers are reused at once, and a file that was cut off may be longer by the next look. */

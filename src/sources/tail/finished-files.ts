@@ -43,7 +43,7 @@ export function createFinishedFiles(): DoneFiles {
     },
     hasCopyOf: (head) => files.some(({ file }) => isCopy(file.head, head)),
     keepOnly(seen) {
-      // Not at the first miss: while a file is packed or renamed it may be nowhere.
+      // The first miss does not count: a file that is packed or renamed may be nowhere for a moment.
       for (const entry of files)
         entry.missed = seen.some((head) => isCopy(head, entry.file.head)) ? 0 : entry.missed + 1;
       files = files.filter(({ missed }) => missed < 2);

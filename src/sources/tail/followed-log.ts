@@ -4,12 +4,12 @@ import type { OpenContent } from './content.ts';
 
 export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNotice'> {
   path: string;
-  /** As in `createScanner`; undefined: every line is handed over. */
+  /** The same as in `createScanner`; undefined: every line is handed over. */
   needles: readonly string[] | undefined;
   saved: Position | undefined;
   /** The start if no position is saved. A file that appears later is read from its start. */
   from: 'start' | 'end';
-  /** As in `createScanner`; lines are numbered in their file, from where reading began. */
+  /** The same as in `createScanner`; lines are numbered in their file, from where reading began. */
   onLine: ScannerOptions['onLine'];
   takeBytes?: ScannerOptions['takeBytes'];
   /** All lines of one turn of the event loop were handed over. */

@@ -31,7 +31,7 @@ export interface LogFileOptions extends FileReaderOptions {
   openContent: OpenContent;
   now: () => Millis;
   onRead: (file: LogFile) => void;
-  /** As in `RotatedLogOptions`. */
+  /** The same as in `RotatedLogOptions`. */
   onTurn?: (() => void) | undefined;
   onChange: () => void;
   onMoved: () => void;

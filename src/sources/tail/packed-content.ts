@@ -35,7 +35,7 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onTurn, onError, o
       };
       stop = end;
       packed.on('error', fail);
-      // Not `pipeline`: it is done before all has come out, and an error after that would have no listener.
+      // `pipeline` ends before all has come out, and an error after that would have no listener.
       unpacked.on('error', fail);
       unpacked.on('data', (block: Buffer) => {
         if (stop !== end) return;

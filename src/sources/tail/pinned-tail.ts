@@ -95,7 +95,7 @@ class PinnedTail extends Tail implements Content {
     }
   }
 
-  /** Without more of the kernel's watches (fs.inotify.max_user_watches) the file is looked at by whoever reads it. */
+  /** The reader looks at the file itself if the kernel has no watch left (fs.inotify.max_user_watches). */
   private observe(): void {
     try {
       super.watch(0, false);

@@ -21,7 +21,7 @@ export interface ReadingOrder {
   remove: (file: LogFile) => void;
   /** Goes to the next file if this one is at its end; else returns false. */
   goOn: () => boolean;
-  /** As in `LogPosition`. */
+  /** The same as in `LogPosition`. */
   finished: FilePosition | undefined;
   readonly position: Position;
 }

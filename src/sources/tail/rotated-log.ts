@@ -19,13 +19,13 @@ const retryInterval: Millis = 10_000;
 /** How long a file is still read after the next one was begun, and after each write to it; a deleted one takes space on disk that long. */
 const linger: Millis = 60_000;
 const lingerShort: Millis = 5000;
-/** With more than that, those that were read to their end are closed earlier. */
+/** Files that were read to their end are closed earlier if there are more than this. */
 const manyFiles = 32;
 
 /**
  * Files are held open from when they are found, and read to their end in the order of their making. The next one is begun when it
  * has content and the one before is at its end; that one is read on for a while: writers do not change over all at once.
- * What a file held when it was cut off is looked for in a copy of it.
+ * The content of a file that was cut off is looked for in a copy of it.
  * Lost is only what comes and goes unseen between two looks (a second, or at once where the kernel reports a renaming), and
  * what is written and cut off before it was read; where that can be noticed it is reported.
  */
@@ -80,7 +80,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function begin(): void {
     const beginning = beginLog(path, lastPosition, from, wall());
     if ('kind' in beginning) {
-      // What comes into being from here on is new from its first line.
+      // A file that appears from here on is new from its first line.
       if (beginning.kind !== 'unreadable') from = 'start';
       beginnings.set(beginning.kind === 'missing' ? lookInterval : retryInterval);
       return report.waiting(beginning);
@@ -119,7 +119,7 @@ function release(order: ReadingOrder, live: FileSearch['live'], done: DoneFiles,
     // No writer appends to a file that was packed.
     if (!file.isPacked && now - file.lastNeeded < (isShort ? lingerShort : linger)) continue;
     reader.end();
-    // Whoever has taken its last line may have stopped the log.
+    // The caller may have stopped the log with its last line.
     if (!order.all.includes(file)) return;
     done.add({ identity: log.identity, head: reader.head, place: reader.place });
     order.finished = positionIn(file);

@@ -11,7 +11,7 @@ const numbered = /^\.(\d{1,4})(\.gz)?$/;
 /** `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), `.gz` behind them or not. */
 const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
 
-/** As many as the kernel follows (path_resolution(7)). */
+/** The number of links that the kernel follows (path_resolution(7)). */
 const maxLinks = 40;
 
 /** The rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
