@@ -1,12 +1,17 @@
 import type { Config } from '../config/config.ts';
-import { createLookupGate, createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
+import {
+  createLookupGate,
+  createLookupQueue,
+  createPipeline,
+  createStatistics,
+  type Pipeline,
+  type QueuedFlow,
+} from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createPrefixTable } from '../parsing/parsing.ts';
-import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';
 import type { Restored } from '../state/state.ts';
-import { createStatistics } from '../pipeline/statistics.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

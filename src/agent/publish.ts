@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { textOf } from '../pipeline/message.ts';
+import { textOf } from '../pipeline/pipeline.ts';
 import { createEventStore } from '../kubernetes/written-objects.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';

@@ -4,7 +4,7 @@ import type { FlowRecord } from './fields.ts';
 import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
-import type { PolicyFacts } from '../drops/policy-facts.ts';
+import type { PolicyFacts } from '../drops/drops.ts';
 import type { Finding } from '../model/finding.ts';
 import { policyFields } from './policy-fields.ts';
 import { withoutForeignPolicies } from './privacy.ts';

@@ -1,5 +1,5 @@
 /** Makes the fields of a row that say what policies decide, beside the policy that the log names. */
-import { loggedName, type PolicyFacts } from '../drops/policy-facts.ts';
+import { loggedName, type PolicyFacts } from '../drops/drops.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { FlowRecord } from './fields.ts';
 

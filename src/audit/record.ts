@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { PolicyFacts } from '../drops/policy-facts.ts';
+import type { PolicyFacts } from '../drops/drops.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';

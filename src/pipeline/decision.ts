@@ -1,4 +1,4 @@
-import { explainMartian } from '../drops/findings.ts';
+import { explainMartian } from '../drops/drops.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type {
   ConntrackFull,

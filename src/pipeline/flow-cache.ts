@@ -1,5 +1,4 @@
-import { explainPacket } from '../drops/findings.ts';
-import { noiseOf } from '../drops/noise.ts';
+import { explainPacket, noiseOf } from '../drops/drops.ts';
 import { isSameFlow, orient, type Orientation, type OrientedPacket } from '../model/flow-identity.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';

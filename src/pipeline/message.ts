@@ -1,5 +1,4 @@
-import { dropMessage } from '../drops/message.ts';
-import type { PolicyVerdict } from '../drops/policy-verdict.ts';
+import { dropMessage, type PolicyVerdict } from '../drops/drops.ts';
 import { incidentMessage } from '../incidents/incidents.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';

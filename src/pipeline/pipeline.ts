@@ -30,6 +30,12 @@ import type { FlowMeaning } from './flow-cache.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
 import type { Statistics } from './statistics.ts';
 
+export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
+export type { FlowMeaning } from './flow-cache.ts';
+export { createLookupGate, createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
+export { textOf } from './message.ts';
+export { createStatistics, type Statistics } from './statistics.ts';
+
 export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
   /** Called for each line that counts, before it is counted: what is due before `time` can be written. */

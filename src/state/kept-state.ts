@@ -2,7 +2,7 @@ import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/incidents.ts';
 import type { WriteBudgetState } from '../model/state-change.ts';
 import type { Millis } from '../model/log-line.ts';
-import type { LookupQueue } from '../pipeline/lookup-queue.ts';
+import type { LookupQueue } from '../pipeline/pipeline.ts';
 import { readSeries, type SeriesTable } from '../series/series.ts';
 import type { Json, Position, Source } from '../sources/source.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';

@@ -10,7 +10,7 @@ import type { NodeIncidentsState } from '../incidents/incidents.ts';
 import { longestWait, windowLength } from '../series/series.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Json, Position } from '../sources/source.ts';
-import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
+import type { QueuedFlow } from '../pipeline/pipeline.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readSegments } from './read-segments.ts';
 import { segmentFile, type SegmentSizes } from './segments.ts';

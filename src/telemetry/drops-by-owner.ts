@@ -1,7 +1,7 @@
 import type { Endpoint } from '../model/endpoint.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
-import type { FlowMeaning } from '../pipeline/flow-cache.ts';
+import type { FlowMeaning } from '../pipeline/pipeline.ts';
 
 /** Labels of one time series: names as the API server has them, and `other` past a limit. */
 export interface DropLabels {

@@ -1,8 +1,15 @@
 /** Answers what policies say of drops. They are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
-import { askedOf, type KnownPolicies, type PolicyNeeds, policyNeeds } from '../../drops/policy-trace.ts';
-import { policyVerdict, type PolicyVerdict } from '../../drops/policy-verdict.ts';
+import {
+  askedOf,
+  type KnownPolicies,
+  type PolicyFacts,
+  policyFacts,
+  policyNeeds,
+  type PolicyNeeds,
+  type PolicyVerdict,
+  policyVerdict,
+} from '../../drops/drops.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { createPolicyReader } from '../../kubernetes/policy-objects.ts';
 import type { Millis } from '../../model/log-line.ts';

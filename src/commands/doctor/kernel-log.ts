@@ -4,7 +4,7 @@ import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isKernelMessage, type PrefixTable } from '../../parsing/parsing.ts';
-import { observe } from '../../pipeline/decision.ts';
+import { observe } from '../../pipeline/pipeline.ts';
 import type { KernelSource } from '../../sources/auto.ts';
 import { createClock, zoneTime } from '../../sources/envelopes/clock.ts';
 import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';

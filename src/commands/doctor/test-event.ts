@@ -1,6 +1,6 @@
 /** `--send-test-event`: writes one Event as the agent does, to see it arrive. */
 import { randomUUID } from 'node:crypto';
-import { bareFlow } from '../../drops/findings.ts';
+import { bareFlow } from '../../drops/drops.ts';
 import { createEventStore } from '../../kubernetes/written-objects.ts';
 import { rightsFile } from '../../kubernetes/rights.ts';
 import { type ObjectRef, podRef } from '../../model/endpoint.ts';

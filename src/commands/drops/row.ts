@@ -1,5 +1,5 @@
 /** Makes a row of the list from the annotations of an Event (docs/events.md). Any of its texts may be a stranger's. */
-import { icmpName } from '../../drops/icmp-names.ts';
+import { icmpName } from '../../drops/drops.ts';
 import { annotationPrefix, annotationSchema } from '../../events/events.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';

@@ -1,12 +1,10 @@
 /** The saved objects of `--pods` and `--policies`, and what their policies say of drops. */
-import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
-import { askedOf, type KnownPolicies } from '../../drops/policy-trace.ts';
-import { policyVerdict } from '../../drops/policy-verdict.ts';
+import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../drops/drops.ts';
 import type { EventText } from '../../events/events.ts';
 import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
-import { textOf } from '../../pipeline/message.ts';
+import { textOf } from '../../pipeline/pipeline.ts';
 import type { Json } from '../../platform/json.ts';
 import { printable } from '../../platform/printable.ts';
 import { isCalico } from '../../policies/policies.ts';

@@ -2,8 +2,7 @@
 import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
-import { createPipeline } from '../../pipeline/pipeline.ts';
-import { createStatistics } from '../../pipeline/statistics.ts';
+import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { createDirectory } from '../../resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/series.ts';

@@ -5,7 +5,7 @@ import { alignColumns } from '../../events/events.ts';
 import { causeOf } from '../../incidents/incidents.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isKernelMessage } from '../../parsing/parsing.ts';
-import type { Statistics } from '../../pipeline/statistics.ts';
+import type { Statistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { type Directory, shorten } from '../../resolving/directory.ts';
 import type { ClusterObjects } from '../../resolving/objects.ts';

@@ -1,5 +1,5 @@
 /** `--output mermaid`: who was refused what, as a flowchart that GitHub, GitLab and many wikis draw. */
-import { nameOf } from '../../drops/endpoint-name.ts';
+import { nameOf } from '../../drops/drops.ts';
 import { orient } from '../../model/flow-identity.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
