@@ -66,6 +66,8 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
 function start(agent: Agent, servers: Servers): void {
   const { log, context, ingest, publishing, restored, config } = agent;
   const { sources } = ingest;
+  // Files are open after this, so a line that is written after 'Started' is counted.
+  for (const source of sources) source.start();
   log.info(
     {
       version,
@@ -81,7 +83,6 @@ function start(agent: Agent, servers: Servers): void {
     'Started',
   );
   context.cluster.start();
-  for (const source of sources) source.start();
   ingest.audit?.start();
   void publishing.publisher.run();
   // Whether the state can be written shows at once.
