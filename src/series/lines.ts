@@ -140,8 +140,8 @@ function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   group.series.push(entry);
   if (group.series.peek() === entry) known.order.push({ group, first: entry, turn: turnOf(peer) });
   sorted.puts++;
-  const at = isUpdate(series) ? quietFrom(series) : series.windowEnd;
-  if (at > now) sorted.changes.push({ entry, at: Math.min(at, now + lookAgain) });
+  const at = isUpdate(series) ? Math.min(quietFrom(series), now + lookAgain) : series.windowEnd;
+  if (at > now) sorted.changes.push({ entry, at });
 }
 
 /** Returns the namespace's first group; corrects the places that turns have made out of date. */
