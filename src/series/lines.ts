@@ -86,6 +86,9 @@ export function createLines() {
       sorted.groups.set(entry, undefined);
       fresh.push(entry);
     },
+    again(entry: ReadySeries): void {
+      fresh.push(entry);
+    },
     remove(entry: ReadySeries): void {
       sorted.groups.delete(entry);
       if (sorted.groups.size === 0) reset();

@@ -22,6 +22,8 @@ export function createReady() {
       lines.remove(entry);
       const same = objects.get(entry.key);
       if (same?.delete(entry) === true && same.size === 0) objects.delete(entry.key);
+      // The turn of one moves the others of its object into another line.
+      for (const other of same ?? []) lines.again(other);
     },
     /** Sorts all again, because after a turn that was given back some belong further to the front. */
     reorder(this: void): void {
