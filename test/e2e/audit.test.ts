@@ -38,7 +38,7 @@ beforeAll(async () => {
           namespace,
           name: `web-${number}`,
           node,
-          addresses: [`10.97.1.${number}`],
+          addresses: [`10.87.1.${number}`],
           labels: { app: 'web', 'example.com/team': `team-${number}`, unasked: 'private' },
         }),
       ),
@@ -74,7 +74,7 @@ async function scene() {
     drop: (count = 1, peer = 0, to?: number): void => {
       for (let packet = 0; packet < count; packet++) {
         const pod = to ?? 1 + (written % 3);
-        appendFileSync(log, dropLine(`203.0.113.${peer + (written++ % 5)}`, `10.97.1.${pod}`, 80));
+        appendFileSync(log, dropLine(`203.0.113.${peer + (written++ % 5)}`, `10.87.1.${pod}`, 80));
       }
     },
     written: () => written,

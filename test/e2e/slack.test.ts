@@ -46,7 +46,7 @@ function scene(namespace: string, net: number, pods: readonly string[], reader =
 
 describe.concurrent('one message for each problem and hour', () => {
   test('a thousand packets, published in several writes, are one message', async () => {
-    const { namespace, addresses, outside, drop, messages } = await scene('slack-thousand', 91, ['web']);
+    const { namespace, addresses, outside, drop, messages } = await scene('slack-thousand', 81, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 400);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 400);
@@ -55,12 +55,12 @@ describe.concurrent('one message for each problem and hour', () => {
     drop(outside, web, 80, 250);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 1000, undefined, secondWrite);
     expect(await messages()).toEqual([
-      expect.stringMatching(/^\*PacketDrop\* Pod slack-thousand\/web: .* 203\.0\.113\.91 .*on port 80\/TCP/),
+      expect.stringMatching(/^\*PacketDrop\* Pod slack-thousand\/web: .* 203\.0\.113\.81 .*on port 80\/TCP/),
     ]);
   });
 
   test('two problems are two', async () => {
-    const { namespace, addresses, outside, drop, messages } = await scene('slack-two', 92, ['web']);
+    const { namespace, addresses, outside, drop, messages } = await scene('slack-two', 82, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 5);
     drop(outside, web, 443, 5);
@@ -70,7 +70,7 @@ describe.concurrent('one message for each problem and hour', () => {
   });
 
   test('a packet between two Pods has Events on both, and is one message', async () => {
-    const { namespace, addresses, drop, messages } = await scene('slack-pair', 93, ['client', 'server']);
+    const { namespace, addresses, drop, messages } = await scene('slack-pair', 83, ['client', 'server']);
     const [client = '', server = ''] = addresses;
     drop(client, server, 5432, 3);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'client') === 3 && sumOf(all, 'server') === 3);
@@ -78,8 +78,8 @@ describe.concurrent('one message for each problem and hour', () => {
   });
 
   test.each([
-    ['goes on', 'slack-restarted', 95, false],
-    ['goes on without what it knew', 'slack-forgotten', 96, true],
+    ['goes on', 'slack-restarted', 85, false],
+    ['goes on without what it knew', 'slack-forgotten', 86, true],
   ])(
     'an agent that is killed and %s sends no second message',
     async (_, namespace, net, lost) => {
@@ -98,7 +98,7 @@ describe.concurrent('one message for each problem and hour', () => {
       await delay(Math.max(0, later - Date.now()));
       drop(outside, web, 80, 3);
       await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 7, undefined, secondWrite);
-      expect(await messages()).toHaveLength(1);
+      expect(await messages()).toEqual([expect.stringContaining(` ${namespace}/web: `)]);
     },
     150_000,
   );
@@ -106,7 +106,7 @@ describe.concurrent('one message for each problem and hour', () => {
   test('an incident is one message for the Node and one for the Service, and none for Pod notices', async () => {
     const [name, proxyPod] = ['slack-incident', 'kube-proxy-slack-incident'];
     const podLogs = rig.newFolder();
-    const sick = podObject({ namespace: name, name: 'sick', node: name, addresses: ['10.97.1.1'] });
+    const sick = podObject({ namespace: name, name: 'sick', node: name, addresses: ['10.87.1.1'] });
     const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: sick.status?.['startTime'] }];
     await createInQuietHours(connection, [
       nodeObject(name, '192.168.90.97'),
@@ -137,7 +137,7 @@ describe.concurrent('one message for each problem and hour', () => {
       'ServiceChainMissing Service',
     ]);
     expect(await rig.events('kube-system', proxyPod)).toMatchObject([{ reason: 'ServiceChainMissing' }]);
-    const { messages } = await scene('slack-after-incident', 98, []);
+    const { messages } = await scene('slack-after-incident', 88, []);
     await messages();
     const sent = slack.texts.filter((text) => text.includes(name)).map((text) => text.slice(0, text.indexOf(': ')));
     expect(sent.toSorted()).toEqual([`*ServiceChainMissing* Node ${name}`, `*ServiceChainMissing* Service ${name}/db`]);
@@ -152,7 +152,7 @@ describe('packets that had to wait, at an exporter with the usual 5 s', () => {
     expect(config.maxEventAgeSeconds).toBe(5);
     const strict = await startEventExporter(connection, config);
     try {
-      const { namespace, addresses, outside, drop, messages } = await scene('slack-late', 99, ['web']);
+      const { namespace, addresses, outside, drop, messages } = await scene('slack-late', 89, ['web']);
       drop(outside, addresses[0] ?? '', 80, 3, new Date(Date.now() - 20_000));
       const [event] = await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 3);
       if (event === undefined) throw new Error('no Event');

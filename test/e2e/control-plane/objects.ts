@@ -14,10 +14,15 @@ export interface CreatedObject extends KubernetesObject {
  * Creates what `kubectl get … -o json` printed, Namespaces first (also those that are only mentioned), then Nodes, then
  * the rest as listed, and gives Nodes, Pods and Services their status, which no kubelet does here. Returns the objects as
  * the server has them, in the order of creation. Namespaces, Nodes and the Service default/kubernetes may exist already.
+ * An object that is new is made again, before it has a status, until `isRightUid` accepts its uid.
  */
-export async function createObjects(connection: Connection, list: ObjectList): Promise<readonly CreatedObject[]> {
+export async function createObjects(
+  connection: Connection,
+  list: ObjectList,
+  isRightUid: (uid: string) => boolean = () => true,
+): Promise<readonly CreatedObject[]> {
   const created: CreatedObject[] = [];
-  for (const object of inOrder(list.items)) created.push(await create(connection, object));
+  for (const object of inOrder(list.items)) created.push(await create(connection, object, isRightUid));
   return created;
 }
 
@@ -35,7 +40,11 @@ function rank({ kind }: KubernetesObject): number {
   return kind === 'Node' ? 1 : 2;
 }
 
-async function create(connection: Connection, object: KubernetesObject): Promise<CreatedObject> {
+async function create(
+  connection: Connection,
+  object: KubernetesObject,
+  isRightUid: (uid: string) => boolean,
+): Promise<CreatedObject> {
   const collection = collectionPath(object);
   const path = `${collection}/${object.metadata.name}`;
   // Looked for first: creating default/kubernetes again is refused for its address (422), not for its name (409).
@@ -45,6 +54,11 @@ async function create(connection: Connection, object: KubernetesObject): Promise
   // Another test file, or the server, made it between the look and this.
   const answer = made.status === 409 && mayExist(object) ? await connection.request('GET', path) : made;
   const stored = expectObject(answer.status, answer.body, `create ${path}`);
+  if (object.kind !== 'Namespace' && !isRightUid(stored.metadata.uid)) {
+    const deleted = await connection.request('DELETE', `${path}?gracePeriodSeconds=0`);
+    expectObject(deleted.status, deleted.body, `delete ${path}`);
+    return await create(connection, object, isRightUid);
+  }
 
   const status = statusPatch(object);
   if (status === undefined) return stored;

@@ -23,7 +23,7 @@ export interface SceneOptions {
   readonly slack: Webhook;
   readonly node: string;
   readonly namespace: string;
-  /** `10.NET.0.x` are its Pods. */
+  /** `10.NET.0.x` are its Pods: not 96 to 111, which are addresses of Services. */
   readonly net: number;
   readonly pods: readonly string[];
 }
