@@ -7,7 +7,7 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
-import { createHeap, type Heap } from '../platform/heap.ts';
+import { Heap } from '../platform/heap.ts';
 import { byDue, isUpdate, lastLine, lineOf } from './order.ts';
 import { quietFrom } from './times.ts';
 
@@ -70,7 +70,7 @@ export function createLines() {
   const sorted: Sorted = {
     groups: new Map(),
     lines: Array.from({ length: lineCount }, () => new Map<Party, Namespace>()),
-    changes: createHeap(byTime),
+    changes: new Heap(byTime),
     puts: 0,
   };
   let fresh: ReadySeries[] = [];
@@ -123,7 +123,7 @@ export function createLines() {
 
   function reset(): void {
     for (const line of sorted.lines) line.clear();
-    sorted.changes = createHeap(byTime);
+    sorted.changes = new Heap(byTime);
     fresh = [...sorted.groups.keys()];
     sorted.puts = 0;
   }
@@ -132,11 +132,11 @@ export function createLines() {
 function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   const { namespace, peer, series } = entry;
   const line = sorted.lines[indexOf(entry, now)] as Line;
-  const known = line.get(namespace) ?? { groups: new Map(), order: createHeap(byPlace) };
+  const known = line.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace) };
   line.set(namespace, known);
   const group = known.groups.get(peer) ?? {
     peer,
-    series: createHeap<ReadySeries>((a, b) => byDue(a.series, b.series)),
+    series: new Heap<ReadySeries>(byDueTime),
   };
   known.groups.set(peer, group);
   sorted.groups.set(entry, group);
@@ -185,6 +185,10 @@ function indexOf({ series, object }: ReadySeries, now: Millis): number {
 
 function turnOf(peer: Party | undefined): number {
   return peer?.lastTurn ?? 0;
+}
+
+function byDueTime(a: ReadySeries, b: ReadySeries): number {
+  return byDue(a.series, b.series);
 }
 
 /** Within a namespace, the peer that had its turn last waits longest. */

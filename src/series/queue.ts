@@ -11,7 +11,7 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
-import { createHeap } from '../platform/heap.ts';
+import { Heap } from '../platform/heap.ts';
 import { byDue, byName, lineOf } from './order.ts';
 import { updateDue } from './times.ts';
 import { createTurns } from './turns.ts';
@@ -103,7 +103,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
 /** Series whose time has not come, by that time. */
 function createWaits() {
   /** A time in the heap that is no longer its series' own is passed over. */
-  const heap = createHeap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
+  const heap = new Heap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
   const times = new Map<Series, Millis>();
   /** Asked for each packet of a replay. */
   let earliest: Millis = Infinity;

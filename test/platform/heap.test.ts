@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHeap } from '../../src/platform/heap.ts';
+import { Heap } from '../../src/platform/heap.ts';
 
 test('gives its values in order, whatever the order of changes', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.integer({ min: -5, max: 5 }), { nil: undefined })), (steps) => {
-      const heap = createHeap<number>((a, b) => a - b);
+      const heap = new Heap<number>((a, b) => a - b);
       let sorted: number[] = [];
       // A number is pushed; undefined takes the least.
       for (const step of steps) {
