@@ -133,7 +133,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
     const { impossible, device } = observation;
     return { 'log.logger': 'kernel', 'log.prefix': `martian ${impossible}`, 'interface.in': device };
   }
-  const { policy, clusterTier, enforcer, logger, prefix, inInterface, outInterface } = observation;
+  const { policy, clusterTier, enforcer, logger, prefix, dropReason, inInterface, outInterface } = observation;
   return {
     'security_rule.name': policy?.name,
     'policy.kind': policy?.kind ?? (clusterTier && 'ClusterNetworkPolicy'),
@@ -142,7 +142,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
     'policy.evidence': (policy ?? clusterTier) && 'logged',
     'policy.enforced_by': enforcer === 'unknown' ? undefined : enforcer,
     'log.logger': logger,
-    'log.prefix': prefix || undefined,
+    'log.prefix': dropReason ?? (prefix || undefined),
     'interface.in': inInterface || undefined,
     'interface.out': outInterface || undefined,
   };

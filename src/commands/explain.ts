@@ -105,6 +105,8 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       const event: Row = ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`];
       return [...lossRows(observation, meaningOf(line, observation)), event];
     }
+    case 'twin':
+      return [...packetRows(decision.observation), ['Event', 'none: another line of the same packet was counted']];
     case 'unparsable': {
       const { format, reason } = decision.observation;
       return [nodeRow(decision), ['format', format], ['problem', reason], ['Event', 'none']];
@@ -176,7 +178,7 @@ function signRows(sign: Sign | undefined): Row[] {
 }
 
 function packetRows(observation: PacketObservation): Row[] {
-  const { logger, prefix, prefixRule, verdict, policy, packet, inner, inInterface, outInterface } = observation;
+  const { logger, prefix, prefixRule, verdict, policy, dropReason, packet, inner, inInterface, outInterface } = observation;
   return [
     ['format', logger],
     ['prefix', prefix === '' ? 'none' : `"${prefix}"`],
@@ -184,6 +186,7 @@ function packetRows(observation: PacketObservation): Row[] {
     ...(policy
       ? [['policy', [policy.kind, policy.namespace, policy.name].filter(Boolean).join(' ')] satisfies Row]
       : []),
+    ...(dropReason === undefined ? [] : [['reason', dropReason] satisfies Row]),
     ['interfaces', `in ${inInterface || '(this node)'}, out ${outInterface || '(this node)'}`],
     ['packet', packetText(packet)],
     ...(inner ? [['inner packet', packetText(inner)] satisfies Row] : []),

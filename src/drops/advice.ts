@@ -4,6 +4,7 @@ import type { PolicyName } from '../model/packet.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
+import { adviseOnReason } from './reasons.ts';
 
 interface Own {
   namespace: string;
@@ -19,6 +20,10 @@ interface Advice {
 
 /** Says what a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
 const table: readonly Advice[] = [
+  {
+    applies: ({ dropReason }) => dropReason !== undefined,
+    say: ({ dropReason = '' }, { namespace }) => adviseOnReason(dropReason, namespace),
+  },
   {
     applies: isForRoutersToReport,
     say: ({ error }) =>

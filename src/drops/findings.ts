@@ -153,6 +153,7 @@ function flow(
     policy,
     refusedBy: observation.policySide ?? refusedBy(ends),
     clusterTier: observation.clusterTier,
+    dropReason: observation.dropReason,
     path: pathOf(inInterface, outInterface),
     martian: false,
   };
@@ -193,12 +194,12 @@ function identityOf(
   regarding: ObjectRef,
   direction: Direction,
   peer: Endpoint,
-  { protocol, port, icmpType, icmpCode, reply, error, verdict, enforcer, policy, martian }: FlowDetails,
+  { protocol, port, icmpType, icmpCode, reply, error, verdict, enforcer, policy, dropReason, martian }: FlowDetails,
   node: string,
 ): string {
   const what = port ?? (icmpType === undefined ? '' : `${icmpType}.${icmpCode ?? ''}`);
   const about = error === undefined ? '' : `${error.type}.${error.code}`;
-  const by = policy === undefined ? '' : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
+  const by = policy === undefined ? (dropReason ?? '') : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
   const parts = [
     'PacketDrop',
     objectKey(regarding),

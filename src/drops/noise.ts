@@ -1,6 +1,7 @@
 import type { Ends } from '../model/endpoint.ts';
 import { isDhcp } from '../model/flow-identity.ts';
 import type { Packet } from '../model/packet.ts';
+import { isNoise } from './reasons.ts';
 
 /** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
 const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
@@ -11,7 +12,9 @@ export function noiseOf(
   packet: Packet,
   destinationMac: string | undefined,
   { source, destination }: Ends,
+  dropReason?: string,
 ): string | undefined {
+  if (dropReason !== undefined && isNoise(dropReason)) return dropReason;
   if (groupProtocols.has(packet.protocol)) return packet.protocol;
   if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
   if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';

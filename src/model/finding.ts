@@ -33,6 +33,8 @@ export interface FlowDetails {
   /** The side whose network policies refused it, as far as the interfaces show or the logger says. */
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
+  /** The same as in `PacketObservation`. */
+  dropReason?: string | undefined;
   /** `eth0 → cali1234`, as far as known. */
   path: string;
   martian: boolean;

@@ -33,6 +33,8 @@ export const observationFields: Readonly<
   policy: 'flow',
   policySide: 'flow',
   clusterTier: 'flow',
+  dropReason: 'flow',
+  notice: 'packet',
   inInterface: 'flow',
   outInterface: 'flow',
   physIn: 'flow',
@@ -112,6 +114,7 @@ export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientatio
     a.logger === b.logger &&
     a.policySide === b.policySide &&
     a.clusterTier === b.clusterTier &&
+    a.dropReason === b.dropReason &&
     a.mtu === b.mtu &&
     isSamePolicy(a.policy, b.policy)
   );

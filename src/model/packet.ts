@@ -61,6 +61,10 @@ export interface PacketObservation {
   /** The end whose policies decided, where the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
+  /** The data plane's own name for why it dropped the packet, where that is no network policy: `CT_MAP_INSERTION_FAILED`. */
+  dropReason?: string | undefined;
+  /** Which of the two lines this is that the logger may write of one packet (pipeline/twin-lines.ts). */
+  notice?: 'drop' | 'verdict' | undefined;
   /** `IN=`; empty for packets made on the node itself. */
   inInterface: string;
   /** `OUT=`; empty for packets to the node itself. */

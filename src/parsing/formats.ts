@@ -8,6 +8,7 @@ import {
 } from './kernel-warnings.ts';
 import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
+import { parseHubble } from './policy-loggers/hubble.ts';
 import { parseOvn } from './policy-loggers/ovn.ts';
 import { parseUlogd } from './policy-loggers/ulogd.ts';
 import { parseWeave } from './policy-loggers/weave.ts';
@@ -60,6 +61,7 @@ export const formats: readonly Format[] = [
   { name: 'ovn-acl', needles: ['acl_log('], writers: ['ovn-controller', 'ovn-acl-logging'], parse: parseOvn },
   { name: 'weave-npc', needles: ['blocked by Weave NPC'], writers: ['weave-npc'], parse: parseWeave },
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
+  { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
 ];
 
 /** journald writes a message that is no UTF-8 as an array of bytes, in which no other needle can be seen. */
@@ -111,6 +113,8 @@ const kubernetesKinds = new Set<string | undefined>([
   'StagedKubernetesNetworkPolicy',
   'AntreaNetworkPolicy',
   'AntreaClusterNetworkPolicy',
+  'CiliumNetworkPolicy',
+  'CiliumClusterwideNetworkPolicy',
 ]);
 const firewallKinds = new Set(['VyOS rule', 'firewalld policy', 'firewalld zone', 'Shorewall chain', 'Proxmox chain']);
 

@@ -15,6 +15,7 @@ import type { Directory, Moment } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
 import type { LineOrigin } from '../sources/source.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
+import { createTwinLines } from './twin-lines.ts';
 import { containerOf } from '../log-formats/container-path.ts';
 import { copy } from '../platform/address.ts';
 
@@ -23,6 +24,8 @@ export type Decision =
   | LostPacket
   /** A packet that was accepted, or of which only the log is known. */
   | { kind: 'no-drop'; observation: PacketObservation }
+  /** Another line of the same packet was counted. */
+  | { kind: 'twin'; observation: PacketObservation }
   | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
@@ -61,6 +64,7 @@ export interface Decisions {
 
 export function createDecisions({ prefixes, directory, includeNoise, ...options }: DecisionOptions): Decisions {
   const flows = createFlowMemo(directory, options.node);
+  const uncounted = createTwinLines();
 
   return {
     lost,
@@ -73,6 +77,7 @@ export function createDecisions({ prefixes, directory, includeNoise, ...options 
         case 'refused':
           return observation;
         case 'packet':
+          if (observation.notice !== undefined) return twin(line, observation);
           if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
           return { kind: 'no-drop', observation };
         case 'martian':
@@ -86,6 +91,11 @@ export function createDecisions({ prefixes, directory, includeNoise, ...options 
       }
     },
   };
+
+  function twin(line: LogLine, observation: PacketObservation): Decision {
+    const rest = uncounted(observation, line.time);
+    return rest === undefined ? { kind: 'twin', observation } : lost(line, rest);
+  }
 
   function lost(line: LogLine, observation: PacketObservation | Martian): LostPacket {
     const meaning = meaningOf(line, observation);

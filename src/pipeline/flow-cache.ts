@@ -83,7 +83,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
     return {
       node,
       ends,
-      noise: noiseOf(observation.packet, observation.destinationMac, ends),
+      noise: noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason),
       findings: explainPacket(observation, ends, node, directory.portName),
     };
   }

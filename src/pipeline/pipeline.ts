@@ -92,7 +92,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const decision = decisions.decide(line, origin);
       repeatedDecisions.decided(line, decision);
       if (decision === undefined) return;
-      if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
+      if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
       carryOut.decision(decision, { line, lines: 1, last: undefined });
     },
     repeats: everyLine ? undefined : repeatedDecisions,
@@ -134,6 +134,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
         const weight = weightOf(observation) * lines;
         return options.onLogged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
       }
+      case 'twin':
       case 'unparsable':
         return;
       default:

@@ -33,6 +33,8 @@ const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inn
   policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
   policySide: 'sender',
   clusterTier: 'Admin',
+  dropReason: 'TTL_EXCEEDED',
+  notice: 'drop',
   inInterface: 'eth7',
   outInterface: 'eth7',
   physIn: 'eth7',

@@ -23,6 +23,8 @@ export interface PacketRecord {
   policy?: PolicyName | undefined;
   policySide?: PacketObservation['policySide'];
   clusterTier?: ClusterTier | undefined;
+  dropReason?: string | undefined;
+  notice?: PacketObservation['notice'];
   inInterface?: string;
   outInterface?: string;
   source: Field;
@@ -76,6 +78,8 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     policy: record.policy,
     policySide: record.policySide,
     clusterTier: record.clusterTier,
+    dropReason: record.dropReason,
+    notice: record.notice,
     inInterface: record.inInterface ?? '',
     outInterface: record.outInterface ?? '',
     physIn: undefined,

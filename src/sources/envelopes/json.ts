@@ -11,7 +11,7 @@ export function readJson(envelope: Envelope, clock: Clock): void {
   if (!record) return;
   if ('MESSAGE' in record) return readJournal(envelope, record);
   const text = record['log'] ?? record['message'];
-  if (typeof text !== 'string') return setTime(envelope, ownTimeOf(record, envelope, clock));
+  if (typeof text !== 'string') return readMessage(envelope, record, clock);
   envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
   envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
   readWriter(envelope, record);
@@ -34,12 +34,19 @@ function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record):
   if (typeof name === 'string') envelope.program ??= name;
 }
 
-/** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`. */
+/** A record that is itself the message. Hubble names its node `cluster/node`. */
+function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
+  const node = record['node_name'];
+  if (typeof node === 'string' && node !== '') envelope.host = node.slice(node.lastIndexOf('/') + 1);
+  setTime(envelope, ownTimeOf(record, envelope, clock));
+}
+
+/** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`, Hubble `time`. */
 function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
     return seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0);
-  return timeOf(record['timestamp'] ?? record['ts'], envelope, clock);
+  return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'], envelope, clock);
 }
 
 /** A stamp as text, or since 1970 as a number: seconds (Fluent Bit), milliseconds, microseconds or nanoseconds, by its size. */
