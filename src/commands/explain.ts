@@ -178,7 +178,8 @@ function signRows(sign: Sign | undefined): Row[] {
 }
 
 function packetRows(observation: PacketObservation): Row[] {
-  const { logger, prefix, prefixRule, verdict, policy, dropReason, packet, inner, inInterface, outInterface } = observation;
+  const { logger, prefix, prefixRule, verdict, policy, dropReason, packet, inner, inInterface, outInterface } =
+    observation;
   return [
     ['format', logger],
     ['prefix', prefix === '' ? 'none' : `"${prefix}"`],

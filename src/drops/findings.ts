@@ -199,7 +199,8 @@ function identityOf(
 ): string {
   const what = port ?? (icmpType === undefined ? '' : `${icmpType}.${icmpCode ?? ''}`);
   const about = error === undefined ? '' : `${error.type}.${error.code}`;
-  const by = policy === undefined ? (dropReason ?? '') : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
+  const by =
+    policy === undefined ? (dropReason ?? '') : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
   const parts = [
     'PacketDrop',
     objectKey(regarding),

@@ -139,7 +139,8 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
 }
 
 /** Fields that packets on several ports need not share. */
-const differing = { port: undefined, policy: undefined, refusedBy: undefined, clusterTier: undefined, dropReason: undefined };
+const none = undefined;
+const differing = { port: none, policy: none, refusedBy: none, clusterTier: none, dropReason: none };
 
 /** Describes one peer with many ports: a scan of this Pod or by it, or a protocol that chooses its ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {

@@ -13,7 +13,8 @@ const lookAtServices = 'kubectl -n NAMESPACE get services,endpointslices';
 const ciliumPolicies =
   'kubectl -n NAMESPACE get ciliumnetworkpolicies -o yaml; kubectl get ciliumclusterwidenetworkpolicies -o yaml';
 const ports: Reason = {
-  means: 'masquerading found no free port or no entry of that connection: many connections to one address use the ports up',
+  means:
+    'masquerading found no free port or no entry of that connection: many connections to one address use the ports up',
   act: 'Spread or reuse connections to that address, or raise bpf.natMax. Entries: cilium-dbg bpf nat list in the Pod of cilium on that node',
 };
 const fragments: Reason = {
@@ -57,7 +58,10 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
       act: 'Look who opens most connections (cilium-dbg bpf ct list global in the Pod of cilium on that node), then raise bpf.ctTcpMax or bpf.ctAnyMax',
     },
   ],
-  ['CT_NO_MAP_FOUND', { means: "Cilium's table of connections is missing", act: 'Restart the Pod of cilium on that node' }],
+  [
+    'CT_NO_MAP_FOUND',
+    { means: "Cilium's table of connections is missing", act: 'Restart the Pod of cilium on that node' },
+  ],
   [
     'SERVICE_BACKEND_NOT_FOUND',
     { means: 'the Service has no ready Pod behind it', act: `Make its Pods ready: ${lookAtServices}` },
@@ -93,14 +97,20 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
       act: 'Route the peer without masquerading (ipv4NativeRoutingCIDR, ip-masq-agent)',
     },
   ],
-  ['TTL_EXCEEDED', { means: 'the packet passed too many routers', act: 'Look for a loop in the routes to that address' }],
+  [
+    'TTL_EXCEEDED',
+    { means: 'the packet passed too many routers', act: 'Look for a loop in the routes to that address' },
+  ],
   [
     'FIB_LOOKUP_FAILED',
     { means: "the node's routes do not lead to that address", act: 'Check on the node: ip route get ADDRESS' },
   ],
   [
     'LOCAL_HOST_IS_UNREACHABLE',
-    { means: 'the node itself was not reachable for it', act: 'Look at the Pod of cilium on that node: cilium-dbg status' },
+    {
+      means: 'the node itself was not reachable for it',
+      act: 'Look at the Pod of cilium on that node: cilium-dbg status',
+    },
   ],
   [
     'UNENCRYPTED_TRAFFIC',
@@ -112,7 +122,8 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
   [
     'AUTH_REQUIRED',
     {
-      means: 'a policy asks for mutual authentication, which was not done yet; the first packets of a connection may be lost so',
+      means:
+        'a policy asks for mutual authentication, which was not done yet; the first packets of a connection may be lost so',
       act: `If it goes on, look at SPIRE and the logs of cilium: ${ciliumPolicies}`,
       ofPolicy: true,
     },

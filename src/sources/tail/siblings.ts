@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 
 export interface Sibling {
   path: string;
@@ -10,6 +10,8 @@ export interface Sibling {
 const numbered = /^\.(\d{1,4})(\.gz)?$/;
 /** `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), `.gz` behind them or not. */
 const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
+/** Go's lumberjack (Hubble, GKE, Antrea, AWS) names `events.log` anew as `events-2026-11-21T10-15-00.000.log`. */
+const datedBefore = /^-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3})$/;
 
 /** The number of links that the kernel follows (path_resolution(7)). */
 const maxLinks = 40;
@@ -27,15 +29,19 @@ export function stampOf(path: string, now: number): string | undefined {
 }
 
 function siblingsBeside(path: string): Sibling[] {
-  const [folder, base] = [dirname(path), basename(path)];
+  const [folder, base, ending] = [dirname(path), basename(path), extname(path)];
+  const stem = base.slice(0, base.length - ending.length);
   const found: { order: string; sibling: Sibling }[] = [];
   for (const name of namesIn(folder)) {
-    if (!name.startsWith(base) || name === base) continue;
-    const suffix = name.slice(base.length);
+    if (!name.startsWith(stem) || name === base) continue;
+    const isPacked = name.endsWith('.gz');
+    const whole = isPacked ? name.slice(0, -3) : name;
+    const suffix = name.startsWith(base) ? name.slice(base.length) : '';
     const number = numbered.exec(suffix);
-    const date = dated.exec(suffix);
+    const date =
+      dated.exec(suffix) ??
+      (whole.endsWith(ending) ? datedBefore.exec(whole.slice(stem.length, whole.length - ending.length)) : null);
     if (number === null && date === null) continue;
-    const isPacked = suffix.endsWith('.gz');
     // A file and what is packed of it: the packed one first.
     const order = number === null ? `a${date?.[1]}` : `b${String(9999 - Number(number[1])).padStart(4, '0')}`;
     found.push({ order: `${order}${isPacked ? 0 : 1}`, sibling: { path: join(folder, name), isPacked } });

@@ -231,7 +231,7 @@ test('the text has the manifest as it is, the commands, how to undo them and the
 test('JSON has the same', async () => {
   const { out } = await printed(cluster('k8s-app=cilium', []), 'json');
   expect(JSON.parse(out)).toMatchObject({
-    enableLogging: { plugIns: [{ name: 'Cilium', works: 'no' }], obstacles: [] },
+    enableLogging: { plugIns: [{ name: 'Cilium', works: 'switch' }], obstacles: [] },
   });
 });
 

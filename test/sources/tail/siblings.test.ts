@@ -60,6 +60,13 @@ test.each<[string, string[], string[]]>([
   expect(namesOf(join(folder, 'kern.log'))).toStrictEqual(expected.map((end) => `kern.log${end}`));
 });
 
+test("lumberjack's, which has the time before the ending", () => {
+  const wanted = ['2026-11-20T23-59-59.001.log.gz', '2026-11-21T10-15-00.000.log', '2026-11-21T10-15-00.001.log'];
+  const others = ['2026-11-21.log', '2026-11-21T10-15-00.000.txt', '2026-11-21T10-15-00.000.log.tmp', 'x.log'];
+  const folder = folderWith('events.log', ...[...others, ...wanted].map((end) => `events-${end}`));
+  expect(namesOf(join(folder, 'events.log'))).toStrictEqual(wanted.map((end) => `events-${end}`));
+});
+
 test.each(['a+b.log', '[x].log', 'a$.log', 'ä b.log', '.log'])('%s is no pattern', (name) => {
   const folder = folderWith(name, `${name}.1`, 'aab.log.1', 'x.log.1', 'a.log.1');
   expect(namesOf(join(folder, name))).toStrictEqual([`${name}.1`]);

@@ -20,9 +20,19 @@ export interface Recipe {
 const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni'>, Recipe>> = {
   cilium: {
     name: 'Cilium',
-    works: 'no',
-    why: 'it drops in eBPF and logs nothing to the kernel',
-    before: ['Its own tool shows drops: hubble observe --verdict DROPPED'],
+    works: 'switch',
+    why: 'its agent writes flows that it drops to a file of the node, once Hubble exports them',
+    before: [
+      'The agents of Cilium restart once, node by node; connections stay. On AKS the switch is another one: docs/networks/aks.md.',
+      'Let the agent read the file: mount /run/cilium/hubble read-only, and SOURCES=auto,file:/run/cilium/hubble/events.log,containers',
+    ],
+    commands: [
+      `helm -n kube-system upgrade cilium cilium/cilium --version VERSION --reuse-values --set hubble.enabled=true --set hubble.export.static.enabled=true --set-json 'hubble.export.static.allowList=[{"verdict":["DROPPED","ERROR"]}]'`,
+    ],
+    undo: [
+      'helm -n kube-system upgrade cilium cilium/cilium --version VERSION --reuse-values --set hubble.export.static.enabled=false',
+    ],
+    cost: 'about 1 KB for each line, two lines for each packet that a policy drops, without a limit; at most 60 MB on disk, which Cilium rotates',
     page: 'docs/logging/cilium.md',
   },
   'gke-dataplane-v2': {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { adviseOnReason, isNoise, reasons } from '../../src/drops/reasons.ts';
+import { textOf } from '../monitoring/files.ts';
+
+const page = textOf('docs/logging/cilium.md');
+
+test('the page on Cilium has every reason with its meaning, and no other', () => {
+  const rows = page.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
+  const listed = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  expect(new Set(listed)).toEqual(new Set(reasons.keys()));
+  for (const [name, { means }] of reasons) expect(rows.find((row) => row.includes(`\`${name}\``))).toContain(means);
+});
+
+test.each([...reasons])('%s: the reason, what it means and what to do', (name, { means, ofPolicy }) => {
+  const text = adviseOnReason(name, 'shop');
+  expect(text).toContain(`${means} (${name}). `);
+  expect(text.includes('not a policy')).toBe(ofPolicy !== true);
+  expect(text).not.toContain('NAMESPACE');
+  expect(text.length).toBeLessThan(420);
+  expect(isNoise(name)).toBe(false);
+});
+
+test('of a reason that is not in the table, its name is told', () => {
+  expect(adviseOnReason('reason 231', 'shop')).toMatch(/^Cilium dropped it \(reason 231\), not a policy\. Check /);
+});
