@@ -3,15 +3,15 @@
 interface Reason {
   /** What happened. */
   readonly means: string;
-  /** What to do; NAMESPACE is that of the Pod. */
-  readonly act: string;
+  /** What to do; some of it in the namespace of the Pod. */
+  readonly act: string | ((namespace: string) => string);
   /** It is a policy's doing, but not one by addresses and ports. */
   readonly ofPolicy?: true;
 }
 
-const lookAtServices = 'kubectl -n NAMESPACE get services,endpointslices';
-const ciliumPolicies =
-  'kubectl -n NAMESPACE get ciliumnetworkpolicies -o yaml; kubectl get ciliumclusterwidenetworkpolicies -o yaml';
+const lookAtServices = (namespace: string): string => `kubectl -n ${namespace} get services,endpointslices`;
+const ciliumPolicies = (namespace: string): string =>
+  `kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml; kubectl get ciliumclusterwidenetworkpolicies -o yaml`;
 const ports: Reason = {
   means:
     'masquerading found no free port or no entry of that connection: many connections to one address use the ports up',
@@ -27,7 +27,7 @@ const egress: Reason = {
 };
 const layer7: Reason = {
   means: 'an L7 rule of a Cilium policy refused the request; addresses and ports were allowed',
-  act: `Check the rules of that policy: ${ciliumPolicies}`,
+  act: (namespace) => `Check the rules of that policy: ${ciliumPolicies(namespace)}`,
   ofPolicy: true,
 };
 const starting: Reason = {
@@ -40,7 +40,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
   [
     'INVALID_SOURCE_IP',
     {
-      means: 'the sender used an address that is not its own, and Cilium lets Pods send from their own only',
+      means: 'the source address does not belong to the sender, and Cilium lets Pods send from their own only',
       act: 'Check what the sender runs: a VPN, a bridge or a forged address',
     },
   ],
@@ -48,7 +48,8 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
     'STALE_OR_UNROUTABLE_IP',
     {
       means: 'nobody has that address any more: its Pod is gone',
-      act: `Check who still uses the address (a DNS cache, an old connection, endpoints): ${lookAtServices}`,
+      act: (namespace) =>
+        `Check who still uses the address (a DNS cache, an old connection, endpoints): ${lookAtServices(namespace)}`,
     },
   ],
   [
@@ -64,7 +65,10 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
   ],
   [
     'SERVICE_BACKEND_NOT_FOUND',
-    { means: 'the Service has no ready Pod behind it', act: `Make its Pods ready: ${lookAtServices}` },
+    {
+      means: 'the Service has no ready Pod behind it',
+      act: (namespace) => `Make its Pods ready: ${lookAtServices(namespace)}`,
+    },
   ],
   [
     'NO_TUNNEL_OR_ENCAPSULATION_ENDPOINT',
@@ -85,7 +89,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
     'DENIED_BY_LB_SRC_RANGE_CHECK',
     {
       means: 'the client is not in loadBalancerSourceRanges of the Service',
-      act: 'Add its range there, if it is meant: kubectl -n NAMESPACE get services -o yaml',
+      act: (namespace) => `Add its range there, if it is meant: kubectl -n ${namespace} get services -o yaml`,
     },
   ],
   ['SNAT_NO_MAP_FOUND', ports],
@@ -124,7 +128,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
     {
       means:
         'a policy asks for mutual authentication, which was not done yet; the first packets of a connection may be lost so',
-      act: `If it goes on, look at SPIRE and the logs of cilium: ${ciliumPolicies}`,
+      act: (namespace) => `If it goes on, look at SPIRE and the logs of cilium: ${ciliumPolicies(namespace)}`,
       ofPolicy: true,
     },
   ],
@@ -173,5 +177,5 @@ export function adviseOnReason(reason: string, namespace: string): string {
     return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;
   const { means, act, ofPolicy } = known;
   const cause = ofPolicy ? 'Cilium' : 'Cilium, not a policy';
-  return `Dropped by ${cause}: ${means} (${reason}). ${act.replaceAll('NAMESPACE', namespace)}`;
+  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(namespace)}`;
 }

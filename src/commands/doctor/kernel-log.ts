@@ -13,13 +13,21 @@ import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Machine } from './machine.ts';
 
+export interface LoggedPacket {
+  prefix: string;
+  verdict: PacketObservation['verdict'];
+  time: Millis;
+  /** The logger, where no LOG rule has printed the line. */
+  record?: string;
+}
+
 /** The latest lines of the kernel, as one source has them. */
 export interface KernelLog {
   lines: number;
   /** The times of the first and the last line. */
   from: Millis | undefined;
   last: Millis | undefined;
-  packets: readonly { prefix: string; verdict: PacketObservation['verdict']; time: Millis }[];
+  packets: readonly LoggedPacket[];
 }
 
 export interface KernelSourceLook {
@@ -169,8 +177,9 @@ function understand(
     log.from ??= time;
     log.last = time;
     if (isPacket && mayBeOfRule(observation, text)) {
-      const { prefix, verdict } = observation;
-      packets.push({ prefix, verdict, time: time ?? stamps.latest });
+      const { prefix, verdict, logger } = observation;
+      const record = logger === 'netfilter' || logger === 'ulogd' ? {} : { record: logger };
+      packets.push({ prefix, verdict, time: time ?? stamps.latest, ...record });
     }
   }
   return { ...log, packets };
@@ -227,8 +236,11 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Several sources may have the same lines: takes the one with the most. Undefined if none can be read. */
+/** Several sources may have the same lines of rules: takes the one with the most. Undefined if none can be read. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
-  return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];
+  const ofRules = readable.map(({ packets, ...log }) =>
+    Object.assign(log, { packets: packets.filter(({ record }) => record === undefined) }),
+  );
+  return ofRules.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];
 }

@@ -36,6 +36,14 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
     });
     return ok(`rules that log, by prefix: ${counted.join(' and ')}`);
   }
+  const records = kernelSources.flatMap(({ log }) =>
+    log !== undefined && 'packets' in log ? log.packets.filter(({ record }) => record !== undefined) : [],
+  );
+  const latest = records.toSorted((a, b) => b.time - a.time)[0];
+  if (latest !== undefined)
+    return ok(
+      `no rule that logs is found, but ${latest.record} does: ${plural(records.length, 'line')} lately, the last one ${ago(latest.time, now)}`,
+    );
   if (rules.unseen.length > 0)
     return unseen(
       `none found, but the rules of ${rules.unseen.join(' and ')} cannot be seen (${whyUnseen(rules.failures)})`,
