@@ -8,6 +8,7 @@ import {
 } from './kernel-warnings.ts';
 import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
+import { parseGke } from './policy-loggers/gke.ts';
 import { parseHubble } from './policy-loggers/hubble.ts';
 import { parseOvn } from './policy-loggers/ovn.ts';
 import { parseUlogd } from './policy-loggers/ulogd.ts';
@@ -62,6 +63,7 @@ export const formats: readonly Format[] = [
   { name: 'weave-npc', needles: ['blocked by Weave NPC'], writers: ['weave-npc'], parse: parseWeave },
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
+  { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
 ];
 
 /** journald writes a message that is no UTF-8 as an array of bytes, in which no other needle can be seen. */

@@ -1,3 +1,4 @@
+import { gkeLines } from './lines-gke.ts';
 import { hubbleLines } from './lines-hubble.ts';
 import { kernelLines } from './lines-kernel.ts';
 import { loggerLines } from './lines-loggers.ts';
@@ -6,4 +7,11 @@ import { prefixLines } from './lines-prefixes.ts';
 import type { Row } from './rows.ts';
 
 /** Lines of the shapes that are met in the field, one for each thing that is easily read wrongly. */
-export const lines: Row[] = [...packetLines, ...prefixLines, ...kernelLines, ...loggerLines, ...hubbleLines];
+export const lines: Row[] = [
+  ...packetLines,
+  ...prefixLines,
+  ...kernelLines,
+  ...loggerLines,
+  ...hubbleLines,
+  ...gkeLines,
+];

@@ -61,7 +61,7 @@ async function recipes(): Promise<Recipe[]> {
 
 test.each([
   ['cilium-x2kq7', 'k8s-app=cilium', 'Cilium', 'switch'],
-  ['anetd-x2kq7', 'k8s-app=cilium', 'GKE Dataplane V2 (Cilium)', 'no'],
+  ['anetd-x2kq7', 'k8s-app=cilium', 'GKE Dataplane V2 (Cilium)', 'switch'],
   ['antrea-agent-x2kq7', 'app=antrea,component=antrea-agent', 'Antrea', 'switch'],
   ['ovnkube-node-x2kq7', 'app=ovnkube-node', 'OVN-Kubernetes', 'switch'],
   ['kube-router-x2kq7', 'k8s-app=kube-router', 'kube-router', 'switch'],

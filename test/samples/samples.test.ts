@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { expectedPath, logText, type Outcome, replaySample, samplesFolder, samplesWith } from './sample.ts';
 
 const cases = samplesWith('.log');
-const packetLine = /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{/;
+const packetLine = /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":/;
 /** Trace points, and the second line of a packet that a policy dropped: in the sample, only those have a `sub_type`. */
 const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
@@ -19,7 +19,8 @@ describe.each(cases)('%s', (name) => {
     // The count is grep's: it sees no envelopes, no prefixes, no fields.
     const lines = logText(name)
       .split('\n')
-      .filter((line) => packetLine.test(line) && !otherHubbleLine.test(line)).length;
+      .filter((line) => packetLine.test(line) && !otherHubbleLine.test(line))
+      .reduce((sum, line) => sum + Number(/"count":(\d+)/.exec(line)?.[1] ?? 1), 0);
     const { drops, logged, accepted } = (await replaySample(name)).summary;
     expect(drops + logged + accepted).toBe(lines);
   });

@@ -2,7 +2,7 @@ import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
 import { at, type Json, list, parsed, text as textOf } from '../../platform/json.ts';
 import { decodeBytes } from '../netfilter/prefixes.ts';
-import { observePacket } from './record.ts';
+import { fieldOf, isCount, observePacket } from './record.ts';
 
 /**
  * A flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or masked are
@@ -73,13 +73,13 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
     policySide: isPolicys && ingress ? 'receiver' : isPolicys && egress ? 'sender' : undefined,
     dropReason: isPolicys ? undefined : dropReason,
     notice: dropReason === policys ? noticeOf(type) : undefined,
-    source: field(at(flow, 'IP', 'source')),
-    destination: field(at(flow, 'IP', 'destination')),
+    source: fieldOf(at(flow, 'IP', 'source')),
+    destination: fieldOf(at(flow, 'IP', 'destination')),
     protocol: protocol || undefined,
-    sourcePort: field(at(header, 'source_port')),
-    destinationPort: field(at(header, 'destination_port')),
-    icmpType: isIcmp ? (field(at(header, 'type')) ?? 0) : undefined,
-    icmpCode: isIcmp ? (field(at(header, 'code')) ?? 0) : undefined,
+    sourcePort: fieldOf(at(header, 'source_port')),
+    destinationPort: fieldOf(at(header, 'destination_port')),
+    icmpType: isIcmp ? (fieldOf(at(header, 'type')) ?? 0) : undefined,
+    icmpCode: isIcmp ? (fieldOf(at(header, 'code')) ?? 0) : undefined,
     tcpFlags: tcpFlags(at(header, 'flags')),
     repeat: countOf(flow),
   });
@@ -137,12 +137,4 @@ function countOf(flow: Json): number {
     }, 0),
   );
   return Math.max(1, ...counts);
-}
-
-function isCount(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= 4_294_967_295;
-}
-
-function field(value: Json): string | number | undefined {
-  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }

@@ -94,6 +94,16 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
   };
 }
 
+/** A value of JSON as a field of a record; objects are none. */
+export function fieldOf(value: unknown): Field {
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
+}
+
+/** Whether it may be a number of packets. */
+export function isCount(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 4_294_967_295;
+}
+
 function number(value: Field, max: number): number | undefined {
   if (value === undefined || value === '' || (typeof value === 'string' && !/^\d{1,10}$/.test(value))) return undefined;
   const parsed = Number(value);

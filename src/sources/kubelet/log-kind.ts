@@ -17,7 +17,7 @@ const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
 /** `journalctl -o json`; packets that a container repeats or logs itself. */
 const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
 const packets =
-  /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{/;
+  /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
 
 /** `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a writer of packets. */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {

@@ -1,7 +1,7 @@
 {{- define "kube-netfilter-tailer.volumeMounts" -}}
 {{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
 - name: var-log
-  mountPath: /var/log
+  mountPath: {{ $preset.logs | default "/var/log" }}
   readOnly: true
 - name: state
   mountPath: {{ include "kube-netfilter-tailer.stateDir" . | quote }}
@@ -51,12 +51,17 @@
 {{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
 - name: var-log
   hostPath:
-    path: /var/log
-    type: Directory
+    path: {{ $preset.logs | default "/var/log" }}
+    type: {{ ternary "DirectoryOrCreate" "Directory" (hasKey $preset "logs") }}
 - name: state
+{{- if hasKey $preset "emptyState" }}
+  emptyDir:
+    sizeLimit: {{ $preset.emptyState }}
+{{- else }}
   hostPath:
     path: {{ include "kube-netfilter-tailer.stateDir" . | quote }}
     type: DirectoryOrCreate
+{{- end }}
 {{- if hasKey $preset "journal" }}
 - name: run-log
   hostPath:
