@@ -84,7 +84,7 @@ export const gkeLines: Row[] = [
     text: line(ports, { disposition: 'toString' }),
     expected: {
       kind: 'unparsable',
-      ...{ format: 'gke-policy-action' },
+      format: 'gke-policy-action',
       reason: 'the disposition toString is not known',
     },
   },
