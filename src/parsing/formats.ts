@@ -53,6 +53,8 @@ export const formats: readonly Format[] = [
     writers: ['systemd-journald'],
     parse: parseJournald,
   },
+  { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
+  { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {
     name: 'aws-network-policy-agent',
     needles: ['PolicyVerdict:', 'Flow Info'],
@@ -62,8 +64,6 @@ export const formats: readonly Format[] = [
   { name: 'ovn-acl', needles: ['acl_log('], writers: ['ovn-controller', 'ovn-acl-logging'], parse: parseOvn },
   { name: 'weave-npc', needles: ['blocked by Weave NPC'], writers: ['weave-npc'], parse: parseWeave },
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
-  { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
-  { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
 ];
 
 /** journald writes a message that is no UTF-8 as an array of bytes, in which no other needle can be seen. */
