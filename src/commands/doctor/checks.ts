@@ -18,7 +18,7 @@ import {
   checkLogRules,
   checkProcRoot,
 } from './checks/rules.ts';
-import { checkContainers, checkKernelSources, checkProgramLogs, checkState } from './checks/sources.ts';
+import { checkContainers, checkFlows, checkKernelSources, checkProgramLogs, checkState } from './checks/sources.ts';
 import type { Facts, Gathered, Given, Known } from './facts.ts';
 import { answersOf, type Check } from './report.ts';
 
@@ -34,6 +34,7 @@ export const checks = [
   row('sources', ['kernelSources'], checkKernelSources),
   row('source containers', ['containers', 'pods'], checkContainers),
   row('sources of programs', ['programLogs'], checkProgramLogs),
+  row('source of flows', ['unreadFlows'], checkFlows),
   row('proc-root', ['hasProcRoot'], checkProcRoot),
   row('log-rules', ['rules', 'view', 'kernelSources'], checkLogRules),
   row('prefixes', ['rules', 'view', 'kernelSources'], checkPrefixes),

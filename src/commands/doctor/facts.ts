@@ -16,6 +16,7 @@ import {
   readKeptState,
   type StateFolder,
 } from './files.ts';
+import { findUnread } from './flow-logs.ts';
 import { type KernelSetting, type KernelSourceLook, lookAtKernelSources } from './kernel-log.ts';
 import { type AgentAnswer, askAgent, type Machine } from './machine.ts';
 import type { NetworkView, PodName } from './own-pod.ts';
@@ -43,6 +44,8 @@ export interface Facts {
   /** Undefined if they are not in SOURCES. */
   containers: ContainerLook | undefined;
   programLogs: readonly (ProgramLog & { look: ProgramLogLook })[];
+  /** Logs of dropped flows that are not in SOURCES. */
+  unreadFlows: readonly string[];
   view: NetworkView;
   rules: Rules;
   switches: Switches;
@@ -113,6 +116,9 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     ),
     programLogs: look(() =>
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
+    ),
+    unreadFlows: look(() =>
+      findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),
     ),
     switches: look(() => ({
       loggers: { 2: readFile(loggerFile(2)), 10: readFile(loggerFile(10)) },

@@ -87,6 +87,7 @@ const unknown: Facts & Given = {
   kernelSources: [],
   containers: undefined,
   programLogs: [],
+  unreadFlows: [],
   view: 'initial',
   rules: rulesOf(),
   switches: switchesOf(undefined),

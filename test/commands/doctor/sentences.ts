@@ -26,6 +26,7 @@ export async function allSentences(): Promise<Check[]> {
     ...kernelSources(),
     ...containers(),
     ...programs(),
+    ...flows(),
     ...states(),
     ...logRules(),
     ...prefixes(),
@@ -87,6 +88,16 @@ function programs(): Check[] {
   return found('sources of programs', { programLogs });
 }
 
+function flows(): Check[] {
+  const paths = [
+    '/run/cilium/hubble/events.log',
+    '/var/log/acns/hubble/events.log',
+    '/var/log/network/policy_action.log',
+  ];
+  const missing = paths.flatMap((path) => sourceWith({ reason: 'no such file' }, { name: `file:${path}`, text: path }));
+  return [...found('sources', { kernelSources: missing }), ...found('source of flows', { unreadFlows: paths })];
+}
+
 function states(): Check[] {
   const kept = {
     kind: 'kept',
@@ -119,6 +130,7 @@ function logRules(): Check[] {
     unseen: ['iptables-legacy', 'nft'],
     failures: [{ program: 'nft', reason: 'Permission denied' }],
   });
+  const ofLogger = sourceWith(logOf({ packets: [{ ...packet('', 3000), record: 'hubble' }] }));
   const logging: Partial<Facts>[] = [
     { rules: rulesOf({ logs: [logRule('a'), logRule('b', { target: 'NFLOG', group: 1 })] }) },
     {},
@@ -127,6 +139,7 @@ function logRules(): Check[] {
     { view: 'pod' },
     { view: 'pod', ...lately(3000) },
     { view: 'pod', ...lately(7_200_000) },
+    ...(['pod', 'initial'] as const).map((view) => ({ view, kernelSources: ofLogger })),
   ];
   const backends: Partial<Facts>[] = [
     { rules: rulesOf({ nft: backend(4) }) },

@@ -27,6 +27,14 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
   const last = Math.max(...packets.map(({ time }) => time));
+  const records = kernelSources.flatMap(({ log }) =>
+    log !== undefined && 'packets' in log ? log.packets.filter(({ record }) => record !== undefined) : [],
+  );
+  const latest = records.toSorted((a, b) => b.time - a.time)[0];
+  if (latest !== undefined && packets.length === 0 && (view === 'pod' || rules.logs.length === 0))
+    return ok(
+      `no rule that logs is found, but ${latest.record} does: ${plural(records.length, 'line')} lately, the last one ${ago(latest.time, now)}`,
+    );
   if (view === 'pod') return unseen("rules are not to be seen from a Pod without the node's network");
   if (rules.logs.length > 0) {
     const targets = Map.groupBy(rules.logs, ({ target }) => target);
@@ -36,14 +44,6 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
     });
     return ok(`rules that log, by prefix: ${counted.join(' and ')}`);
   }
-  const records = kernelSources.flatMap(({ log }) =>
-    log !== undefined && 'packets' in log ? log.packets.filter(({ record }) => record !== undefined) : [],
-  );
-  const latest = records.toSorted((a, b) => b.time - a.time)[0];
-  if (latest !== undefined)
-    return ok(
-      `no rule that logs is found, but ${latest.record} does: ${plural(records.length, 'line')} lately, the last one ${ago(latest.time, now)}`,
-    );
   if (rules.unseen.length > 0)
     return unseen(
       `none found, but the rules of ${rules.unseen.join(' and ')} cannot be seen (${whyUnseen(rules.failures)})`,

@@ -4,6 +4,7 @@ import type { Millis } from '../../../model/log-line.ts';
 import { podOf } from '../../../resolving/objects.ts';
 import type { Known } from '../facts.ts';
 import type { ContainerLogFile } from '../files.ts';
+import { switchOf } from '../flow-logs.ts';
 import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
 import { ago, answersOf, type Check, plural } from '../report.ts';
 
@@ -71,7 +72,7 @@ function checkKernelSource(
 ): Check {
   const { ok, problem, warning } = answersOf(`source ${name}`);
   if (log === undefined) return problem(text, seeSources);
-  if ('reason' in log) return problem(`${text}: cannot be read: ${log.reason}`, seeSources);
+  if ('reason' in log) return problem(`${text}: cannot be read: ${log.reason}`, switchOf(name) ?? seeSources);
   const { lines, from, last, packets } = log;
   const taken =
     gives === undefined
@@ -139,6 +140,16 @@ export function checkContainers({ config, containers, pods, now }: Known<'contai
 
 function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): string {
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
+}
+
+/** Whether a data plane writes what it drops to a file that nobody reads. */
+export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
+  return unreadFlows.map((path) =>
+    answersOf(`source file:${path}`).warning(
+      `${path} is there, and not in SOURCES: what it has of dropped packets is not read`,
+      `add file:${path} to SOURCES`,
+    ),
+  );
 }
 
 /** Whether the logs that programs write themselves are there and can be read. */
