@@ -1,25 +1,11 @@
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Position } from '../source.ts';
-import {
-  atEnd,
-  type Candidate,
-  distinct,
-  type Entry,
-  isCopyOf,
-  isCopyOfCut,
-  isCutOf,
-  isFileOf,
-  openCandidate,
-  isUndecided,
-  passOver,
-  placeOf,
-  positionAtEnd,
-  refresh,
-} from './candidate.ts';
+import { atEnd, distinct, type Entry, openCandidate, passOver, placeOf, positionAtEnd, refresh } from './candidate.ts';
 import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
-import { type FinishedFile, isCopy } from './finished-files.ts';
+import type { FinishedFile } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
+import { type Candidate, isCopy, isUndecided, relationOf, relations } from './relation.ts';
 import { siblingsOf } from './siblings.ts';
 
 export interface Beginning {
@@ -116,10 +102,10 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const files = saved.filter(hasContent);
   const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
   const places = new Map<Candidate, FilePosition>();
-  for (const isOne of [isFileOf, isCopyOf, isCutOf, isCopyOfCut]) {
+  for (const relation of relations) {
     for (const file of finished === undefined ? files : [...files, finished]) {
       if ([...places.values()].includes(file)) continue;
-      const found = there.find((each) => !places.has(each) && isOne(each, file));
+      const found = there.find((each) => !places.has(each) && relationOf(each, file) === relation);
       if (found !== undefined) places.set(found, file);
     }
   }

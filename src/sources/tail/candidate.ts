@@ -1,33 +1,12 @@
 import { fstatSync } from 'node:fs';
-import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { begins, type FinishedFile, isCopy } from './finished-files.ts';
-import {
-  endOfCut,
-  endOfFile,
-  fits,
-  fitsContent,
-  fitsCut,
-  fitsCutContent,
-  type FilePosition,
-  type Place,
-} from './file-position.ts';
+import type { FinishedFile } from './finished-files.ts';
+import { endOfCut, endOfFile, type FilePosition, type Place } from './file-position.ts';
 import { digestOf, headLength, partLength, readHead } from './fingerprint.ts';
 import type { LogFile } from './log-file.ts';
-import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
+import { closeLog, isSame, type Obstacle, openLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
-
-/** A file that was written to within that time may be a copy in the making, as long as it is short: disks may halt. */
-const copying: Millis = 60_000;
-
-export interface Candidate {
-  log: OpenLog;
-  isPacked: boolean;
-  head: Buffer;
-  /** Bytes; of a packed file, of what was packed, and infinite if that is more than `head`: then it is not known. */
-  size: number;
-  modified: Millis;
-}
+import { begins, type Candidate, isCopy, isCopyInMaking, relationOf } from './relation.ts';
 
 export interface Entry extends Candidate {
   place: Place;
@@ -74,37 +53,9 @@ function refreshPacked(candidate: Candidate): boolean {
   return candidate.head.length === head.length;
 }
 
-/** Whether it may become a copy of a file that begins with one of `openings`: it has to be looked at again. */
-export function isUndecided({ head, modified }: Candidate, openings: readonly Buffer[], now: Millis): boolean {
-  // One that is stamped in the far future would be young for long.
-  const isYoung = Math.abs(now - modified) < copying;
-  return (head.length === 0 || (head.length < partLength && isYoung)) && openings.some((other) => begins(other, head));
-}
-
-/** Whether `saved` was a place in this very file. */
-export function isFileOf({ log, isPacked, head, size }: Candidate, saved: FilePosition): boolean {
-  return !isPacked && fits(log.identity, size, head, saved);
-}
-
-/** Whether `saved` was a place in this very file, past where it was cut off since. */
-export function isCutOf({ log, isPacked, head, size }: Candidate, saved: FilePosition): boolean {
-  return !isPacked && fitsCut(log.identity, size, head, saved);
-}
-
-/** Whether `saved` was a place in a file that this one is a copy of. */
-export function isCopyOf({ head, size }: Candidate, saved: FilePosition): boolean {
-  return size >= saved.offset && fitsContent(head, saved);
-}
-
-/** Whether `saved` was a place in a file that this one is a copy of, past where that was cut off before it was copied. */
-export function isCopyOfCut({ head, size }: Candidate, saved: FilePosition): boolean {
-  return size < saved.offset && fitsCutContent(head, saved);
-}
-
 /** Returns the position to go on from in the file that `saved` is of; undefined: this is another file. */
 export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
-  const isOne = [isFileOf, isCopyOf, isCutOf, isCopyOfCut].some((is) => is(candidate, saved));
-  return isOne ? placeOf(candidate, saved) : undefined;
+  return relationOf(candidate, saved) === 'other' ? undefined : placeOf(candidate, saved);
 }
 
 /** The same, of one that is known to hold it. */
@@ -124,11 +75,6 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
     if (isAgain) closeLog(each.log);
     return !isAgain;
   });
-}
-
-/** Whether a file is copied there, before it is cut off: then it is read itself. */
-export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
-  return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
 }
 
 /** Returns the rest of a file that was cut off but not emptied; undefined: it is another one by now, or may be any. */

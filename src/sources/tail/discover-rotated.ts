@@ -1,17 +1,10 @@
 import type { Millis } from '../../model/log-line.ts';
-import {
-  type Candidate,
-  distinct,
-  type Entry,
-  isCopyInMaking,
-  isUndecided,
-  openCandidate,
-  placeAfter,
-} from './candidate.ts';
+import { distinct, type Entry, openCandidate, placeAfter } from './candidate.ts';
 import { type FilePosition, type Place, startOfFile } from './file-position.ts';
-import { type DoneFiles, isCopy } from './finished-files.ts';
+import type { DoneFiles } from './finished-files.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
+import { type Candidate, isCopy, isCopyInMaking, isUndecided } from './relation.ts';
 import { type Sibling, siblingsOf } from './siblings.ts';
 
 export interface Found {

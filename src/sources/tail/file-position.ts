@@ -1,5 +1,4 @@
 import { fstatSync, readSync } from 'node:fs';
-import { digestOf, partLength } from './fingerprint.ts';
 import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
@@ -51,36 +50,6 @@ export function readLogPosition(saved: Position | undefined): LogPosition | unde
   return whole.length > 0 && whole.length === read.length
     ? { files: whole, modified, finished: readFilePosition(finished as Position | undefined) }
     : undefined;
-}
-
-/** Whether `saved` was a place in a file that holds the same content: a copy of it, or what was packed. `head`: its first bytes. */
-export function fitsContent(head: Buffer, saved: FilePosition): boolean {
-  const { length } = head;
-  if (saved.headLength < partLength || length < saved.headLength) return false;
-  return digestOf(head.subarray(0, saved.headLength)) === saved.head;
-}
-
-/** Whether `saved` was a place in the file of that identity, of `size` bytes. `head`: its first bytes. */
-export function fits(identity: Identity, size: number, head: Buffer, saved: FilePosition): boolean {
-  if (identity.inode !== saved.inode || size < saved.offset) return false;
-  // Numbers of devices may change when the node boots.
-  if (identity.device !== saved.device && saved.headLength < partLength) return false;
-  return head.length >= saved.headLength && digestOf(head.subarray(0, saved.headLength)) === saved.head;
-}
-
-/**
- * Whether `saved` was a place past the end of the file of that identity, of `size` bytes, which has been cut off but not emptied. `head`:
- * its first bytes. One that was written again begins otherwise, and one of which less is left than is known of it may be any.
- */
-export function fitsCut(identity: Identity, size: number, head: Buffer, saved: FilePosition): boolean {
-  return identity.inode === saved.inode && size < saved.offset && fitsCutContent(head, saved);
-}
-
-/** Whether a file that begins with `head`, and is shorter than it was, has of `saved` what is left. */
-export function fitsCutContent(head: Buffer, saved: FilePosition): boolean {
-  if (head.length < partLength) return false;
-  if (head.length >= saved.headLength) return fitsContent(head, saved);
-  return digestOf(head.subarray(0, partLength)) === saved.part;
 }
 
 /** The position in a file that was cut off: the rest of it was read, and its writer begins a line there. */

@@ -1,6 +1,6 @@
 import type { Place } from './file-position.ts';
-import { partLength } from './fingerprint.ts';
 import { isSame, type Identity } from './open-log.ts';
+import { begins, isCopy } from './relation.ts';
 
 /** A file that is done with: its content must not be read again, under whatever name it comes back. */
 export interface FinishedFile {
@@ -8,13 +8,6 @@ export interface FinishedFile {
   identity: Identity | undefined;
   head: Buffer;
   place: Place;
-}
-
-/** Whether one of two files is (a copy of) the other as it was earlier or later, going by their first bytes. */
-export function isCopy(a: Buffer, b: Buffer): boolean {
-  const common = Math.min(a.length, b.length);
-  if (common < partLength && a.length !== b.length) return false;
-  return common > 0 && a.compare(b, 0, common, 0, common) === 0;
 }
 
 export interface DoneFiles {
@@ -49,9 +42,4 @@ export function createFinishedFiles(): DoneFiles {
       files = files.filter(({ missed }) => missed < 2);
     },
   };
-}
-
-/** Whether a file that begins with `head` is one that began with `earlier`. */
-export function begins(head: Buffer, earlier: Buffer): boolean {
-  return head.length >= earlier.length && head.compare(earlier, 0, earlier.length, 0, earlier.length) === 0;
 }
