@@ -1,20 +1,22 @@
 /** Puts the parts of the agent of one node together. */
 import { EventEmitter } from 'node:events';
-import { type LoadedConfig, version } from '../config/config.ts';
+import { type Config, type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
-import { createSteadyClock } from '../platform/clock.ts';
-import { lastTimes, restoreState } from '../state/state.ts';
+import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
+import { createEventStore } from '../kubernetes/written-objects.ts';
+import { textOf } from '../pipeline/pipeline.ts';
+import { type Clock, createSteadyClock } from '../platform/clock.ts';
+import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
 import type { AdjustableLog } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { type Metrics, createMetrics } from '../telemetry/metrics.ts';
 import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
-import { connect, createClusterContext } from './cluster.ts';
-import { createIngest } from './ingest.ts';
-import { createNodeChecks } from './node-checks.ts';
-import { createPolicyAnswers } from './policies/answers.ts';
 import { noProblems } from './api-problems.ts';
-import { createProblems } from './problems.ts';
-import { createPublishing } from './publish.ts';
+import { type ClusterContext, connect, createClusterContext } from './cluster.ts';
+import { type Ingest, createIngest } from './ingest.ts';
+import { createNodeChecks } from './node-checks.ts';
+import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
+import { type Problems, createProblems } from './problems.ts';
 import { createScrape } from './scrape.ts';
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;
@@ -99,4 +101,69 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     nodeChecks,
     scrape,
   };
+}
+
+export interface PublishingOptions {
+  config: Config;
+  restored: Restored;
+  context: ClusterContext;
+  ingest: Ingest;
+  metrics: Metrics;
+  problems: Problems;
+  /** Undefined: policies are not asked. */
+  policies: PolicyAnswers | undefined;
+  clock: Clock;
+}
+
+/** Puts the cold path together: counts are kept on disk, then published. */
+export function createPublishing(options: PublishingOptions) {
+  const { config, restored, context, ingest, metrics, problems, policies, clock } = options;
+  const { sources, once, table, queue, incidents } = ingest;
+  const audit = ingest.audit?.kept;
+  const budget = createWriteBudget({
+    nodeCount: () => context.cluster.nodeCount,
+    restored: restored.state?.budget,
+  });
+  const stateLog = createStateLog({
+    folder: config.stateDir,
+    state: createKeptState({
+      agent: { id: restored.id, node: config.node },
+      sources,
+      once,
+      table,
+      queue,
+      incidents,
+      budget,
+      audit,
+      pods: context.keptPods,
+    }),
+    segments: restored.segments,
+    onSaved(bytes) {
+      metrics.stateSaved.set(clock.wall() / 1000);
+      metrics.stateSize.set(bytes);
+      problems.stateSaved();
+    },
+    onFailed: (error) => problems.state('save', error),
+    onLost: (reason) => problems.state('lost', reason),
+  });
+  const publisher = createPublisher({
+    table,
+    keep: stateLog.keep,
+    write: createEventWriter({
+      store: createEventStore(context.connection),
+      messageOf: async (series) => textOf(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
+      stateId: restored.id,
+      now: clock.now,
+      toWall: clock.toWall,
+    }),
+    onAttempt(attempt) {
+      metrics.eventPacketsPublished.add(attempt.packets);
+      problems.api.write(attempt);
+      if (attempt.result === 'unauthorized') context.connection.reload();
+    },
+    onAbandoned: problems.api.abandoned,
+    budget,
+    now: clock.now,
+  });
+  return { stateLog, publisher };
 }

@@ -12,8 +12,7 @@ import { createFollowFile } from '../sources/tail/follow-file.ts';
 import { findJournal } from '../sources/journald/find-journal.ts';
 import { createJournal } from '../sources/journald/journal.ts';
 import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
-import { findProgramLogs, type ProgramLog } from '../sources/program-log/find-logs.ts';
-import { createFollowProgram } from '../sources/program-log/follow-program.ts';
+import { type ProgramLog, createFollowProgram, findProgramLogs } from '../sources/program-log/follow-program.ts';
 import type { Json, LineOrigin, Loss, Notice, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
 import { createSharedLines, type SharedLines } from './shared-lines.ts';
 

@@ -1,8 +1,9 @@
-import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, type Ends, type ObjectRef, objectKey } from '../model/endpoint.ts';
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
+import { type Orientation, isDhcp, orient } from '../model/flow-identity.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
-import { orient, type Orientation } from '../model/flow-identity.ts';
+import { isNoise } from './reasons.ts';
 
 /** A port as its Pod or Service names it; `protocol` as in a packet. */
 export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
@@ -218,4 +219,29 @@ function identityOf(
   ];
   // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
   return parts.join('|');
+}
+
+/** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
+const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
+const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
+
+/** Chatter between machines of one link, which host firewalls log by the thousand; undefined for an application's traffic. */
+export function noiseOf(
+  packet: Packet,
+  destinationMac: string | undefined,
+  { source, destination }: Ends,
+  dropReason?: string,
+): string | undefined {
+  if (dropReason !== undefined && isNoise(dropReason)) return dropReason;
+  if (groupProtocols.has(packet.protocol)) return packet.protocol;
+  if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
+  if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
+  if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
+    return 'neighbour discovery';
+  if (packet.protocol === 'UDP' && (isDhcp(packet.sourcePort) || isDhcp(packet.destinationPort))) return 'DHCP';
+  if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
+  const linkLocal =
+    (destination.range === 'link-local' && destination.role === undefined) ||
+    (source.range === 'link-local' && source.role === undefined);
+  return linkLocal ? 'link-local' : undefined;
 }

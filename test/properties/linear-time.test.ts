@@ -4,7 +4,7 @@ import { parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { createClock } from '../../src/sources/envelopes/clock.ts';
-import { kindOfLine } from '../../src/sources/kubelet/log-kind.ts';
+import { kindOfLine } from '../../src/sources/kubelet/saved-log.ts';
 import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { lines as packets } from '../corpus/lines.ts';
 import { lines as records } from '../incidents/catalogue/lines.ts';

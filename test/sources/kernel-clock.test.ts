@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Millis } from '../../src/model/log-line.ts';
-import { createKernelClock, type KernelClock } from '../../src/sources/kmsg/kernel-clock.ts';
+import { createKernelClock, type KernelClock } from '../../src/sources/kmsg/kernel-ring.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const hour: Millis = 3_600_000;

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { InputError, openInput } from '../../src/sources/framing/input.ts';
-import { noticeOf } from '../../src/sources/journald/ending.ts';
+import { noticeOf } from '../../src/sources/journald/journalctl-runs.ts';
 import { findJournal } from '../../src/sources/journald/find-journal.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import type { Ending } from '../../src/sources/journald/journalctl.ts';

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PrefixTable } from '../../parsing/parsing.ts';
 import type { Pod } from '../../resolving/objects.ts';
-import type { ProgramLog } from '../../sources/program-log/find-logs.ts';
+import type { ProgramLog } from '../../sources/program-log/follow-program.ts';
 import { type Api, findNode, findPod, type FoundNode, type Looked, podsOn, someNodes } from './api.ts';
 import { askVersion, type FelixLook, lookAtFelix, lookAtWays, type VersionAnswer, type Ways } from './cluster-facts.ts';
 import {

@@ -7,7 +7,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/listen-address.ts';
 import { chooseKernelGiver, chooseKernelSource, type ConfiguredKernelSource } from '../../sources/auto.ts';
 import { findJournal } from '../../sources/journald/find-journal.ts';
-import { findProgramLogs } from '../../sources/program-log/find-logs.ts';
+import { findProgramLogs } from '../../sources/program-log/follow-program.ts';
 import { lookAtNetwork } from './own-pod.ts';
 
 export const thisMachine = {

@@ -1,5 +1,4 @@
-import type { Envelope } from './envelope.ts';
-import { kmsgLayer } from './kmsg.ts';
+import { type Envelope, kmsgLayer } from './envelope.ts';
 
 const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
 /** `kube-proxy[12085]:`, `systemd[1]:`, `sshd:`; the number distinguishes a program from a LOG prefix such as `calico-drop:`. */

@@ -181,3 +181,8 @@ export function addTo(sum: ScanCounts, { lines, bytes, tooLong }: Readonly<ScanC
   sum.bytes += bytes;
   sum.tooLong += tooLong;
 }
+
+/** A last line without its newline may end within a number: `DPT=54` of 5432 would be another port. */
+export function withoutHalfValue(text: string): string {
+  return text.replace(/ [A-Z]+=[^ =]*$/, ' ');
+}

@@ -1,9 +1,9 @@
 import type { Millis } from '../../model/log-line.ts';
+import { printable } from '../../platform/printable.ts';
+import { reasonOf } from '../../platform/system-error.ts';
 import type { Schedule } from '../../platform/timer.ts';
-import type { Source, SourceListener } from '../source.ts';
-import { isOwnDoing, noticeOf } from './ending.ts';
-import { createErrorOutput } from './error-output.ts';
-import { type Ending, runJournalctl, type Spawn } from './journalctl.ts';
+import type { Notice, Source, SourceListener } from '../source.ts';
+import { type Ending, type Spawn, runJournalctl } from './journalctl.ts';
 
 export interface JournalctlRunsOptions {
   spawn: Spawn;
@@ -100,4 +100,78 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
       onNotice({ level: 'warn', key: 'complaint', text: `journalctl says: ${line}` });
     }
   }
+}
+
+/** Says what a person should do about an end of journalctl. `lastError`: the last line of its error output. */
+export function noticeOf(ending: Ending, lastError: string | undefined): Notice {
+  if ('error' in ending) {
+    if ((ending.error as NodeJS.ErrnoException).code === 'ENOENT')
+      return failed(
+        'this image has no journalctl. Use the image variant that has it, or SOURCES=kernel, or SOURCES=file:PATH',
+      );
+    return failed(`journalctl cannot be started: ${reasonOf(ending.error)}. ${retry}`);
+  }
+  const { code, signal } = ending;
+  if (isOwnDoing(ending))
+    return failed(
+      `journalctl ended with code ${code}: ${lastError?.replace(/\.$/, '') ?? 'it did not say why'}${adviceOn(lastError)}. ${retry}`,
+    );
+  const how = signal === null ? 'ended' : `was ended by ${signal}`;
+  return { level: 'warn', key: 'ended', text: `journalctl ${how} and is started again` };
+}
+
+/** It could not be started, or gave up; no other process has ended it. */
+export function isOwnDoing(ending: Ending): boolean {
+  return 'error' in ending || (ending.code !== null && ending.code !== 0);
+}
+
+const retry = 'It is tried again once a minute or more often';
+
+function failed(why: string): Notice {
+  return { level: 'error', key: 'failed', text: `The journal cannot be read: ${why}` };
+}
+
+function adviceOn(lastError = ''): string {
+  if (/permission/i.test(lastError)) return ' (it takes root, or a group that may read the journal)';
+  if (/No such file or directory/.test(lastError)) return " (is the node's journal mounted there?)";
+  return '';
+}
+
+/** Kept of what a program writes to its standard error; what is older is forgotten. */
+const longest = 2000;
+const longestLine = 300;
+const maxPublished = 10;
+
+/** The last that a program has written to its standard error, fit for a notice. */
+export interface ErrorOutput {
+  add: (chunk: Buffer) => void;
+  /** Lines that were not returned before; of very many different ones, the first few. */
+  takeNew: () => string[];
+  takeAll: () => string[];
+}
+
+export function createErrorOutput(): ErrorOutput {
+  const published = new Set<string>();
+  let text = '';
+  return {
+    add(chunk) {
+      text = (text + chunk.toString('utf8')).slice(-longest);
+    },
+    takeNew() {
+      const lines = linesOf(text).filter((line) => !published.has(line));
+      const fresh = lines.slice(0, maxPublished - published.size);
+      for (const line of fresh) published.add(line);
+      return fresh;
+    },
+    takeAll() {
+      const lines = linesOf(text);
+      text = '';
+      return lines;
+    },
+  };
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n').map((line) => printable(line.trim()).slice(0, longestLine));
+  return [...new Set(lines)].filter((line) => line !== '');
 }

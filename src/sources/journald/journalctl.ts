@@ -2,7 +2,7 @@ import { spawn as spawnProcess } from 'node:child_process';
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import type { Millis } from '../../model/log-line.ts';
 import type { Schedule } from '../../platform/timer.ts';
-import { createPace } from '../pace.ts';
+import { createPace } from '../source.ts';
 
 export interface Child {
   /** Missing if the system has no more descriptors: an `error` follows. */

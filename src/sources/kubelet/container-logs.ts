@@ -1,11 +1,12 @@
 import type { Millis } from '../../model/log-line.ts';
+import type { ContainerCounts } from '../records/container-records.ts';
+import { type Notice, type Position, type Source, type SourceListener, type Timing, systemTiming } from '../source.ts';
+import { readingAdviceOn } from '../tail/open-log.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
-import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import type { CreateLog } from './container-log.ts';
-import { createDiscovery } from './discovery.ts';
-import { createOpenLogs, type OpenLogs } from './open-logs.ts';
+import { type Look, createDiscovery } from './discovery.ts';
+import { type OpenLogs, createOpenLogs } from './open-logs.ts';
 import { type ContainerRule, createContainerMatcher, defaultRules } from './rules.ts';
-import { createConditions } from './conditions.ts';
 import { type Folders, folders as systemFolders } from './watched-folder.ts';
 
 export interface ContainerLogsOptions {
@@ -98,5 +99,82 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     const states = new Set(logs.logs.map((log) => log.state));
     if (states.has('reading')) return 'reading';
     return states.has('failed') && !states.has('waiting') ? 'failed' : state;
+  }
+}
+
+/** Published once; further ones are only counted. */
+const costs: { [Count in keyof ContainerCounts]: string } = {
+  unreadable: 'has lines that are not as container runtimes write them; they are taken as they are',
+  cut: 'has a record longer than 64 KiB: what is beyond that is passed over',
+  dangling: 'has a line whose end did not come in time: it is taken without',
+  hurried: 'had more than 1,000 records or 256 KiB waiting for an earlier one to end: that is taken as far as it came',
+};
+
+/** Publishes what is wrong with folders and with what is in the logs, each condition once as long as it lasts. */
+export function createConditions({ root, onNotice }: { root: string; onNotice: SourceListener['onNotice'] }): {
+  publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void;
+} {
+  const published = new Map<string, string>();
+
+  return {
+    publish(look, logs) {
+      publishRoot(look);
+      publishFolders(look);
+      publishCosts(logs.logs);
+      const { kept } = logs;
+      if (kept === 0) published.delete('too-many');
+      else
+        publishOnce('too-many', {
+          level: 'warn',
+          key: 'too-many',
+          text: `${kept} or more container logs in ${root} are not read, because ${logs.logs.length} are: let the rules match fewer`,
+        });
+    },
+  };
+
+  function publishRoot({ root: state, found, unreadable }: Look): void {
+    if (typeof state === 'object') {
+      const text = `${root} cannot be read: ${readingAdviceOn(state.error)}. It is tried again twice a second`;
+      return publishNew('root', { level: 'error', key: 'failed', text });
+    }
+    if (state === 'missing') {
+      const text = `${root} is not there; it is read as soon as it is. In a Pod, mount it from the node (hostPath)`;
+      return publishNew('root', { level: 'warn', key: 'missing', text });
+    }
+    if (found.size === 0 && unreadable.length === 0) {
+      const text = `${root} has no log of a container that matches; it is read as soon as there is one`;
+      return publishNew('root', { level: 'info', key: 'no-match', text });
+    }
+    if (published.delete('root')) onNotice({ level: 'info', key: 'well', text: `${root} is read now` });
+  }
+
+  function publishFolders({ unreadable }: Look): void {
+    const paths = new Set(unreadable.map(({ path }) => path));
+    for (const about of published.keys()) if (about.startsWith('/') && !paths.has(about)) published.delete(about);
+    for (const { path, error } of unreadable)
+      publishNew(path, {
+        level: 'error',
+        key: 'unreadable',
+        text: `${path} cannot be read: ${readingAdviceOn(error)}. It is tried again twice a second; the others are read`,
+      });
+  }
+
+  function publishCosts(logs: OpenLogs['logs']): void {
+    for (const [count, text] of Object.entries(costs) as [keyof ContainerCounts, string][]) {
+      if (published.has(count)) continue;
+      const log = logs.find(({ recordCounts }) => recordCounts[count] > 0);
+      if (log)
+        publishNew(count, { level: 'warn', key: count, text: `${log.path} ${text}. Further ones are only counted` });
+    }
+  }
+
+  function publishOnce(about: string, notice: Notice): void {
+    if (!published.has(about)) publishNew(about, notice);
+  }
+
+  function publishNew(about: string, notice: Notice): void {
+    if (published.get(about) === notice.text) return;
+    published.set(about, notice.text);
+    onNotice(notice);
   }
 }

@@ -1,9 +1,16 @@
+import { readRecord } from '../../log-formats/cri.ts';
+import {
+  hasKlogHeader,
+  hasLogrusPairs,
+  klogJsonTime,
+  readKlogHeader,
+  readLogrusHeader,
+} from '../../log-formats/go-loggers.ts';
+import { fractionOf, readRfc3339, stamp, timeOfStamp } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createClock } from '../envelopes/clock.ts';
+import { type Clock, createClock } from '../envelopes/clock.ts';
 import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
-import { kindOfLine } from './log-kind.ts';
-import { readSavedText } from './saved-text.ts';
 
 const headLength = 64 * 1024;
 
@@ -40,4 +47,74 @@ export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): Sav
     readBare: (line) => readSavedText(line, clock),
     timing: { now: () => 0, schedule: () => () => {} },
   });
+}
+
+/** Lines of bird, and texts that no stamp stands before. */
+const beginnings: readonly RegExp[] = [
+  /^(?:\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d(?:\.\d{1,9})? )?bird6?: /,
+  /^calico\/node is not ready: /,
+  /^panic: \(\*logrus\.Entry\)/,
+];
+
+/** A priority; a stamp of syslog, of asctime, of dmesg, of /dev/kmsg; the kernel's name. */
+const logDaemon =
+  /^(?:<\d{1,3}>|[A-Z][a-z]{2} [\d ]?\d \d\d:\d\d:\d\d|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} [\d ]?\d|\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d|\[ {0,12}\d{1,10}\.\d{1,9}\]|\d{1,10},\d{1,20},\d{1,20},|(?:kern\s{0,4}:\s{0,4}\w{1,8}\s{0,4}: |kernel: ))/;
+/** Matches what follows a stamp of RFC 3339 in a syslog: a host and a program. */
+const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
+/** `journalctl -o json`; packets that a container repeats or logs itself. */
+const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
+const packets =
+  /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
+
+/** `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a writer of packets. */
+export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
+  const record = readRecord(line);
+  const { time, text } = record ?? withoutMarks(line);
+  if (isProgram(text)) return 'program';
+  if (logDaemon.test(text) || journal.test(text) || packets.test(text)) return 'other';
+  if (record !== undefined) return 'container';
+  return time !== undefined && hostAndProgram.test(text) ? 'other' : undefined;
+}
+
+function isProgram(text: string): boolean {
+  if (hasKlogHeader(text) || klogJsonTime(text) !== undefined || hasLogrusPairs(text)) return true;
+  if (!text.startsWith('[') && readLogrusHeader(text) !== undefined) return true;
+  return beginnings.some((beginning) => beginning.test(text));
+}
+
+/** `kubectl logs --prefix` */
+const prefix = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
+
+/** Reads a line of a saved log that is no record of a container runtime. */
+export interface SavedText {
+  time: Millis | undefined;
+  text: string;
+}
+
+/** Takes off what `kubectl logs` was asked to add. Where that has no time, the record's own stamp is taken, as UTC. */
+export function readSavedText(line: string, clock: Clock): SavedText {
+  const { time, text } = withoutMarks(line);
+  return { time: time ?? readOwnStamp(text, clock), text };
+}
+
+export function withoutMarks(line: string): SavedText {
+  const whole = line.replace(/^\u00ef\u00bb\u00bf/, '').replace(/\r$/, '');
+  const text = whole.slice(prefix.exec(whole)?.[0].length ?? 0);
+  // `kubectl logs --timestamps`
+  const stamped = readRfc3339(text);
+  const end = stamped?.length ?? 0;
+  if (stamped === undefined || !(end === text.length || text[end] === ' ')) return { time: undefined, text };
+  return { time: stamped.time, text: text.slice(end + 1) };
+}
+
+/** Reads the stamps of klog, logrus, svlogd and klog's JSON. */
+export function readOwnStamp(text: string, clock: Clock): Millis | undefined {
+  const klog = readKlogHeader(text);
+  if (klog !== undefined) {
+    const [month, date, hours, minutes, seconds, fraction] = klog.stamp;
+    const time = clock.yearless(month, date, hours, minutes, seconds);
+    return time === undefined ? undefined : time + fractionOf(fraction);
+  }
+  const found = stamp.exec(text.startsWith('time="') ? text.slice(6) : text);
+  return found === null ? klogJsonTime(text) : timeOfStamp(found);
 }

@@ -1,15 +1,15 @@
-import type { Millis } from '../../model/log-line.ts';
-import type { Clock } from '../envelopes/clock.ts';
-import { createClockOfNow } from '../envelopes/clock-of-now.ts';
-import { isFatal, opensBlock } from '../records/record-kinds.ts';
+import { statSync } from 'node:fs';
 import { decodeText } from '../../log-formats/cri.ts';
-import { readOwnStamp } from '../kubelet/saved-text.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { type Clock, createClockOfNow } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
-import { createRotatedLog } from '../tail/rotated-log.ts';
-import type { FollowFileOptions } from '../tail/follow-file.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
+import { readOwnStamp } from '../kubelet/saved-log.ts';
+import { type RecordLine, createRecordJoiner } from '../records/joiner.ts';
+import { isFatal, opensBlock } from '../records/record-kinds.ts';
 import { type Source, systemTiming } from '../source.ts';
-import { createRecordJoiner, type RecordLine } from '../records/joiner.ts';
+import type { FollowFileOptions } from '../tail/follow-file.ts';
+import { createRotatedLog } from '../tail/rotated-log.ts';
 
 export interface FollowProgramOptions extends FollowFileOptions {
   /** latin1; records none of whose lines has one of these may be passed over. */
@@ -98,4 +98,23 @@ function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis
   const taken = line.slice(0, line.length - envelope.text.length);
   const indented = taken.slice(taken.trimEnd().length + 1);
   return { text: indented + envelope.text, time: envelope.time };
+}
+
+export interface ProgramLog {
+  program: string;
+  path: string;
+}
+
+/** kube-proxy's where its Pod writes to the host: GKE, kops, and clusters set up like them. */
+const usual: readonly ProgramLog[] = [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
+
+/** Logs of programs that are there, at their usual places. Such a log is made before the program, so before any Pod, is started. */
+export function findProgramLogs(places = usual): readonly ProgramLog[] {
+  return places.filter(({ path }) => {
+    try {
+      return statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  });
 }

@@ -1,8 +1,8 @@
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createClockOfNow } from '../envelopes/clock-of-now.ts';
+import { createClockOfNow } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
-import { withoutHalfValue } from '../framing/half-value.ts';
+import { withoutHalfValue } from '../framing/scanner.ts';
 import { createRepeatedLines } from '../repeats/repeated-lines.ts';
 import { type Source, type SourceListener, systemTiming } from '../source.ts';
 import type { RotatedLogOptions } from './followed-log.ts';
