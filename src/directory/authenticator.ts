@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import { createTokenBucket } from '../platform/token-bucket.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { RefusedError } from '../kubernetes/http.ts';
+import { RefusedError } from '../kubernetes/refusal.ts';
 import { at, list, text } from '../platform/json.ts';
 import { audience as ownAudience } from './directory.ts';
 

@@ -9,7 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import { podFromRecord, podRecordOf } from '../resolving/pod-record.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
 import type { Connection } from '../kubernetes/connection.ts';
-import { RefusedError } from '../kubernetes/http.ts';
+import { RefusedError } from '../kubernetes/refusal.ts';
 
 /** A running Pod of the directory, as agents reach it: by its own address, not by way of kube-proxy's rules. */
 export interface Replica {

@@ -5,7 +5,7 @@ import type { Pod } from '../resolving/objects.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
 import type { Connection } from './connection.ts';
 import { at, type Json, list, spelled, text } from '../platform/json.ts';
-import { RefusedError } from './http.ts';
+import { RefusedError } from './refusal.ts';
 import { onSteadyClock } from '../resolving/pod-record.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import { may } from './rights.ts';

@@ -11,7 +11,7 @@ import {
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
 import { fromCache, listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 
 /** Objects that are read of one kind; where there are more, the kind counts as unread. */
 const maxObjects = 5000;

@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { everything, informerOf, type ListInformerOptions, paths, type WatchedResource } from './cluster-informers.ts';
 import { type Informer, type InformerProblem, retryIntervals, sleep } from './informer.ts';
 import { countAll, type ListOptions } from './paged-list.ts';
-import { refusalOfError } from './http.ts';
+import { refusalOfError } from './refusal.ts';
 
 /** The agent is not ready without these: Findings are made of them. */
 const required = ['pods', 'nodes', 'services'] as const;

@@ -2,15 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Refusal } from '../events/events.ts';
-import {
-  type Access,
-  type HttpAnswer,
-  refusalIn,
-  refusalOfError,
-  RefusedError,
-  send as sendHttp,
-  textOf,
-} from './http.ts';
+import { type Access, type HttpAnswer, refusalIn, send as sendHttp, textOf } from './http.ts';
+import { refusalOfError, RefusedError } from './refusal.ts';
 import type { Json } from '../platform/json.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';

@@ -6,6 +6,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
 import { printable } from '../platform/printable.ts';
 import { parsed } from '../platform/json.ts';
+import { longestMessage, TooLargeError } from './refusal.ts';
 
 /** The TLS options of a request, and the headers that name its sender. */
 export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
@@ -44,10 +45,6 @@ const largestAnswer = 16 * 1024 * 1024;
  * takes 1.5 MiB of it, of which an empty part takes two bytes.
  */
 const mostParts = 800_000;
-
-export class TooLargeError extends Error {
-  override name = 'TooLargeError';
-}
 
 /**
  * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
@@ -110,26 +107,6 @@ function partsIn(json: Buffer): number {
   return count;
 }
 
-/** A request that was refused, where its answer is no value. */
-export class RefusedError extends Error {
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
-  }
-}
-
-/** Reason of a refusal: the API server answers, with more than is read. No Status object has it. */
-const tooLarge = 'AnswerTooLarge';
-
-export function isTooLarge({ status, reason }: Refusal): boolean {
-  return status === 0 && reason === tooLarge;
-}
-
-/** Characters: whoever denies a request, or stands in between, may write any text. */
-const longestMessage = 500;
-
 interface Status {
   reason?: string;
   message?: unknown;
@@ -152,22 +129,8 @@ export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   };
 }
 
-/** An error as an answer: of a `RefusedError` its own, else that there was none. */
-export function refusalOfError(error: unknown): Refusal {
-  if (error instanceof RefusedError) return error.refusal;
-  const reason = error instanceof TooLargeError ? tooLarge : '';
-  return { kind: 'refused', status: 0, reason, message: messageOf(error), retryAfter: undefined };
-}
-
 /** Seconds, as the API server sends it; at most ten minutes, whoever asks. */
 function retryAfterOf(header: string | undefined): Millis | undefined {
   const seconds = Number(header ?? NaN);
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
-}
-
-/** An aborted request says why in its cause; a host with several addresses has an error for each. */
-function messageOf(error: unknown): string {
-  const first: unknown =
-    error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);
-  return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
 }

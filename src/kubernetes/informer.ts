@@ -4,7 +4,7 @@ import { createBackOff } from '../platform/back-off.ts';
 import type { Connection } from './connection.ts';
 import { createKnownObjects, type Named, type ObjectHandlers, SilentWatchError, watchEvents } from './watch.ts';
 import { listAll, type ListOptions } from './paged-list.ts';
-import { refusalOfError } from './http.ts';
+import { refusalOfError } from './refusal.ts';
 import type { Refusal } from '../events/events.ts';
 
 export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T> {

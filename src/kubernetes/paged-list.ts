@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts';
 import type { Json } from '../platform/json.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Pod } from '../resolving/objects.ts';
 import { onSteadyClock } from '../resolving/pod-record.ts';

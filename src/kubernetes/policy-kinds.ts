@@ -2,7 +2,7 @@
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Connection, Query } from './connection.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 import type { Millis } from '../model/log-line.ts';
 import { awayPolicy, type Policy } from '../policies/policies.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';

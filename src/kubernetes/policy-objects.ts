@@ -27,7 +27,7 @@ import {
   type PolicyKind,
   unlistedReason,
 } from './policy-kinds.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
 /** Policies of one kind that are read of a Namespace; where there are more, their verdict is unknown. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCertificate } from '../../src/directory/certificate.ts';
 import { createPublication, encodeReplica } from '../../src/directory/directory.ts';
-import { RefusedError } from '../../src/kubernetes/http.ts';
+import { RefusedError } from '../../src/kubernetes/refusal.ts';
 import { nine } from '../builders.ts';
 import { fakeApi } from '../commands/doctor/fake.ts';
 

@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
-import { RefusedError } from '../../src/kubernetes/http.ts';
+import { RefusedError } from '../../src/kubernetes/refusal.ts';
 import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { countAll, listAll } from '../../src/kubernetes/paged-list.ts';
 import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';

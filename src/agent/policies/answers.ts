@@ -22,7 +22,7 @@ import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
 import type { OnListed } from '../../kubernetes/policy-kinds.ts';
 import { may, policiesFile } from '../../kubernetes/rights.ts';
-import { RefusedError } from '../../kubernetes/http.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;

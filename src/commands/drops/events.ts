@@ -5,7 +5,7 @@ import { component } from '../../events/events.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
-import { refusalOfError, RefusedError } from '../../kubernetes/http.ts';
+import { refusalOfError, RefusedError } from '../../kubernetes/refusal.ts';
 import { watchEvents } from '../../kubernetes/watch.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createBackOff } from '../../platform/back-off.ts';

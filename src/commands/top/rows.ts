@@ -2,7 +2,7 @@
 import { liveFlowsVersion } from '../../audit/live-flows.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
-import { RefusedError } from '../../kubernetes/http.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, instant, type Json, list, text } from '../../platform/json.ts';

@@ -3,7 +3,7 @@ import type { Refusal } from '../../events/events.ts';
 import type { Connection, Query } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { isServed, listPolicies, type PolicyKind, unlistedReason } from '../../kubernetes/policy-kinds.ts';
-import { isTooLarge, RefusedError } from '../../kubernetes/http.ts';
+import { isTooLarge, RefusedError } from '../../kubernetes/refusal.ts';
 import { at, list, text } from '../../platform/json.ts';
 import {
   anyTier,
