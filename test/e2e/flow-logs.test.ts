@@ -63,6 +63,11 @@ test('each packet counts once, over a rotation as Hubble makes it while the agen
   expect(sumOf(events)).toBe(27);
 });
 
+/** The lines as the container runtime writes them. */
+function stamped(text: string): string {
+  return text.replaceAll(/^(?=\{)/gm, `${new Date().toISOString()} stdout F `);
+}
+
 test('the log of a container counts only if it is that of cilium-agent', async () => {
   const namespace = 'flows-container';
   await podIn(namespace, '10.83.0.2');
@@ -76,7 +81,6 @@ test('the log of a container counts only if it is that of cilium-agent', async (
   const [ours, other] = [logOf('cilium-x7k2p', 'cilium-agent'), logOf('cilium-evil', 'shell')];
   const CONTAINERS = 'kube-system/cilium*/*';
   await rig.start({ NODE_NAME: node, SOURCES: 'containers', POD_LOGS: root, CONTAINERS }).untilReady();
-  const stamped = (text: string): string => text.replaceAll(/^(?=\{)/gm, `${new Date().toISOString()} stdout F `);
   appendFileSync(other, stamped(packets(5, '10.83.0.2')));
   appendFileSync(ours, stamped(packets(2, '10.83.0.2')));
   const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 2);
