@@ -116,7 +116,7 @@ export interface PublishingOptions {
 }
 
 /** Puts the cold path together: counts are kept on disk, then published. */
-export function createPublishing(options: PublishingOptions) {
+function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, metrics, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;

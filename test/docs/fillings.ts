@@ -6,6 +6,7 @@ export const placeholders: readonly (readonly [what: string, value: string])[] =
   ['API_SERVER:6443', '127.0.0.1:$API_PORT'],
   ['ADDRESS:PORT', '10.96.0.1:443'],
   ['ip route get SOURCE', 'ip route get 10.244.3.9'],
+  ['ip route get ADDRESS', 'ip route get 10.244.3.9'],
   ['POD_ADDRESS_ON_ANOTHER_NODE', '10.244.1.30'],
   ['POD_IP', '10.244.1.60'],
   ['POD_RANGE', '10.244.0.0/16'],

@@ -103,7 +103,7 @@ const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(
 const full =
   /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? ([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?) /;
 
-export function readMonthStamp(envelope: Envelope, clock: Clock): void {
+function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const { recent } = clock;
   if (recent.second !== '' && text.startsWith(recent.second)) {
@@ -153,7 +153,7 @@ const shortTime = /^\[([A-Z][a-z]{2})( ?\d{1,2}) (\d{2}):(\d{2})\] /;
 const delta = /^\[[ <+]{0,16}\d{1,10}\.\d{1,9}>?\] /;
 
 /** The bracketed stamps of printk and of dmesg's options. */
-export function readDmesg(envelope: Envelope, clock: Clock): void {
+function readDmesg(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   uptime.lastIndex = 0;
   if (uptime.test(text)) {
@@ -182,7 +182,7 @@ export function readDmesg(envelope: Envelope, clock: Clock): void {
 }
 
 /** dmesg -x: `kern  :warn  : [ 1156.246182] …`; other facilities are not the kernel's. */
-export function readDecoded(envelope: Envelope): void {
+function readDecoded(envelope: Envelope): void {
   const found =
     /^(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) {0,6}:[a-z]{3,6} {0,4}: ?/.exec(
       envelope.text,

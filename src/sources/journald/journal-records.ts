@@ -165,11 +165,7 @@ const noClock = createClock({ latest: 0, boot: 0 });
 const notAscii = /[\x80-\xff]/;
 
 /** `undefined` if it is no record of a message. */
-export function readRecord(
-  fields: Fields,
-  number: number,
-  present: Millis,
-): { line: LogLine; origin: Origin } | undefined {
+function readRecord(fields: Fields, number: number, present: Millis): { line: LogLine; origin: Origin } | undefined {
   const { MESSAGE: message, __CURSOR: cursor } = fields;
   if (message === undefined || cursor === undefined) return undefined;
   const { text, time, timeIsExact, host, program, origin } = readJournalFields(
@@ -191,7 +187,7 @@ function textOf(value: string): string {
 }
 
 /** `s=…;i=…;b=…;m=…;t=…;x=…`: file series, number, boot, times, hash. The first two change when /run's records move to /var. */
-export function isSameRecord(cursor: string, other: string): boolean {
+function isSameRecord(cursor: string, other: string): boolean {
   return cursor === other || contentOf(cursor) === contentOf(other);
 }
 

@@ -81,7 +81,7 @@ const nothing = Buffer.alloc(0);
 const keptOfLine = 256;
 
 /** Cuts what comes in chunks of any size after the last whole record, and holds at most one unfinished record. */
-export function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBlocksOptions): RecordBlocks {
+function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBlocksOptions): RecordBlocks {
   let held: Buffer = nothing;
   /** Bytes of a record that is too long, as far as they were taken; 0 if there is none. */
   let skipped = 0;

@@ -121,7 +121,7 @@ export function noticeOf(ending: Ending, lastError: string | undefined): Notice 
 }
 
 /** It could not be started, or gave up; no other process has ended it. */
-export function isOwnDoing(ending: Ending): boolean {
+function isOwnDoing(ending: Ending): boolean {
   return 'error' in ending || (ending.code !== null && ending.code !== 0);
 }
 
@@ -150,7 +150,7 @@ export interface ErrorOutput {
   takeAll: () => string[];
 }
 
-export function createErrorOutput(): ErrorOutput {
+function createErrorOutput(): ErrorOutput {
   const published = new Set<string>();
   let text = '';
   return {

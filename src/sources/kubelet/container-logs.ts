@@ -111,7 +111,7 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
 };
 
 /** Publishes what is wrong with folders and with what is in the logs, each condition once as long as it lasts. */
-export function createConditions({ root, onNotice }: { root: string; onNotice: SourceListener['onNotice'] }): {
+function createConditions({ root, onNotice }: { root: string; onNotice: SourceListener['onNotice'] }): {
   publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void;
 } {
   const published = new Map<string, string>();

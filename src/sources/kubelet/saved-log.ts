@@ -92,12 +92,12 @@ export interface SavedText {
 }
 
 /** Takes off what `kubectl logs` was asked to add. Where that has no time, the record's own stamp is taken, as UTC. */
-export function readSavedText(line: string, clock: Clock): SavedText {
+function readSavedText(line: string, clock: Clock): SavedText {
   const { time, text } = withoutMarks(line);
   return { time: time ?? readOwnStamp(text, clock), text };
 }
 
-export function withoutMarks(line: string): SavedText {
+function withoutMarks(line: string): SavedText {
   const whole = line.replace(/^\u00ef\u00bb\u00bf/, '').replace(/\r$/, '');
   const text = whole.slice(prefix.exec(whole)?.[0].length ?? 0);
   // `kubectl logs --timestamps`

@@ -15,7 +15,10 @@ export async function fillCluster(connection: Connection, podAddress: string): P
   const custom = [
     ...definitions,
     ...calico,
+    ...cilium,
     ofAws,
+    ofAzure,
+    ofGoogle,
     definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced'),
   ];
   await connection.apply(...custom);
@@ -72,8 +75,22 @@ const calico: readonly object[] = [
   definition('projectcalico.org', 'v3', 'NetworkPolicy', 'Namespaced'),
 ];
 
+/** Kinds of Cilium that commands speak of, with their scopes [cilium/cilium, pkg/k8s/apis/cilium.io/v2]. */
+const cilium: readonly object[] = [
+  definition('cilium.io', 'v2', 'CiliumClusterwideNetworkPolicy', 'Cluster'),
+  definition('cilium.io', 'v2', 'CiliumEgressGatewayPolicy', 'Cluster'),
+  definition('cilium.io', 'v2', 'CiliumNetworkPolicy', 'Namespaced'),
+  definition('cilium.io', 'v2', 'CiliumNode', 'Cluster'),
+];
+
 /** The policy agent of the AWS VPC CNI has this one. */
 const ofAws = definition('networking.k8s.aws', 'v1alpha1', 'ClusterNetworkPolicy', 'Cluster');
+
+/** Container network logs of AKS are switched on by this one. */
+const ofAzure = definition('acn.azure.com', 'v1alpha1', 'ContainerNetworkLog', 'Cluster');
+
+/** The logs of policies in GKE Dataplane V2 are switched on by the object `default` of this one. */
+const ofGoogle = definition('networking.gke.io', 'v1alpha1', 'NetworkLogging', 'Cluster');
 
 function programs(podAddress: string): KubernetesObject[] {
   return [
@@ -84,6 +101,8 @@ function programs(podAddress: string): KubernetesObject[] {
       iptablesBackend: 'Auto',
     }),
     felix(`node.${node}`, { bpfEnabled: true }),
+    { apiVersion: 'acn.azure.com/v1alpha1', kind: 'ContainerNetworkLog', metadata: { name: 'drops' } },
+    { apiVersion: 'networking.gke.io/v1alpha1', kind: 'NetworkLogging', metadata: { name: 'default' } },
     workload('DaemonSet', 'kube-system', 'kube-proxy'),
     workload('DaemonSet', 'calico-system', 'calico-node'),
     {

@@ -134,6 +134,10 @@ export const played: Readonly<Record<string, Played>> = {
           '--reset-then-reuse-values': undefined,
         },
       },
+      {
+        words: /^upgrade cilium cilium\/cilium$/,
+        options: { ...release, '--version': something, '--reuse-values': undefined, '--set-json': /^[\w.]+=[[{]/ },
+      },
       { words: /^uninstall \S+$/, options: { '--namespace': something, '-n': something, '--wait': undefined } },
     ],
   },
