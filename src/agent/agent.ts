@@ -9,10 +9,10 @@ import { type Clock, createSteadyClock } from '../platform/clock.ts';
 import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
 import type { AdjustableLog } from '../telemetry/logger.ts';
-import { type Metrics, createMetrics } from '../telemetry/metrics.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import { noProblems } from './api-problems.ts';
-import { type ClusterContext, connect, createClusterContext } from './cluster.ts';
+import { type Changes, type ClusterContext, connect, createClusterContext } from './cluster.ts';
 import { type Ingest, createIngest } from './ingest.ts';
 import { createNodeChecks } from './node-checks.ts';
 import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
@@ -34,22 +34,22 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     rateLimitedLog,
     metrics,
     counts,
-    now: clock.now,
+    clock,
     server: () => connection.server,
     isListed: () => context.cluster.synced,
   });
 
   const restored = restoreState(config.stateDir, config.node, new Date());
-  if (restored.problem !== undefined) problems.state('load', restored.problem);
+  if (restored.problem !== undefined) problems.state.unreadable(restored.problem);
 
-  const changes = new EventEmitter<{ cluster: []; due: [] }>();
+  const changes: Changes = new EventEmitter();
   const context = createClusterContext({
     config,
     restored,
     connection,
     log,
     problems: problems.api,
-    onChange: () => void changes.emit('cluster'),
+    changes,
     clock,
   });
   const answers = { connection: context.connection, log, rateLimitedLog, clock };
@@ -60,12 +60,12 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     restored,
     metrics,
     problems,
-    onEarlier: () => void changes.emit('due'),
+    changes,
     policies,
     clock,
   });
   changes.on('cluster', ingest.lookupGate.review);
-  const publishing = createPublishing({ config, restored, context, ingest, metrics, problems, policies, clock });
+  const publishing = createPublishing({ config, restored, context, ingest, problems, policies, clock });
   changes.on('due', publishing.publisher.wake);
 
   const reload = createReload({
@@ -108,7 +108,6 @@ export interface PublishingOptions {
   restored: Restored;
   context: ClusterContext;
   ingest: Ingest;
-  metrics: Metrics;
   problems: Problems;
   /** Undefined: policies are not asked. */
   policies: PolicyAnswers | undefined;
@@ -117,7 +116,7 @@ export interface PublishingOptions {
 
 /** Puts the cold path together: counts are kept on disk, then published. */
 function createPublishing(options: PublishingOptions) {
-  const { config, restored, context, ingest, metrics, problems, policies, clock } = options;
+  const { config, restored, context, ingest, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;
   const budget = createWriteBudget({
@@ -138,13 +137,7 @@ function createPublishing(options: PublishingOptions) {
       pods: context.keptPods,
     }),
     segments: restored.segments,
-    onSaved(bytes) {
-      metrics.stateSaved.set(clock.wall() / 1000);
-      metrics.stateSize.set(bytes);
-      problems.stateSaved();
-    },
-    onFailed: (error) => problems.state('save', error),
-    onLost: (reason) => problems.state('lost', reason),
+    report: problems.state,
   });
   const publisher = createPublisher({
     table,
@@ -156,12 +149,7 @@ function createPublishing(options: PublishingOptions) {
       now: clock.now,
       toWall: clock.toWall,
     }),
-    onAttempt(attempt) {
-      metrics.eventPacketsPublished.add(attempt.packets);
-      problems.api.write(attempt);
-      if (attempt.result === 'unauthorized') context.connection.reload();
-    },
-    onAbandoned: problems.api.abandoned,
+    report: problems.api,
     budget,
     now: clock.now,
   });

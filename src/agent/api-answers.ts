@@ -1,5 +1,6 @@
 import type { Refusal } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { grantRightTo } from '../kubernetes/rights.ts';
 import type { Fields, Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -9,7 +10,7 @@ export interface ApiAnswersOptions {
   log: Log;
   rateLimitedLog: RateLimitedLog;
   metrics: Metrics;
-  now: () => Millis;
+  clock: Pick<Clock, 'now' | 'wall'>;
   /** URL of the API server, for texts. */
   server: () => string;
   /** Whether Pods, Nodes and Services have been listed: packets are not counted before. */
@@ -25,7 +26,8 @@ export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 /** A server that has just started may refuse for so long what it grants later. */
 const startingTime: Millis = 10_000;
 
-export function createApiAnswers({ rateLimitedLog, metrics, now, server, isListed }: ApiAnswersOptions) {
+export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isListed }: ApiAnswersOptions) {
+  const { now } = clock;
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
   /** Since when each right is missing, and for which subjects: Events may be granted by namespace. */

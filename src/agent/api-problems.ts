@@ -1,5 +1,4 @@
-import type { WatchedResource } from '../kubernetes/cluster-informers.ts';
-import type { InformerProblem } from '../kubernetes/informer.ts';
+import type { InformerProblem, WatchedResource } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { WriteResult } from '../model/series.ts';
@@ -30,7 +29,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   const reportWrite = createWriteReport(log, rateLimitedLog, answers);
   return {
     settle: answers.shared.settle,
-    informer: (resource: WatchedResource, { verb, refusal, silent }: InformerProblem): void => {
+    watchFailed: (resource: WatchedResource, { verb, refusal, silent }: InformerProblem): void => {
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
@@ -82,8 +81,9 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `This node's clock is ${side} the API server's: times and ages of Events are off by as much, and exporters may ignore them`;
       report('warn', 'clock', { skewSeconds: skew / 1000 }, text);
     },
-    write: (attempt: Attempt): void => {
-      const { verb, result } = attempt;
+    attempted: (attempt: Attempt): void => {
+      const { verb, result, packets } = attempt;
+      metrics.eventPacketsPublished.add(packets);
       metrics.eventWrites.add(1, { verb, result });
       counts[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
       reportWrite(attempt);

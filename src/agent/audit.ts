@@ -3,18 +3,16 @@ import { createLiveFlows, type LiveFlowTable } from '../audit/live-flows.ts';
 import { noNamespace, type Privacy, redactionOf } from '../audit/privacy.ts';
 import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
-import type { Drop, PipelineOptions } from '../pipeline/pipeline.ts';
+import type { Drop, PacketSink } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Restored } from '../state/state.ts';
 import type { DropsByOwner } from '../telemetry/drops-by-owner.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 export interface AgentAuditOptions {
   config: Config;
   restored: Restored;
-  metrics: Metrics;
   problems: Problems;
   clock: Clock;
   /** Whether a namespace asked not to be named. */
@@ -25,7 +23,7 @@ export interface AgentAuditOptions {
 
 /** Undefined if no sink is configured, so that the audit then costs nothing. */
 export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
-  const { config, restored, metrics, problems, policies, clock } = options;
+  const { config, restored, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
   return createAudit({
     node: config.node,
@@ -37,13 +35,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
     privacy: privacyOf(options),
     policiesOn: policies?.factsOn,
     clock,
-    onAttempt({ sink, rows, refused, error }) {
-      metrics.auditAttempts.add(1, { sink, result: error === undefined ? 'ok' : 'failed' });
-      if (error !== undefined) return problems.audit.failed(sink, error);
-      metrics.auditRows.add(rows - refused, { sink, result: 'sent' });
-      metrics.auditRows.add(refused, { sink, result: 'refused' });
-      problems.audit.sent(sink, refused);
-    },
+    report: problems.audit,
   });
 }
 
@@ -66,25 +58,25 @@ function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | '
 }
 
 /** Counts a packet beside its Events: for a record of the audit, for its workloads, and for its flow. */
-export function auditHooks(
+export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],
   dropsByOwner: Pick<DropsByOwner, 'count'>,
   liveFlows: LiveFlowTable | undefined,
-): Pick<PipelineOptions, 'onDrop' | 'onLogged' | 'onGap'> {
+): PacketSink {
   const asked = new Set<string>(audit === undefined ? [] : verdicts);
   const record = ({ line, observation, meaning, weight }: Drop): void => {
     if (!asked.has(observation.kind === 'martian' ? 'dropped' : observation.verdict)) return;
     audit?.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
   };
   return {
-    onDrop(drop) {
+    drop(drop) {
       dropsByOwner.count(drop.meaning, drop.observation, drop.weight);
       record(drop);
       if (liveFlows !== undefined) countLive(liveFlows, drop);
     },
-    onLogged: asked.has('logged') || asked.has('accepted') ? record : undefined,
-    onGap: (suppressed, _, time) => audit?.lost(suppressed, time),
+    logged: asked.has('logged') || asked.has('accepted') ? record : undefined,
+    gap: (suppressed, time) => audit?.lost(suppressed, time),
   };
 }
 

@@ -1,7 +1,9 @@
+import type { EventEmitter } from 'node:events';
 import { type Config, version } from '../config/config.ts';
 import { createClusterWatch } from '../kubernetes/cluster-watch.ts';
 import { findAccess } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
+import type { WatchedResource } from '../kubernetes/informer.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createKeptPods } from '../resolving/kept-pods.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../resolving/live-lists.ts';
@@ -16,6 +18,9 @@ import { createPodFinders, type PodRanges } from '../kubernetes/pod-finders.ts';
 import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
 import { readSpreadOf } from '../series/series.ts';
 
+/** `cluster`: owners of addresses may be known that were not. `due`: an Event is due earlier than it was. */
+export type Changes = EventEmitter<{ cluster: []; due: [] }>;
+
 /** All that the agent knows of its cluster, and how it comes to know it. */
 export type ClusterContext = ReturnType<typeof createClusterContext>;
 
@@ -25,7 +30,7 @@ export interface ClusterContextOptions {
   connection: Connection;
   log: Log;
   problems: ApiProblems;
-  onChange: () => void;
+  changes: Changes;
   clock: Clock;
 }
 
@@ -51,7 +56,7 @@ export async function connect({ config, metrics, counts, clock }: ConnectOptions
 }
 
 export function createClusterContext(options: ClusterContextOptions) {
-  const { config, restored, connection, log, problems, onChange, clock } = options;
+  const { config, restored, connection, log, problems, changes, clock } = options;
   const { now } = clock;
   const podLabels = config.audit.length > 0 ? config.auditLabels : [];
   const podLookups = createPodLookups({
@@ -69,7 +74,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     findHostName: config.reverseDns ? createReverseDns() : undefined,
     onChange() {
       lists.directory.changed('remote');
-      onChange();
+      changes.emit('cluster');
     },
     now,
   });
@@ -85,26 +90,25 @@ export function createClusterContext(options: ClusterContextOptions) {
     podLabels,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
     optedOut: asksForOptOuts(config) ? optedOut : undefined,
-    onProblem: problems.informer,
-    onSynced(resource) {
-      problems.synced(resource);
-      if (resource === 'pods') lists.podsListed();
-      if (resource === 'nodes')
-        problems.node(
-          config.node,
-          lists.directory.node(config.node) !== undefined,
-          lists.directory.nodes.map(({ name }) => name),
-        );
-      onChange();
-    },
-    onUnusable: problems.unusable,
-    onTooMany: problems.tooMany,
+    report: { ...problems, synced },
     clock,
     random: Math.random,
   });
   // Until the list of Namespaces is there, treat every Namespace as opted out.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
+
+  function synced(resource: WatchedResource): void {
+    problems.synced(resource);
+    if (resource === 'pods') lists.podsListed();
+    if (resource === 'nodes')
+      problems.node(
+        config.node,
+        lists.directory.node(config.node) !== undefined,
+        lists.directory.nodes.map(({ name }) => name),
+      );
+    changes.emit('cluster');
+  }
 }
 
 /** Only the audit and the flows of the last hour need the Namespaces that opted out. */

@@ -9,7 +9,6 @@ import {
 } from '../incidents/incidents.ts';
 import { createBackendLookup, createFelixReader } from '../kubernetes/incident-facts.ts';
 import type { Finding } from '../model/finding.ts';
-import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Backend, ServiceChains } from '../model/service-chain.ts';
@@ -18,6 +17,7 @@ import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookups/lookup.ts';
 import { podOf } from '../resolving/objects.ts';
 import { readSpreadOf } from '../series/series.ts';
+import type { ApiProblems } from './api-problems.ts';
 import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {
@@ -25,8 +25,7 @@ export interface AgentIncidentsOptions {
   context: ClusterContext;
   restored: NodeIncidentsState | undefined;
   count: (finding: Finding, time: Millis, weight: number) => void;
-  onChange: (change: IncidentChange) => void;
-  onFelix: (felix: NodeFacts['felix']) => void;
+  problems: { incident: (change: IncidentChange) => void; api: Pick<ApiProblems, 'felix'> };
   now: () => Millis;
 }
 
@@ -36,7 +35,7 @@ const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
 /** Finds what is wrong with this node, with all that the agent can find out about it. */
 export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
-  const { config, context, restored, count, onChange, onFelix, now } = options;
+  const { config, context, restored, count, problems, now } = options;
   const { lists, connection, cluster } = context;
   const chains = createChains(context, now);
   const felix = createFelixReader({ connection, node: config.node, now });
@@ -51,7 +50,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
     facts: {
       async felix() {
         const settings = await felix.read();
-        onFelix(settings);
+        problems.api.felix(settings);
         return settings;
       },
       felixDelay: () => Math.random() * readSpreadOf(cluster.nodeCount),
@@ -66,7 +65,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
     },
     count,
     isReady: () => cluster.synced,
-    onChange,
+    onChange: problems.incident,
     restored,
   });
 }

@@ -15,9 +15,9 @@ import type { Restored } from '../state/state.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { auditHooks, createAgentAudit, createAgentLiveFlows } from './audit.ts';
+import { createAgentAudit, createAgentLiveFlows, packetSink } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
-import type { ClusterContext } from './cluster.ts';
+import type { Changes, ClusterContext } from './cluster.ts';
 import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
@@ -31,7 +31,7 @@ export interface IngestOptions {
   restored: Restored;
   metrics: Metrics;
   problems: Problems;
-  onEarlier: () => void;
+  changes: Changes;
   /** Undefined: policies are not asked. */
   policies: PolicyAnswers | undefined;
   clock: Clock;
@@ -60,8 +60,7 @@ export function createIngest(options: IngestOptions) {
     context,
     restored: restored.state?.incidents,
     count: table.count,
-    onChange: problems.incident,
-    onFelix: problems.api.felix,
+    problems,
     now,
   });
   const dropsByOwner = createDropsByOwner();
@@ -84,8 +83,7 @@ export function createIngest(options: IngestOptions) {
       },
       lost: (...lost) => pipeline.lost(...lost),
     },
-    onNotice: problems.source,
-    onLost: problems.lost,
+    problems,
     clock,
   });
   return {
@@ -118,17 +116,17 @@ export function createIngest(options: IngestOptions) {
       node: config.node,
       includeNoise,
       hold: lookupGate.hold,
-      ...auditHooks(audit, config.auditVerdicts, dropsByOwner, liveFlows),
+      packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
     });
   }
 }
 
-function createTable({ context: { cluster }, restored, onEarlier, clock }: IngestOptions): SeriesTable {
+function createTable({ context: { cluster }, restored, changes, clock }: IngestOptions): SeriesTable {
   return createSeriesTable({
     limits: seriesLimits,
     restored: restored.state?.series,
     now: clock.now,
-    onEarlier,
+    onEarlier: () => void changes.emit('due'),
     spread: (series) => Math.random() * spreadOf(series, cluster.nodeCount),
   });
 }

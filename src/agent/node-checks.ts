@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.ts';
 import { createProc } from '../platform/proc.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { Ingest } from './ingest.ts';
+import type { ApiProblems } from './api-problems.ts';
 import type { Problems } from './problems.ts';
 import { type Refusal, timestamp } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
@@ -53,8 +54,7 @@ function createNodeCondition({ config, context, ingest, problems, clock }: NodeC
     node: config.node,
     incidents: () => ingest.incidents.tracker.incidents,
     nodeCount: () => cluster.nodeCount,
-    onRead: (refusal) => problems.api.nodeCondition('list', refusal),
-    onWritten: (refusal) => problems.api.nodeCondition('patch', refusal),
+    problems: problems.api,
     clock,
     random: Math.random,
   });
@@ -74,9 +74,7 @@ export interface NodeConditionOptions {
   incidents: () => readonly Incident[];
   /** How many Nodes the cluster has, once it is known. */
   nodeCount: () => number;
-  /** Undefined: it was done. */
-  onRead: (refusal: Refusal | undefined) => void;
-  onWritten: (refusal: Refusal | undefined) => void;
+  problems: Pick<ApiProblems, 'nodeCondition'>;
   clock: Pick<Clock, 'now' | 'wall' | 'toWall'>;
   random: () => number;
 }
@@ -88,7 +86,7 @@ export type NodeConditionWriter = ReturnType<typeof createNodeConditionWriter>;
  * state clears what an earlier run set, and one that starts on a node without an incident writes nothing.
  */
 export function createNodeConditionWriter(options: NodeConditionOptions) {
-  const { store, node, incidents, nodeCount, onRead, onWritten, clock, random } = options;
+  const { store, node, incidents, nodeCount, problems, clock, random } = options;
   const backOff = createBackOff(retries, random);
   /** The condition that the Node has; undefined: it has none, or it was not read yet. */
   let known: NodeCondition | undefined;
@@ -113,7 +111,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     if (due === undefined) return plan();
     if (clock.now() < due) return;
     const found = await store.read();
-    onRead(found.kind === 'read' ? undefined : found);
+    problems.nodeCondition('list', found.kind === 'read' ? undefined : found);
     if (found.kind === 'refused') return putOff(found);
     backOff.reset();
     [known, wasRead, due] = [found.condition, true, undefined];
@@ -134,7 +132,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     }
     const condition = conditionOf(wanted);
     const answer = await store.write(condition);
-    onWritten(answer.kind === 'written' ? undefined : answer);
+    problems.nodeCondition('patch', answer.kind === 'written' ? undefined : answer);
     if (answer.kind === 'refused') return putOff(answer);
     backOff.reset();
     known = condition;

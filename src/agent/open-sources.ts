@@ -13,7 +13,8 @@ import { findJournal } from '../sources/journald/find-journal.ts';
 import { createJournal } from '../sources/journald/journal.ts';
 import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
 import { type ProgramLog, createFollowProgram, findProgramLogs } from '../sources/program-log/follow-program.ts';
-import type { Json, LineOrigin, Loss, Notice, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
+import type { Json, LineOrigin, Loss, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
+import type { Problems } from './problems.ts';
 import { createSharedLines, type SharedLines } from './shared-lines.ts';
 
 export interface OpenSourcesOptions {
@@ -25,8 +26,7 @@ export interface OpenSourcesOptions {
   /** No earlier run is known, so lines that were logged shortly before are read, too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
-  onNotice: (source: string, notice: Notice) => void;
-  onLost: (source: string, loss: Loss) => void;
+  problems: Pick<Problems, 'source' | 'lost'>;
   clock: Clock;
   choose?: () => Choice;
   chooseGiver?: (sources: readonly KernelSetting[]) => KernelSetting | undefined;
@@ -101,12 +101,12 @@ function nameOf(setting: Found): string {
 }
 
 function settle(options: OpenSourcesOptions): Found[] {
-  const { config, onNotice, choose = chooseByLooking, findPrograms = findProgramLogs } = options;
+  const { config, problems, choose = chooseByLooking, findPrograms = findProgramLogs } = options;
   const found = config.sources.map((setting): Found => {
     if (setting.kind !== 'auto') return setting as Found;
     const { source, isCertain, text } = choose();
     const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
-    onNotice('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
+    problems.source('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
     // The device is tried again if nothing can be read now.
     return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
   });
@@ -115,7 +115,7 @@ function settle(options: OpenSourcesOptions): Found[] {
       // A setting that names the file goes over what was found.
       if (found.some((other) => nameOf(other) === path)) continue;
       found.push({ kind: 'program', program, path });
-      onNotice('auto', {
+      problems.source('auto', {
         level: 'info',
         key: `program ${program}`,
         text: `Reading the log of ${program} from ${path}`,
@@ -143,7 +143,7 @@ function listenerOf(
   isGiver: boolean,
   hasRepeats: boolean,
   shared: SharedLines,
-  { pipeline, onLost, onNotice, clock }: OpenSourcesOptions,
+  { pipeline, problems, clock }: OpenSourcesOptions,
 ): SourceListener {
   const name = nameOf(setting);
   const { repeats } = pipeline;
@@ -158,9 +158,9 @@ function listenerOf(
     repeats: repeats !== undefined && isGiver && hasRepeats ? byClock(repeats, clock) : undefined,
     onLost(loss: Loss) {
       if (mayLosePackets) pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
-      onLost(name, loss);
+      problems.lost(name, loss);
     },
-    onNotice: (notice) => onNotice(name, notice),
+    onNotice: (notice) => problems.source(name, notice),
   };
 
   /** A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock. */

@@ -10,8 +10,12 @@ const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'fa
 export type Problems = ReturnType<typeof createProblems>;
 
 export function createProblems(options: ApiAnswersOptions & { counts: ProblemCounts }) {
-  const { log, metrics, rateLimitedLog, counts } = options;
+  const { log, metrics, rateLimitedLog, counts, clock } = options;
   const { report, resolve } = rateLimitedLog;
+  const countStateError = (operation: 'load' | 'save' | 'lost'): void => {
+    metrics.stateErrors.add(1, { operation });
+    counts.stateErrors++;
+  };
   return {
     counts,
     api: createApiProblems(options, counts),
@@ -30,32 +34,38 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
       }
       report('warn', `lost ${source}`, { source, count, unit }, reason);
     },
-    state: (operation: 'load' | 'save' | 'lost', error: unknown): void => {
-      metrics.stateErrors.add(1, { operation });
-      counts.stateErrors++;
-      if (operation === 'load') return report('error', 'state load', {}, String(error));
-      if (operation === 'lost')
-        return report(
-          'error',
-          'state lost',
-          {},
-          `What was kept on disk is no longer as it was written: ${String(error)}. All of it is written again`,
-        );
-      report(
-        'error',
-        'state save',
-        { error },
-        'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
-      );
-    },
-    stateSaved: (): void => {
-      resolve('state save', 'Positions and counts are kept on disk again');
-      resolve('state lost', 'All of the state is on disk again');
+    state: {
+      unreadable(problem: string): void {
+        countStateError('load');
+        report('error', 'state load', {}, problem);
+      },
+      saved(bytes: number): void {
+        metrics.stateSaved.set(clock.wall() / 1000);
+        metrics.stateSize.set(bytes);
+        resolve('state save', 'Positions and counts are kept on disk again');
+        resolve('state lost', 'All of the state is on disk again');
+      },
+      failed(error: unknown): void {
+        countStateError('save');
+        const text =
+          'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all';
+        report('error', 'state save', { error }, text);
+      },
+      lost(reason: string): void {
+        countStateError('lost');
+        const text = `What was kept on disk is no longer as it was written: ${reason}. All of it is written again`;
+        report('error', 'state lost', {}, text);
+      },
     },
     audit: {
-      failed: (sink: string, error: unknown): void =>
-        report('warn', `audit ${sink}`, { sink, error }, 'Flow records cannot be sent; they wait in the queue'),
-      sent(sink: string, refused: number): void {
+      failed(sink: string, error: unknown): void {
+        metrics.auditAttempts.add(1, { sink, result: 'failed' });
+        report('warn', `audit ${sink}`, { sink, error }, 'Flow records cannot be sent; they wait in the queue');
+      },
+      sent(sink: string, rows: number, refused: number): void {
+        metrics.auditAttempts.add(1, { sink, result: 'ok' });
+        metrics.auditRows.add(rows - refused, { sink, result: 'sent' });
+        metrics.auditRows.add(refused, { sink, result: 'refused' });
         resolve(`audit ${sink}`, `audit ${sink}: flow records are sent again`);
         if (refused > 0)
           report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');

@@ -4,7 +4,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
-import { type DeliverOptions, type Delivery, type Sink, startDelivery } from './deliver.ts';
+import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
@@ -36,7 +36,7 @@ export interface AuditOptions {
   policiesOn?: PoliciesOn | undefined;
   /** The clock of the lines' times, and what the wall clock showed at one of them. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
-  onAttempt: DeliverOptions['onAttempt'];
+  report: DeliveryReport;
 }
 
 export type Audit = ReturnType<typeof createAudit>;
@@ -46,7 +46,7 @@ const slice = 200;
 
 /** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
 export function createAudit(options: AuditOptions) {
-  const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, onAttempt } = options;
+  const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, report } = options;
   const kept = options.restored;
   const redactKept = kept && redactionOfKept(privacy, kept);
   const restored = kept && redactKept ? redactRestored(kept, redactKept) : kept;
@@ -62,7 +62,6 @@ export function createAudit(options: AuditOptions) {
     redact: redactionOf(privacy),
     policiesOn,
     restored: restored && { flows: restored.flows, closings: restored.rest.closings },
-    onRecord: (record) => queue.add(rowOf(record)),
     ...clock,
   });
   let deliveries: Delivery[] = [];
@@ -73,14 +72,14 @@ export function createAudit(options: AuditOptions) {
     lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
     /** Closes what is over, has it kept, and lets the sinks have it. */
     async round(keep: () => Promise<void>): Promise<void> {
-      while (intervals.close(slice)) await nextTurn();
+      while (!closeSome()) await nextTurn();
       const { newest } = queue;
       await keep();
       queue.release(newest);
       for (const delivery of deliveries) delivery.wake();
     },
     start(): void {
-      deliveries = sinks.map((sink) => startDelivery({ queue, sink, gapRow, onAttempt }));
+      deliveries = sinks.map((sink) => startDelivery({ queue, sink, gapRow, report }));
     },
     async stop(grace: Millis): Promise<void> {
       await Promise.all(deliveries.map((delivery) => delivery.stop(grace)));
@@ -104,6 +103,13 @@ export function createAudit(options: AuditOptions) {
       },
     },
   };
+
+  /** Returns whether nothing more is to be closed. */
+  function closeSome(): boolean {
+    const { records, isDone } = intervals.close(slice);
+    for (const record of records) queue.add(rowOf(record));
+    return isDone;
+  }
 
   function gapRow(sink: string, { rows, first, last }: LostRows): string {
     return rowOf({

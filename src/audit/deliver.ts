@@ -3,13 +3,20 @@ import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { AuditQueue, Batch } from './queue.ts';
 
+/** Is told of each attempt to send rows. */
+export interface DeliveryReport {
+  /** `refused` of the rows were not taken, and are not sent again. */
+  sent: (sink: string, rows: number, refused: number) => void;
+  /** All of the rows are sent again. */
+  failed: (sink: string, error: unknown) => void;
+}
+
 export interface DeliverOptions {
   queue: AuditQueue;
   sink: Sink;
   /** The row that stands for those that the receiver never had. */
   gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
-  /** Each attempt: `refused` of its rows were not taken and are not sent again; `error`: all will be. */
-  onAttempt: (attempt: { sink: string; rows: number; refused: number; error?: unknown }) => void;
+  report: DeliveryReport;
   /** Limits of the pauses after attempts that failed. */
   backOff?: { first: Millis; longest: Millis };
 }
@@ -24,7 +31,7 @@ export interface Delivery {
 const usualBackOff = { first: 1000, longest: 60_000 };
 
 /** Sends a sink one batch after another, each until it is taken: a receiver that is away loses nothing that the queue can hold. */
-export function startDelivery({ queue, sink, gapRow, onAttempt, ...options }: DeliverOptions): Delivery {
+export function startDelivery({ queue, sink, gapRow, report, ...options }: DeliverOptions): Delivery {
   const backOff = createBackOff(options.backOff ?? usualBackOff, Math.random);
   const stopping = new AbortController();
   const aborting = new AbortController();
@@ -61,10 +68,10 @@ export function startDelivery({ queue, sink, gapRow, onAttempt, ...options }: De
     try {
       const refused = await sink.send(rows, aborting.signal);
       queue.confirm(sink.name, batch);
-      onAttempt({ sink: sink.name, rows: rows.length, refused });
+      report.sent(sink.name, rows.length, refused);
       return true;
     } catch (error) {
-      onAttempt({ sink: sink.name, rows: rows.length, refused: 0, error });
+      report.failed(sink.name, error);
       return false;
     }
   }

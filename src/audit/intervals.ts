@@ -22,8 +22,6 @@ export interface IntervalsOptions {
   /** Undefined: policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
-  /** Called with a complete record, which must get into one batch of the state with the flow that it came from. */
-  onRecord: (record: FlowRecord) => void;
   /** The clock of the lines' times, and what the wall clock showed at one of them. */
   now: () => Millis;
   toWall: (time: Millis) => Millis;
@@ -33,7 +31,7 @@ export type Intervals = ReturnType<typeof createIntervals>;
 
 /** Counts packets by flow and interval of their own time. */
 export function createIntervals(options: IntervalsOptions) {
-  const { interval, cluster, redact, restored, onRecord, now, toWall } = options;
+  const { interval, cluster, redact, restored, now, toWall } = options;
   const flows = createOpenFlows(options.limits ?? defaultFlowLimits, restored?.flows);
   /** The flow of each `meaning`, so that repeated packets find theirs without computing its key. */
   const found = new WeakMap<object, OpenFlow>();
@@ -83,34 +81,48 @@ export function createIntervals(options: IntervalsOptions) {
       gaps.add(start, affects);
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
-    /** Closes at most `most` flows of intervals that are over. Returns whether more are to be closed now. */
-    close(most: number): boolean {
+    /**
+     * Closes at most `most` flows of intervals that are over, and returns their records, which must get into one batch of the state with the
+     * flows. `isDone`: no more are to be closed now.
+     */
+    close(most: number): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
-      const due: OpenFlow[] = [];
-      // Close the gap last: after a kill in between, flows that are closed later must still know of it.
-      for (const isOfGaps of [false, true]) {
-        for (const flow of flows.all()) {
-          if (flow.start > over || touched.has(flow.start) || isGap(flow) !== isOfGaps) continue;
-          if (due.push(flow) > most) break;
-        }
-      }
+      const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), most);
       if (due.length > 0) closings++;
-      for (const flow of due.slice(0, most)) closeFlow(flow);
-      if (due.length > most) return true;
+      const records = due.slice(0, most).map(closeFlow);
+      if (due.length > most) return { records, isDone: false };
       gaps.forget((start) => start <= over && !touched.has(start));
       touched.clear();
-      return false;
+      return { records, isDone: true };
     },
   };
 
-  function closeFlow(flow: OpenFlow): void {
+  function closeFlow(flow: OpenFlow): FlowRecord {
     revision++;
     flows.remove(flow);
     const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
-    onRecord(policies.addTo(record, flow));
+    const complete = policies.addTo(record, flow);
     // `found` may still lead to this flow; 0 packets say that it is gone.
     flow.packets = 0;
+    return complete;
   }
+}
+
+/** Of the flows that may be closed, one more than `most` at most. */
+function dueOf(
+  flows: ReturnType<typeof createOpenFlows>,
+  mayClose: (flow: OpenFlow) => boolean,
+  most: number,
+): OpenFlow[] {
+  const due: OpenFlow[] = [];
+  // Close the gap last: after a kill in between, flows that are closed later must still know of it.
+  for (const isOfGaps of [false, true]) {
+    for (const flow of flows.all()) {
+      if (isGap(flow) !== isOfGaps || !mayClose(flow)) continue;
+      if (due.push(flow) > most) break;
+    }
+  }
+  return due;
 }
 
 /** The records that an interval lost: any, or only warnings of the kernel. */

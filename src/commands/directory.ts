@@ -72,14 +72,12 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   const counts = noProblems();
   const connection = await connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
   const problems = createApiProblems(
-    { log, rateLimitedLog, metrics, now: clock.now, server: () => connection.server, isListed: () => true },
+    { log, rateLimitedLog, metrics, clock, server: () => connection.server, isListed: () => true },
     counts,
   );
   const watch = createPodWatch({
     connection,
-    onProblem: problems.informer,
-    onSynced: problems.synced,
-    onUnusable: problems.unusable,
+    report: problems,
     clock,
     random: Math.random,
   });

@@ -26,6 +26,13 @@ export interface PublisherTable extends Publishable {
   hold: (until: Millis) => void;
 }
 
+/** Is told how publishing goes. */
+export interface PublishingReport {
+  attempted: (attempt: Attempt) => void;
+  /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
+  abandoned: (reason: WriteResult | 'muted') => void;
+}
+
 export interface PublisherOptions {
   table: PublisherTable;
   /** Tokens that are taken from the budget are saved before the Event is written. */
@@ -34,9 +41,7 @@ export interface PublisherOptions {
   keep: () => Promise<void>;
   /** Writes a series as it is at the call. */
   write: (series: Series) => Promise<Outcome>;
-  onAttempt: (attempt: Attempt) => void;
-  /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
-  onAbandoned: (reason: WriteResult | 'muted') => void;
+  report: PublishingReport;
   now: () => Millis;
   /** A random number, at least 0 and less than 1. */
   random?: () => number;
@@ -117,7 +122,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
 /** `onSlowEnded`: a write has ended that its batch did not wait for. */
 function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
-  const { table, budget, keep, now, schedule = systemSchedule, random = Math.random } = options;
+  const { table, budget, keep, report, now, schedule = systemSchedule, random = Math.random } = options;
   const retries = createRetries(now, random);
   const writer = createWriter({ write: writeOne, onSlowEnded, now, schedule });
   return { write: writeBatch, settled: writer.settled };
@@ -169,7 +174,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
   function mayBeWritten(series: Series, busyUntil?: Millis): boolean {
     const obstacle = retries.obstacleFor(series, busyUntil);
     if (obstacle === undefined) return true;
-    if (obstacle === 'muted') options.onAbandoned('muted');
+    if (obstacle === 'muted') report.abandoned('muted');
     if (typeof obstacle === 'string') table.abandon(series);
     else table.delay(series, obstacle.until);
     return false;
@@ -185,11 +190,11 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     const outcome = await options.write(copy).catch(failedByItself);
     if (outcome.kind === 'written') table.published(series, outcome.published);
     const attempt = attemptOf(series, outcome);
-    options.onAttempt(attempt);
+    report.attempted(attempt);
     const next = retries.after(attempt, now() - began);
     if (next?.kind === 'abandon') {
       table.abandon(series);
-      options.onAbandoned(next.reason);
+      report.abandoned(next.reason);
     } else if (next?.kind === 'retry') table.retry(series, next.until);
     else if (next?.until !== undefined) table.delay(series, next.until);
     else if (next !== undefined) table.giveBack(series, now());

@@ -2,13 +2,26 @@
 import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
-import { everything, informerOf, type ListInformerOptions, paths, type WatchedResource } from './cluster-informers.ts';
-import { type Informer, type InformerProblem, retryIntervals, sleep } from './informer.ts';
+import { everything, informerOf, type ListInformerOptions } from './cluster-informers.ts';
+import {
+  type Informer,
+  type InformerProblem,
+  type InformerReport,
+  paths,
+  retryIntervals,
+  sleep,
+  type WatchedResource,
+} from './informer.ts';
 import { countAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
 
 /** The agent is not ready without these: Findings are made of them. */
 const required = ['pods', 'nodes', 'services'] as const;
+
+/** Is told how the watch of the cluster does. */
+export interface ClusterWatchReport extends InformerReport {
+  tooMany: (resource: WatchedResource, count: number, limit: number) => void;
+}
 
 export interface ClusterWatchOptions extends ListInformerOptions {
   ownNode: string;
@@ -16,7 +29,7 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   podCache: 'node' | 'cluster';
   /** Each is watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
   limits: { nodes: number; services: number; endpointSlices: number };
-  onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
+  report: ClusterWatchReport;
 }
 
 /** Nodes that are not watched are counted again after that long, or up to twice that. */
@@ -28,7 +41,7 @@ const optionalInterval: Millis = 600_000;
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
 
 export function createClusterWatch(options: ClusterWatchOptions) {
-  const { limits, connection, lists, random, ownNode, podCache, pause = sleep } = options;
+  const { limits, connection, lists, report, random, ownNode, podCache, pause = sleep } = options;
   let countedNodes = 1;
   const informers = new Map<WatchedResource, Informer>();
   const stopping = new AbortController();
@@ -85,18 +98,18 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (await isFew('services', limits.services, options, signal)) return begin('services', everything);
     if (signal.aborted) return;
     informers.set('services', nothingToWatch);
-    options.onSynced('services');
+    report.synced('services');
   }
 
   async function beginSlices(): Promise<void> {
     if (signal.aborted) return;
     const few = await isFew('endpointslices', limits.endpointSlices, options, signal);
     if (few === undefined) giveUpSlices();
-    else if (few) begin('endpointslices', everything, { ...options, onProblem: reportSlices });
+    else if (few) begin('endpointslices', everything, { ...options, report: { ...report, watchFailed: slicesFailed } });
   }
 
-  function reportSlices(resource: WatchedResource, problem: InformerProblem): void {
-    options.onProblem(resource, problem);
+  function slicesFailed(resource: WatchedResource, problem: InformerProblem): void {
+    report.watchFailed(resource, problem);
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
@@ -112,7 +125,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 async function isFew(
   resource: WatchedResource,
   limit: number,
-  { connection, onProblem, onTooMany }: ClusterWatchOptions,
+  { connection, report }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
   try {
@@ -124,14 +137,13 @@ async function isFew(
       async retry(error) {
         if (signal.aborted) return false;
         const refusal = refusalOfError(error);
-        onProblem(resource, { verb: 'list', refusal });
-        if (refusal.status === 401) connection.reload();
+        report.watchFailed(resource, { verb: 'list', refusal });
         if (refusal.status === 403 || isFinal(resource, refusal.status)) return false;
         if (refusal.retryAfter !== undefined) await sleep(refusal.retryAfter);
         return true;
       },
     });
-    if (count > limit) onTooMany(resource, count, limit);
+    if (count > limit) report.tooMany(resource, count, limit);
     return count <= limit;
   } catch (error) {
     // A list that may not be counted is begun: it is refused, too, and asked for again.

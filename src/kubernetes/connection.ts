@@ -35,8 +35,6 @@ export interface Connection {
   request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
   /** The body of an answer as it comes, without a limit of time, and not reported. Rejects with a `RefusedError` when refused. */
   stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** Reads token, certificates and kubeconfig again; at most every few seconds. Happens by itself where there is no answer at all. */
-  reload: () => void;
   /** This node's clock minus the API server's, in milliseconds, good to a second; undefined before the first answer. */
   readonly clockSkew: Millis | undefined;
 }
@@ -44,12 +42,15 @@ export interface Connection {
 export interface ConnectionOptions {
   load: () => Access;
   userAgent: string;
-  onRequest: (report: RequestReport) => void;
+  onRequest?: (report: RequestReport) => void;
   clock: Pick<Clock, 'now' | 'wall'>;
   timeout?: Millis;
 }
 
-/** Throws when `load` does. */
+/**
+ * Token, certificates and kubeconfig are read again, at most every few seconds, when the server does not know who asks (401), and where there
+ * is no answer at all. Throws when `load` does.
+ */
 export function createConnection({
   load,
   userAgent,
@@ -67,11 +68,10 @@ export function createConnection({
     get clockSkew() {
       return clockSkew;
     },
-    reload: access.reload,
     async request(verb, path, options = {}) {
       const started = now();
       const answer = await send(verb, path, options).catch(refusalOfError);
-      onRequest({
+      onRequest?.({
         verb,
         resource: resourceOf(path),
         code: answer.kind === 'answered' ? 200 : answer.status,
@@ -127,6 +127,7 @@ export function createConnection({
       signal,
     });
     clockSkew = skewIn(answer, asked, wall()) ?? clockSkew;
+    if (answer.status === 401) access.reload();
     return answer;
   }
 }

@@ -1,19 +1,39 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
+import type { Json } from '../platform/json.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { Connection } from './connection.ts';
-import { createKnownObjects, type Named, type ObjectHandlers, SilentWatchError, watchEvents } from './watch.ts';
+import { createKnownObjects, type Named, SilentWatchError, type Store, watchEvents } from './watch.ts';
 import { listAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
 import type { Refusal } from '../events/events.ts';
 
-export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T> {
+export const paths = {
+  pods: '/api/v1/pods',
+  nodes: '/api/v1/nodes',
+  services: '/api/v1/services',
+  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
+  namespaces: '/api/v1/namespaces',
+} as const;
+
+export type WatchedResource = keyof typeof paths;
+
+/** Is told how the informers do. */
+export interface InformerReport {
+  watchFailed: (resource: WatchedResource, problem: InformerProblem) => void;
+  /** A list is complete and in the store, or a watch goes on after a problem. */
+  synced: (resource: WatchedResource) => void;
+  /** An object cannot be used, and is left out. */
+  unusable: (resource: WatchedResource, error: unknown) => void;
+}
+
+export interface InformerOptions<T> extends ListOptions {
   connection: Connection;
-  /** `/api/v1/pods` */
-  path: string;
-  onProblem: (problem: InformerProblem) => void;
-  /** A list is complete and has been handed over, or a watch goes on after a problem. */
-  onSynced: () => void;
+  resource: WatchedResource;
+  /** An object of the API → what is kept of it. May throw. */
+  slim: (object: Json) => T;
+  store: Store<T>;
+  report: InformerReport;
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
@@ -42,8 +62,9 @@ const lifetime: Millis = 1_800_000;
 
 /** Lists again only if the server has forgotten where the watch ended (410). Without bookmarks a quiet watch always ends so. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
-  const { connection, path, fieldSelector, labelSelector, random, pause = sleep, silence = defaultSilence } = options;
-  const known = createKnownObjects(options);
+  const { connection, resource, fieldSelector, labelSelector, random, pause = sleep } = options;
+  const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
+  const known = createKnownObjects(reportingSlim(options), options.store);
   const watchPauses = createWatchPauses(random);
   const retries = createBackOff(retryIntervals, random);
   const stopping = new AbortController();
@@ -116,10 +137,21 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const refusal = refusalOfError(error);
     if (verb === 'watch' && refusal.status === 410) return known.expire();
     watchPauses.reset();
-    if (refusal.status === 401) connection.reload();
     health.failed({ verb, refusal });
     await pause(retries.next(refusal.retryAfter));
   }
+}
+
+/** Reports an object that cannot be used, and leaves it out. */
+function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (object: Json) => T | undefined {
+  return (object) => {
+    try {
+      return slim(object);
+    } catch (error) {
+      report.unusable(resource, error);
+      return undefined;
+    }
+  };
 }
 
 /** Does not keep the process alive. */
@@ -136,7 +168,7 @@ export interface InformerProblem {
 }
 
 /** Whether the server answers what an informer asks. */
-function createHealth({ onProblem, onSynced, now }: Pick<InformerOptions<never>, 'onProblem' | 'onSynced' | 'now'>) {
+function createHealth({ resource, report, now }: Pick<InformerOptions<never>, 'resource' | 'report' | 'now'>) {
   let isWell = false;
   let lastHeard: Millis | undefined;
 
@@ -146,12 +178,12 @@ function createHealth({ onProblem, onSynced, now }: Pick<InformerOptions<never>,
     },
     answered(): void {
       lastHeard = now();
-      if (!isWell) onSynced();
+      if (!isWell) report.synced(resource);
       isWell = true;
     },
     failed(problem: InformerProblem): void {
       isWell = false;
-      onProblem(problem);
+      report.watchFailed(resource, problem);
     },
   };
 }

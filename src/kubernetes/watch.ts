@@ -64,16 +64,17 @@ export interface Named {
   name: string;
 }
 
-export interface ObjectHandlers<T> {
-  /** An object of the API → what is kept of it. May throw. */
-  slim: (object: Json) => T;
-  onSet: (object: T) => void;
-  onDelete: (namespace: string, name: string) => void;
-  onUnusable: (error: unknown) => void;
+/** Keeps the objects of one kind, as the API server has them. */
+export interface Store<T> {
+  set: (object: T) => void;
+  delete: (namespace: string, name: string) => void;
 }
 
-/** The objects of one kind that the server has, by its lists and watches. */
-export function createKnownObjects<T extends Named>({ slim, onSet, onDelete, onUnusable }: ObjectHandlers<T>) {
+/**
+ * Brings the objects of one kind, by lists and watches, into a store. `slim`: an object of the API → what is kept of it, or undefined if it
+ * cannot be used.
+ */
+export function createKnownObjects<T extends Named>(slim: (object: Json) => T | undefined, store: Store<T>) {
   /** `namespace/name` */
   const keys = new Set<string>();
   let resourceVersion = '';
@@ -83,7 +84,7 @@ export function createKnownObjects<T extends Named>({ slim, onSet, onDelete, onU
     get resourceVersion(): string {
       return resourceVersion;
     },
-    slim: slimOf,
+    slim,
     /** A complete list: what is not in it is gone. */
     replaceAll(list: ObjectList<T>): void {
       for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
@@ -96,7 +97,7 @@ export function createKnownObjects<T extends Named>({ slim, onSet, onDelete, onU
         if (at(object, 'code') === 410) resourceVersion = '';
         return false;
       }
-      const item = type === 'BOOKMARK' ? undefined : slimOf(object);
+      const item = type === 'BOOKMARK' ? undefined : slim(object);
       if (item !== undefined && type === 'DELETED') remove(keyOf(item));
       else if (item !== undefined) set(item);
       resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
@@ -106,24 +107,15 @@ export function createKnownObjects<T extends Named>({ slim, onSet, onDelete, onU
     expire: (): void => void (resourceVersion = ''),
   };
 
-  function slimOf(object: Json): T | undefined {
-    try {
-      return slim(object);
-    } catch (error) {
-      onUnusable(error);
-      return undefined;
-    }
-  }
-
   function set(item: T): void {
     keys.add(keyOf(item));
-    onSet(item);
+    store.set(item);
   }
 
   function remove(key: string): void {
     const [namespace = '', name = ''] = key.split('/');
     keys.delete(key);
-    onDelete(namespace, name);
+    store.delete(namespace, name);
   }
 }
 

@@ -46,13 +46,19 @@ export interface PipelineOptions extends DecisionOptions {
   incidents: (node: string) => NodeIncidents;
   /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
   hold?: ((alike: Alike, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
-  onDrop?: ((drop: Drop) => void) | undefined;
-  /** `onDrop` looks at what varies from line to line, too, so none is counted by its likeness to another. */
-  everyLine?: boolean;
-  /** A packet that was accepted, or of which only the log is known. */
-  onLogged?: ((drop: Drop) => void) | undefined;
-  /** Records of a node's log are missing. */
-  onGap?: ((suppressed: Suppressed, node: string, time: Millis) => void) | undefined;
+  /** Undefined: nobody needs single packets. */
+  packets?: PacketSink | undefined;
+}
+
+/** Takes single packets, for what is told of them beside Events: the audit, metrics by owner, rows. */
+export interface PacketSink {
+  drop: (drop: Drop) => void;
+  /** Takes a packet that was accepted, or of which only the log is known. Undefined: these are not needed. */
+  logged?: ((drop: Drop) => void) | undefined;
+  /** Records of the node's log are missing. */
+  gap?: (suppressed: Suppressed, time: Millis) => void;
+  /** Looks at what varies from line to line, too, so no packet is counted by its likeness to another. */
+  readonly everyLine?: boolean;
 }
 
 /** A packet, or `weight` packets like it, with what was found out about it. */
@@ -74,7 +80,7 @@ export interface Pipeline {
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { statistics, everyLine = false, quietUntil } = options;
+  const { statistics, packets, quietUntil } = options;
   const decisions = createDecisions(options);
   const carryOut = createCarryingOut(options, decisions);
   const repeatedDecisions = createRepeatedDecisions({
@@ -95,7 +101,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
       carryOut.decision(decision, { line, lines: 1, last: undefined });
     },
-    repeats: everyLine ? undefined : repeatedDecisions,
+    repeats: packets?.everyLine === true ? undefined : repeatedDecisions,
     resume({ line, observation, weight, first, last }) {
       repeatedDecisions.flush();
       const lost = decisions.lost(line, observation);
@@ -114,7 +120,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** Carries decisions out: each becomes counts. */
 function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
-  const { statistics, onDrop, hold } = options;
+  const { statistics, packets, hold } = options;
   return { decision: carryOut, settle, report, suppress };
 
   function carryOut(decision: Decision, alike: Alike): void {
@@ -132,7 +138,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
       case 'no-drop': {
         const { observation } = decision;
         const weight = weightOf(observation) * lines;
-        return options.onLogged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+        return packets?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
       }
       case 'twin':
       case 'unparsable':
@@ -162,7 +168,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   }
 
   function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {
-    onDrop?.({ line, observation, meaning, weight });
+    packets?.drop({ line, observation, meaning, weight });
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
@@ -181,7 +187,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   }
 
   function suppress(suppressed: Suppressed, node: string, time: Millis): void {
-    options.onGap?.(suppressed, node, time);
+    packets?.gap?.(suppressed, time);
     options.advance(node, time);
     options.series(node).suppress(suppressed, node, time);
   }

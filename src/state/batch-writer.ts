@@ -28,14 +28,14 @@ export interface BatchWriterOptions {
   create?: typeof createSegment;
   state: KeptState;
   /** The files are no longer there, for the reason given; all of the state is written again. */
-  onLost: (reason: string) => void;
+  lost: (reason: string) => void;
   /** Bytes after which a segment is followed by another one, at least. */
   segmentSize?: number;
 }
 
 /** Appends what has changed to a log in segments, one batch at a time. */
 export function createBatchWriter(options: BatchWriterOptions) {
-  const { state, onLost, segmentSize = 1024 * 1024 } = options;
+  const { state, lost, segmentSize = 1024 * 1024 } = options;
   const files = createSegmentFiles(options);
   /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
   let isNew = true;
@@ -62,7 +62,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
     const revision = await writeChanges();
     const loss = await files.loss();
     if (loss === undefined) return revision;
-    onLost(loss);
+    lost(loss);
     isNew = true;
     await files.giveUp();
     return await writeChanges();

@@ -1,10 +1,17 @@
 import type { Millis } from '../model/log-line.ts';
 import { type BatchWriterOptions, createBatchWriter } from './batch-writer.ts';
 
-export interface StateLogOptions extends BatchWriterOptions {
+/** Is told how keeping the state goes. */
+export interface StateReport {
   /** `bytes`: of all that is kept. */
-  onSaved: (bytes: number) => void;
-  onFailed: (error: unknown) => void;
+  saved: (bytes: number) => void;
+  failed: (error: unknown) => void;
+  /** The files are no longer there, for the reason given; all of the state is written again. */
+  lost: (reason: string) => void;
+}
+
+export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
+  report: StateReport;
   /** A write may take so long; after that it counts as failed, as on a full disk. */
   timeout?: Millis;
 }
@@ -21,7 +28,8 @@ const noAnswer = 'the disk does not answer';
 
 export function createStateLog(options: StateLogOptions): StateLog {
   const { timeout = 10_000 } = options;
-  const writer = createBatchWriter(options);
+  const { report } = options;
+  const writer = createBatchWriter({ ...options, lost: report.lost });
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   /** A batch was not answered in time: until it ends it holds one of the four threads for file access, so no other begins. */
@@ -45,7 +53,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
   }
 
   async function run(): Promise<void> {
-    if (hanging) options.onFailed(new Error(noAnswer));
+    if (hanging) report.failed(new Error(noAnswer));
     else await writeInTime();
     if (next === undefined) running = undefined;
   }
@@ -54,7 +62,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       hanging = true;
-      options.onFailed(new Error(noAnswer));
+      report.failed(new Error(noAnswer));
       resolve();
     }, timeout);
     void writeOnce().finally(() => {
@@ -68,9 +76,9 @@ export function createStateLog(options: StateLogOptions): StateLog {
   async function writeOnce(): Promise<void> {
     try {
       kept = await writer.write();
-      options.onSaved(writer.size());
+      report.saved(writer.size());
     } catch (error) {
-      options.onFailed(error);
+      report.failed(error);
     }
   }
 }

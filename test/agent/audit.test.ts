@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { auditHooks } from '../../src/agent/audit.ts';
+import { packetSink } from '../../src/agent/audit.ts';
 import type { Audit } from '../../src/audit/audit.ts';
 import type { Drop } from '../../src/pipeline/pipeline.ts';
 import { ends, line, nine, observation } from '../builders.ts';
 
-type Verdicts = Parameters<typeof auditHooks>[1];
+type Verdicts = Parameters<typeof packetSink>[1];
 type Verdict = Verdicts[number];
 
 const drop = (given: object): Drop =>
@@ -22,7 +22,7 @@ function rig(verdicts: Verdicts, given: { audit?: boolean } = {}) {
     lost: (suppressed: unknown, time: number) => seen.push(['lost', suppressed, time]),
   } as unknown as Audit;
   const owners = { count: (_: unknown, __: unknown, packets: number) => void seen.push(['owners', packets]) };
-  return { seen, hooks: auditHooks(given.audit === false ? undefined : audit, verdicts, owners, undefined) };
+  return { seen, sink: packetSink(given.audit === false ? undefined : audit, verdicts, owners, undefined) };
 }
 
 test.each<[Verdicts, object, boolean]>([
@@ -33,8 +33,8 @@ test.each<[Verdicts, object, boolean]>([
   [['rejected'], { kind: 'martian', verdict: undefined }, false],
   [[], { verdict: 'dropped' }, false],
 ])('with AUDIT_VERDICTS %j a drop %j is a record: %s', (verdicts, given, isRecord) => {
-  const { hooks, seen } = rig(verdicts);
-  hooks.onDrop?.(drop(given));
+  const { sink, seen } = rig(verdicts);
+  sink.drop(drop(given));
   expect(seen).toEqual([['owners', 3], ...(isRecord ? [['audit', 3, nine]] : [])]);
 });
 
@@ -44,8 +44,8 @@ test.each<[Verdicts, Verdict, boolean]>([
   [['accepted'], 'accepted', true],
   [['accepted'], 'logged', false],
 ])('with AUDIT_VERDICTS %j a packet that was %s is a record: %s', (verdicts, verdict, isRecord) => {
-  const { hooks, seen } = rig(verdicts);
-  hooks.onLogged?.(drop({ verdict }));
+  const { sink, seen } = rig(verdicts);
+  sink.logged?.(drop({ verdict }));
   expect(seen).toEqual(isRecord ? [['audit', 3, nine]] : []);
 });
 
@@ -53,12 +53,12 @@ test.each<[Verdicts, { audit?: boolean }]>([
   [['dropped', 'rejected'], {}],
   [['logged', 'accepted'], { audit: false }],
 ])('packets that were not dropped cost nothing with %j and %j', (verdicts, given) => {
-  expect(rig(verdicts, given).hooks.onLogged).toBeUndefined();
+  expect(rig(verdicts, given).sink.logged).toBeUndefined();
 });
 
 test('lost log is a gap of the audit', () => {
   const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
-  const { hooks, seen } = rig(['dropped']);
-  hooks.onGap?.(suppressed, 'node-a', nine);
+  const { sink, seen } = rig(['dropped']);
+  sink.gap?.(suppressed, nine);
   expect(seen).toEqual([['lost', suppressed, nine]]);
 });

@@ -49,11 +49,13 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
       now: clock.now,
       toWall: clock.toWall,
     }),
-    onAttempt({ verb, result, series }) {
-      const after = Math.round((clock.now() - start) / second);
-      written.push(`${after} s: ${verb} ${result} ${series.finding.identity} ${series.count}`);
+    report: {
+      attempted({ verb, result, series }) {
+        const after = Math.round((clock.now() - start) / second);
+        written.push(`${after} s: ${verb} ${result} ${series.finding.identity} ${series.count}`);
+      },
+      abandoned: () => {},
     },
-    onAbandoned: () => {},
     now: clock.now,
     budget: createWriteBudget({
       limits: { all: { rate: 0.1, burst: 2 }, others: { rate: 0.1, burst: 2 }, hour: { rate: 1, burst: 1000 } },
@@ -104,8 +106,7 @@ describe.each([8, -8])('the wall clock is stepped by %d h', (hours) => {
       once: undefined,
       first: true,
       pipeline: { take: (line) => void taken.push(line), lost: () => {} },
-      onNotice: () => {},
-      onLost: () => {},
+      problems: { source: () => {}, lost: () => {} },
       clock,
     });
     for (const source of sources) source.start();

@@ -30,8 +30,6 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
   const incidents: Incident[] = [];
   const asked: ('read' | 'write')[] = [];
   const reported: string[] = [];
-  const report = (verb: string) => (refused: Refusal | undefined) =>
-    void reported.push(`${verb} ${refused?.status ?? 'ok'}`);
   const writer = createNodeConditionWriter({
     node: 'node-a',
     incidents: () => incidents,
@@ -48,8 +46,9 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
         return Promise.resolve(refused ?? { kind: 'written' });
       },
     },
-    onRead: report('read'),
-    onWritten: report('write'),
+    problems: {
+      nodeCondition: (verb, refused) => void reported.push(`${verb} ${refused?.status ?? 'ok'}`),
+    },
     clock: { now: () => now, wall: () => now, toWall: (time) => time },
     random: () => 0.5,
   });
@@ -163,8 +162,8 @@ describe('a refusal', () => {
     expect(asked.length).toBeLessThan(20);
     refused = false;
     await pass(10 * minute);
-    expect(reported.at(-1)).toBe('write ok');
-    expect(new Set(reported)).toEqual(new Set(['read ok', 'write 403', 'write ok']));
+    expect(reported.at(-1)).toBe('patch ok');
+    expect(new Set(reported)).toEqual(new Set(['list ok', 'patch 403', 'patch ok']));
   });
 
   test('a refused read writes nothing: what is there is not known', async () => {

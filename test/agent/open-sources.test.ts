@@ -20,8 +20,7 @@ function opened(
     once: undefined,
     first: true,
     pipeline: { take: () => {}, lost: () => {} },
-    onNotice: (source, notice) => void notices.push([source, notice]),
-    onLost: () => {},
+    problems: { source: (source, notice) => void notices.push([source, notice]), lost: () => {} },
     clock: createSteadyClock(
       () => nine,
       () => nine,

@@ -23,7 +23,7 @@ beforeEach(() => {
     rateLimitedLog,
     metrics,
     counts: noProblems(),
-    now: () => now,
+    clock: { now: () => now, wall: () => now },
     server: () => 'https://api',
     isListed: () => true,
   });
@@ -63,7 +63,7 @@ test('a Node that is not there is logged with some that are', () => {
 
 test('a missing right is named once, and shown for as long as it is missing', async () => {
   const refusal = refused(403, 'pods is forbidden: User "x" cannot list resource "pods"');
-  for (let time = 0; time < 3; time++) problems.api.informer('pods', { verb: 'list', refusal });
+  for (let time = 0; time < 3; time++) problems.api.watchFailed('pods', { verb: 'list', refusal });
   expect(keys()).toEqual(['right list pods']);
   expect(entries).toMatchObject([{ level: 'error', fields: { verb: 'list', resource: 'pods' } }]);
   expect(await metrics.text()).toContain('missing_permission{verb="list",resource="pods"} 1');
@@ -80,12 +80,12 @@ test('a right that is missing in one namespace is one problem, although Events o
   );
   const other = ofNamespace('other');
   for (let time = 0; time < 3; time++) {
-    problems.api.write(attempt('create', 'forbidden', other, refusal));
-    problems.api.write(attempt('create', 'ok', series(), undefined));
+    problems.api.attempted(attempt('create', 'forbidden', other, refusal));
+    problems.api.attempted(attempt('create', 'ok', series(), undefined));
   }
   expect(keys()).toEqual(['right create events']);
   expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 1');
-  problems.api.write(attempt('create', 'ok', other, undefined));
+  problems.api.attempted(attempt('create', 'ok', other, undefined));
   expect(keys().slice(1)).toEqual(['over: right create events']);
   expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 0');
 });
@@ -93,8 +93,8 @@ test('a right that is missing in one namespace is one problem, although Events o
 test.each(['terminating', 'gone', 'invalid'] as const)(
   'a right is there again when an Event of its namespace comes to its end by being %s',
   (result) => {
-    problems.api.write(attempt('create', 'forbidden', series(), refused(403, 'events is forbidden')));
-    problems.api.write(attempt('create', result, series(), refused(404, 'namespaces "shop" not found')));
+    problems.api.attempted(attempt('create', 'forbidden', series(), refused(403, 'events is forbidden')));
+    problems.api.attempted(attempt('create', result, series(), refused(404, 'namespaces "shop" not found')));
     expect(keys()).toContain('over: right create events');
   },
 );
@@ -114,11 +114,11 @@ test('a shared directory that fails now and then is one problem, which ends when
 
 test('a server that is away is one problem, whatever is asked of it', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
-  problems.api.informer('pods', { verb: 'list', refusal });
-  problems.api.informer('nodes', { verb: 'watch', refusal });
-  problems.api.write(attempt('create', 'unavailable', series(), refusal));
+  problems.api.watchFailed('pods', { verb: 'list', refusal });
+  problems.api.watchFailed('nodes', { verb: 'watch', refusal });
+  problems.api.attempted(attempt('create', 'unavailable', series(), refusal));
   expect(keys()).toEqual(['api server']);
-  problems.api.write(attempt('create', 'ok', series(), undefined));
+  problems.api.attempted(attempt('create', 'ok', series(), undefined));
   problems.api.synced('pods');
   expect(keys()).toHaveLength(1);
   now += 60_000;
@@ -131,8 +131,8 @@ test('a server that is away is one problem, whatever is asked of it', () => {
 });
 
 test('a watch that is silent while the server is away, or was a moment ago, is no problem of its own', () => {
-  const silence = (): void => problems.api.informer('pods', { verb: 'watch', refusal: undefined, silent: true });
-  problems.api.informer('nodes', { verb: 'watch', refusal: refused(0, 'The operation was aborted due to timeout') });
+  const silence = (): void => problems.api.watchFailed('pods', { verb: 'watch', refusal: undefined, silent: true });
+  problems.api.watchFailed('nodes', { verb: 'watch', refusal: refused(0, 'The operation was aborted due to timeout') });
   silence();
   problems.api.synced('nodes');
   silence();
@@ -145,8 +145,8 @@ test('a watch that is silent while the server is away, or was a moment ago, is n
 
 test('a server that refuses now and then has one problem, which ends when it has not for a while', () => {
   for (let time = 0; time < 5; time++) {
-    problems.api.write(attempt('create', 'throttled', series(), refused(429, 'too many')));
-    problems.api.write(attempt('create', 'ok', series(), undefined));
+    problems.api.attempted(attempt('create', 'throttled', series(), refused(429, 'too many')));
+    problems.api.attempted(attempt('create', 'ok', series(), undefined));
     now += 19_000;
     problems.api.settle();
   }
@@ -157,20 +157,20 @@ test('a server that refuses now and then has one problem, which ends when it has
 });
 
 test('rights that a server does not know yet when it comes back are missing if it refuses once more', () => {
-  problems.api.informer('nodes', { verb: 'watch', refusal: refused(0, 'connect ECONNREFUSED') });
+  problems.api.watchFailed('nodes', { verb: 'watch', refusal: refused(0, 'connect ECONNREFUSED') });
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
-  problems.api.informer('nodes', { verb: 'watch', refusal });
+  problems.api.watchFailed('nodes', { verb: 'watch', refusal });
   expect(keys()).toEqual(['api server']);
   now += 10_000;
-  problems.api.informer('nodes', { verb: 'watch', refusal });
+  problems.api.watchFailed('nodes', { verb: 'watch', refusal });
   expect(keys().slice(1)).toEqual(['right watch nodes']);
 });
 
 test('a right that is missing is named although the server fails on something else all the time', () => {
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
   for (let time = 0; time < 3; time++) {
-    problems.api.write(attempt('create', 'unavailable', series(), refused(503, 'not now')));
-    problems.api.informer('nodes', { verb: 'watch', refusal });
+    problems.api.attempted(attempt('create', 'unavailable', series(), refused(503, 'not now')));
+    problems.api.watchFailed('nodes', { verb: 'watch', refusal });
     now += 30_000;
   }
   expect(keys()).toEqual(['api server', 'right watch nodes']);
@@ -178,14 +178,14 @@ test('a right that is missing is named although the server fails on something el
 
 test('an Event on which admission fails all the time neither is nor prolongs a failure of the server', () => {
   const failing = (): void =>
-    problems.api.write(
+    problems.api.attempted(
       attempt('create', 'failed', series(), {
         ...refused(500, 'failed calling webhook'),
         reason: 'InternalError',
       }),
     );
   failing();
-  problems.api.informer('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });
+  problems.api.watchFailed('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });
   failing();
   problems.api.synced('pods');
   now += 60_000;
@@ -195,7 +195,7 @@ test('an Event on which admission fails all the time neither is nor prolongs a f
 });
 
 test('an Event that is refused for good is logged with the answer of the server', () => {
-  problems.api.write(attempt('create', 'invalid', series(), refused(422, 'Event is invalid')));
+  problems.api.attempted(attempt('create', 'invalid', series(), refused(422, 'Event is invalid')));
   const fields = { answer: 'Event is invalid', object: expect.stringContaining('Pod ') };
   expect(entries).toMatchObject([{ level: 'error', fields }]);
 });
@@ -206,10 +206,11 @@ test.each([
   ['events "a" is forbidden: exceeded quota: small, requested: count/events=1', 'quota'],
   ['events "a" is forbidden: not here', 'admission'],
 ])('%s: is no missing right, but denied by %s', async (message, denier) => {
-  problems.api.write(
+  problems.api.attempted(
     attempt('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create')),
   );
-  for (let time = 0; time < 3; time++) problems.api.write(attempt('create', 'denied', series(), refused(403, message)));
+  for (let time = 0; time < 3; time++)
+    problems.api.attempted(attempt('create', 'denied', series(), refused(403, message)));
   expect(keys().slice(1)).toEqual(['over: right create events', `event denied by ${denier}`]);
   expect(entries.at(-1)).toMatchObject({ level: 'error', fields: { answer: message } });
   const shown = await metrics.text();

@@ -19,7 +19,7 @@ const refused = (status: number, message: string): Refusal => ({
 let isListed = true;
 
 const informer = (api: Problems['api'], resource: 'pods' | 'endpointslices', status: number): void =>
-  api.informer(resource, { verb: 'list', refusal: refused(status, 'no') });
+  api.watchFailed(resource, { verb: 'list', refusal: refused(status, 'no') });
 
 /** What happens, and when it is over. */
 const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Problems['api']) => void][] = [
@@ -54,16 +54,19 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
   ],
   [
     'a watch that is silent, and is heard of again',
-    (api) => api.informer('pods', { verb: 'watch', refusal: undefined, silent: true }),
+    (api) => api.watchFailed('pods', { verb: 'watch', refusal: undefined, silent: true }),
     (api) => api.synced('pods'),
   ],
   ['an object that cannot be used', (api) => api.unusable('pods', new Error('no name'))],
   ['more objects than are watched', (api) => api.tooMany('services', 6000, 5000)],
-  ['an Event that is refused for good', (api) => api.write(attempt('create', 'invalid', series(), refused(422, 'no')))],
+  [
+    'an Event that is refused for good',
+    (api) => api.attempted(attempt('create', 'invalid', series(), refused(422, 'no'))),
+  ],
   [
     'an Event that failed, and then is written',
-    (api) => api.write(attempt('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' })),
-    (api) => api.write(attempt('create', 'ok', series(), undefined)),
+    (api) => api.attempted(attempt('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' })),
+    (api) => api.attempted(attempt('create', 'ok', series(), undefined)),
   ],
   ...[
     'admission webhook "x" denied the request: no',
@@ -72,8 +75,8 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
     'events "a" is forbidden: not here',
   ].map((answer): (typeof told)[number] => [
     answer,
-    (api) => api.write(attempt('create', 'denied', series(), refused(403, answer))),
-    (api) => api.write(attempt('create', 'ok', series(), undefined)),
+    (api) => api.attempted(attempt('create', 'denied', series(), refused(403, answer))),
+    (api) => api.attempted(attempt('create', 'ok', series(), undefined)),
   ]),
 ];
 
@@ -87,7 +90,7 @@ test('what the log of the agent says of the API server is as expected', async ()
       rateLimitedLog: createRateLimitedLog(log, { now: () => nine }),
       metrics: createMetrics({ version: '1' }),
       counts: noProblems(),
-      now: () => now,
+      clock: { now: () => now, wall: () => now },
       server: () => 'https://api',
       isListed: () => isListed,
     });
@@ -110,13 +113,13 @@ test('a state that is changed on disk, a disk that does not keep it, and then do
     rateLimitedLog,
     metrics,
     counts: noProblems(),
-    now: () => nine,
+    clock: { now: () => nine, wall: () => nine },
     server: () => '',
     isListed: () => true,
   });
-  problems.state('lost', 'state-1.log was removed');
-  problems.state('save', new Error('full'));
-  problems.stateSaved();
+  problems.state.lost('state-1.log was removed');
+  problems.state.failed(new Error('full'));
+  problems.state.saved(1);
   expect(entries.map(({ text }) => text)).toEqual([
     'What was kept on disk is no longer as it was written: state-1.log was removed. All of it is written again',
     'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { type DeliverOptions, startDelivery } from '../../src/audit/deliver.ts';
+import { startDelivery } from '../../src/audit/deliver.ts';
 import { createAuditQueue } from '../../src/audit/queue.ts';
 
 /** A receiver that does with each batch what is next in the list, then takes all. */
 function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
   const queue = createAuditQueue({ sinks: ['otlp'], most, restored: undefined, now: () => 0 });
   const sent: string[][] = [];
-  const attempts: Parameters<DeliverOptions['onAttempt']>[0][] = [];
+  const attempts: { rows?: number; refused?: number; error?: unknown }[] = [];
   for (const row of rows) queue.add(row);
   queue.release(queue.newest);
   let isClosed = false;
@@ -26,7 +26,10 @@ function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c
       },
     },
     gapRow: (sink, lost) => `${sink} lost ${lost.rows}`,
-    onAttempt: (attempt) => void attempts.push(attempt),
+    report: {
+      sent: (_, of, refused) => void attempts.push({ rows: of, refused }),
+      failed: (_, error) => void attempts.push({ error }),
+    },
     backOff: { first: 1, longest: 2 },
   });
   return { queue, sent, attempts, delivery, isClosed: () => isClosed };

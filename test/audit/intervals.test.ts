@@ -20,23 +20,21 @@ import {
   podRef,
   workerEnd,
 } from '../builders.ts';
+import { closeAll } from './made-rows.ts';
 
 const minute = 60_000;
 
 function open(given: Partial<IntervalsOptions> = {}) {
-  const records: FlowRecord[] = [];
   let now = nine;
   const intervals = createIntervals({
     interval: minute,
     cluster: 'prod',
-    onRecord: (record) => records.push(record),
     now: () => now,
     toWall: (time) => time,
     ...given,
   });
   return {
     intervals,
-    records,
     /** Counts a packet at so many seconds after nine. */
     drop: (seconds: number, found: Ends = ends(), weight = 1, meaning: object = {}, port = 5432): void => {
       now = Math.max(now, nine + seconds * 1000);
@@ -51,8 +49,7 @@ function open(given: Partial<IntervalsOptions> = {}) {
     /** Closes what is over so many seconds after nine; twice, as what was counted since the last look stays open. */
     closeAt: (seconds: number): FlowRecord[] => {
       now = nine + seconds * 1000;
-      for (let round = 0; round < 2; round++) while (intervals.close(2));
-      return JSON.parse(JSON.stringify(records.splice(0))) as FlowRecord[];
+      return JSON.parse(JSON.stringify(closeAll(intervals, 2))) as FlowRecord[];
     },
   };
 }
@@ -143,18 +140,20 @@ describe('a flow in one interval', () => {
 
   test('is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
     let now = nine;
-    const records: FlowRecord[] = [];
-    const { intervals } = open({ now: () => now, onRecord: (record) => records.push(record) });
+    const { intervals } = open({ now: () => now });
     for (let index = 0; index < 5; index++)
       intervals.count({}, () => ({ ...dropped(), ends: fromAddress(index) }), 1, nine + 1000);
     now = nine + 65_000;
-    const steps = Array.from({ length: 5 }, () => [intervals.close(2), records.splice(0).length]);
+    const steps = Array.from({ length: 5 }, () => {
+      const { records, isDone } = intervals.close(2);
+      return [isDone, records.length];
+    });
     expect(steps).toEqual([
-      [false, 0],
-      [true, 2],
-      [true, 2],
-      [false, 1],
-      [false, 0],
+      [true, 0],
+      [false, 2],
+      [false, 2],
+      [true, 1],
+      [true, 0],
     ]);
     expect(intervals.closings).toBe(3);
   });

@@ -1,5 +1,5 @@
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { createIntervals } from '../../src/audit/intervals.ts';
+import { createIntervals, type Intervals } from '../../src/audit/intervals.ts';
 import { rowOf } from '../../src/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef } from '../builders.ts';
 
@@ -19,7 +19,6 @@ export function makeRows({
   const intervals = createIntervals({
     interval: 60_000,
     cluster: 'prod',
-    onRecord: (record: FlowRecord) => rows.push(rowOf(record)),
     now: () => now,
     toWall: (time) => time,
   });
@@ -35,7 +34,7 @@ export function makeRows({
       intervals.count(made, () => made, 1, start + 59_500);
     }
     now = start + 66_000;
-    for (let round = 0; round < 2; round++) while (intervals.close(200));
+    rows.push(...closeAll(intervals).map(rowOf));
   }
   return rows;
 }
@@ -101,4 +100,15 @@ function createRandom(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Closes all that is over; twice, as what was counted since the last look stays open. */
+export function closeAll(intervals: Intervals, most = 200): FlowRecord[] {
+  const all: FlowRecord[] = [];
+  for (let looks = 0; looks < 2;) {
+    const { records, isDone } = intervals.close(most);
+    all.push(...records);
+    if (isDone) looks++;
+  }
+  return all;
 }

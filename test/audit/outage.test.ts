@@ -5,6 +5,7 @@ import { createIntervals } from '../../src/audit/intervals.ts';
 import { createAuditQueue } from '../../src/audit/queue.ts';
 import { rowOf } from '../../src/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd } from '../builders.ts';
+import { closeAll } from './made-rows.ts';
 
 /** A receiver that is away for ten minutes, with the interval and the size of the queue that are the defaults, in time that is only counted. */
 
@@ -18,7 +19,6 @@ async function outage(flowsAMinute: number) {
   const intervals = createIntervals({
     interval: 60_000,
     cluster: 'prod',
-    onRecord: (record) => queue.add(rowOf(record)),
     now: () => now,
     toWall: (time) => time,
   });
@@ -36,7 +36,7 @@ async function outage(flowsAMinute: number) {
       close: () => Promise.resolve(),
     },
     gapRow: (_, { rows }) => rowOf({ 'event.name': 'network.flow.gap', 'log.records_lost': rows }),
-    onAttempt: () => {},
+    report: { sent: () => {}, failed: () => {} },
     backOff: { first: 1, longest: 2 },
   });
   for (let minute = 0; minute < minutes; minute++) {
@@ -56,7 +56,7 @@ async function outage(flowsAMinute: number) {
       intervals.count(of, of, 1, now);
     }
     now += 66_000;
-    for (let round = 0; round < 2; round++) while (intervals.close(200));
+    for (const record of closeAll(intervals)) queue.add(rowOf(record));
     queue.release(queue.newest);
     delivery.wake();
   }

@@ -47,7 +47,7 @@ function node() {
       privacy: { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, isHidden: noNamespace, labels: [] },
       policiesOn: () => facts,
       clock: { now: () => now, toWall: (time) => time },
-      onAttempt: () => {},
+      report: { sent: () => {}, failed: () => {} },
     });
     const keep = (): Promise<void> => {
       const changes: StateChange[] = [...audit.kept.takeChanges(), ['set', 'audit', audit.kept.rest()]];

@@ -160,9 +160,7 @@ async function startDirectory(
   const host = '127.0.0.1';
   const watch = createPodWatch({
     connection,
-    onProblem: () => {},
-    onSynced: () => {},
-    onUnusable: () => {},
+    report: { watchFailed: () => {}, synced: () => {}, unusable: () => {} },
     clock,
     random: Math.random,
   });

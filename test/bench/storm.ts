@@ -67,8 +67,7 @@ async function storm(): Promise<void> {
         published: { ...published, count, suppressed: series.suppressed, writes, at: now(), resourceVersion: of.node },
       };
     },
-    onAttempt: () => {},
-    onAbandoned: () => {},
+    report: { attempted: () => {}, abandoned: () => {} },
     budget: createWriteBudget(),
     now,
   });

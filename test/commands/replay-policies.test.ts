@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay, sample, subjectsIn } from './program.ts';
@@ -9,11 +9,14 @@ const path = temporaryFolder();
 const write = writerIn(path);
 
 /** The same cluster, of which no policies were saved. */
-const withoutPolicies = (): string => {
-  const { items, ...list } = JSON.parse(readFileSync(cluster, 'utf8')) as { items: { kind: string }[] };
-  const others = items.filter(({ kind }) => kind !== 'NetworkPolicy');
-  return write('without-policies.json', JSON.stringify({ ...list, items: others }));
-};
+const { items, ...list } = JSON.parse(readFileSync(cluster, 'utf8')) as { items: { kind: string }[] };
+const others = items.filter(({ kind }) => kind !== 'NetworkPolicy');
+let withoutPolicies: string;
+
+// Written once, because tests that run at the same time read it.
+beforeAll(() => {
+  withoutPolicies = write('without-policies.json', JSON.stringify({ ...list, items: others }));
+});
 
 const policyNamed = (name: string, spec: object, apiVersion = 'networking.k8s.io/v1'): string =>
   JSON.stringify({ apiVersion, kind: 'NetworkPolicy', metadata: { name, namespace: 'shop' }, spec });
@@ -61,7 +64,7 @@ test('rows of --output audit have the verdict, the policies that decide, and the
       'policy.decided_by': 'NetworkPolicy shop/web-egress',
     }),
   );
-  const { out: without } = await replay(['-q', '--pods', withoutPolicies(), '-o', 'audit', sample('dns-denied.log')]);
+  const { out: without } = await replay(['-q', '--pods', withoutPolicies, '-o', 'audit', sample('dns-denied.log')]);
   expect(without).not.toContain('policy.verdict');
 });
 
@@ -85,7 +88,7 @@ describe.concurrent('that policies admit a packet', () => {
       true,
     ],
   ])('%s', async (title, content, isShown) => {
-    const args = ['--pods', withoutPolicies(), '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
+    const args = ['--pods', withoutPolicies, '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
     const { out: events } = await replay([...args, '-o', 'json'], { stdin: stamped });
     expect(events.includes('shop/open ingress[0]')).toBe(isShown);
     const { out: rows } = await replay([...args, '-o', 'audit'], { stdin: stamped });
@@ -124,7 +127,7 @@ describe.concurrent('files of --policies', () => {
     ['that is empty', ''],
   ])('one %s ends it before a log is read', async (title, content) => {
     const file = write(`${title.replaceAll(' ', '-')}.json`, content);
-    const args = ['--pods', withoutPolicies(), '-q', '-o', 'json', '--policies', file, policyDeny];
+    const args = ['--pods', withoutPolicies, '-q', '-o', 'json', '--policies', file, policyDeny];
     const { status, out, err } = await replay(args);
     expect([status, out]).toStrictEqual([2, '']);
     expect(subjectsIn(err)[0]).toBe(`--policies ${file}`);

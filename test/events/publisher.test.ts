@@ -95,12 +95,14 @@ function rig(options: RigOptions = {}): Rig {
         running--;
       }
     },
-    onAttempt({ verb, result, series: { finding: of }, packets }) {
-      results?.push(`${verb} ${result} ${of.identity}`);
-      if (packets > 0) written?.push(packets);
-      if (result === 'unauthorized') unauthorized?.push(seconds());
+    report: {
+      attempted({ verb, result, series: { finding: of }, packets }) {
+        results?.push(`${verb} ${result} ${of.identity}`);
+        if (packets > 0) written?.push(packets);
+        if (result === 'unauthorized') unauthorized?.push(seconds());
+      },
+      abandoned: (reason) => void abandoned?.push(reason),
     },
-    onAbandoned: (reason) => abandoned?.push(reason),
     now: Date.now,
     budget: createWriteBudget({ limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } } }),
   });

@@ -35,8 +35,7 @@ function agent(nodes: number) {
       const next = { ...published, count, suppressed, writes: published.writes + 1, at: time.now() };
       return { kind: 'written', verb, packets: count - published.count, published: next };
     },
-    onAttempt: () => {},
-    onAbandoned: () => {},
+    report: { attempted: () => {}, abandoned: () => {} },
     budget: createWriteBudget({ nodeCount: () => nodes, random, monotonic: time.now }),
     now: time.now,
     schedule: time.schedule,

@@ -165,8 +165,7 @@ test('what is taken of the hour is on disk before the Event is written, also whe
       const after = { ...published, count, writes: published.writes + 1, at: time.now() };
       return { kind: 'written', verb: 'create', packets: count, published: after };
     },
-    onAttempt: () => {},
-    onAbandoned: () => {},
+    report: { attempted: () => {}, abandoned: () => {} },
     now: time.now,
     schedule: time.schedule,
   });

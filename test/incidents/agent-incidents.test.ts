@@ -47,8 +47,7 @@ test('the backends of all Services that are named are asked for at once', async 
     } as unknown as ClusterContext,
     restored: undefined,
     count: (finding) => published.resolve(finding),
-    onChange: () => {},
-    onFelix: () => {},
+    problems: { incident: () => {}, api: { felix: () => {} } },
     now: () => nine,
   });
   for (const [i, name] of names.entries()) {

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { WatchedResource } from '../../src/kubernetes/cluster-informers.ts';
+import type { WatchedResource } from '../../src/kubernetes/informer.ts';
 import { type ClusterWatch, createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
@@ -76,13 +76,15 @@ function start(endpointSlices: number, pause?: (duration: number) => Promise<voi
     limits: { nodes: 200, services: 5000, endpointSlices },
     ...(pause && { pause }),
     optedOut,
-    onProblem: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
-    onSynced(resource) {
-      about('synced')(resource);
-      heard.emit('news');
+    report: {
+      watchFailed: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
+      synced(resource) {
+        about('synced')(resource);
+        heard.emit('news');
+      },
+      unusable: about('unusable'),
+      tooMany: (resource, count, limit) => about(`${count} of ${limit}`)(resource),
     },
-    onUnusable: about('unusable'),
-    onTooMany: (resource, count, limit) => about(`${count} of ${limit}`)(resource),
     clock: { now: () => nine, fromWall: (stamp) => stamp },
     random: () => 0,
   });

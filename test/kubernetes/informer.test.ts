@@ -4,11 +4,9 @@ import { type Connection, createConnection } from '../../src/kubernetes/connecti
 import type { Access } from '../../src/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
-import { createSteadyClock } from '../../src/platform/clock.ts';
+import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { type Asked, json, refuse, type ScriptedServer, sendEvent, startScriptedServer } from './scripted-server.ts';
-
-const path = '/api/v1/pods';
 
 let server: ScriptedServer;
 /** Answers to the requests, in order; the last one is given again. */
@@ -19,14 +17,13 @@ let access: Access;
 let heard: EventEmitter;
 let seen: string[];
 let problems: InformerProblem[];
-let reloads: number;
 
 beforeEach(async () => {
   // No waiting: jitter of nothing.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   server = await startScriptedServer((asked) => (script.length > 1 ? script.shift() : script[0])?.(asked));
   heard = new EventEmitter().setMaxListeners(0);
-  [seen, problems, reloads] = [[], [], 0];
+  [seen, problems] = [[], []];
 });
 
 afterEach(async () => {
@@ -41,7 +38,8 @@ interface Options {
   silence?: number;
   /** The time for which an answer is waited for. */
   timeout?: number;
-  load?: Connection['reload'];
+  load?: () => void;
+  clock?: Pick<Clock, 'now' | 'wall'>;
   pause?: () => Promise<void>;
 }
 
@@ -59,30 +57,27 @@ function start(options: Options = {}): void {
     },
     userAgent: 'test',
     onRequest: () => {},
-    clock: createSteadyClock(),
+    clock: options.clock ?? createSteadyClock(),
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
   });
-  const reload = connection.reload;
   informer = createInformer<Pod>({
-    connection: {
-      ...connection,
-      reload: () => {
-        reloads++;
-        reload();
-      },
-    },
-    path,
+    connection,
+    resource: 'pods',
     fieldSelector: options.fieldSelector,
     pageSize: options.pageSize,
     slim: slimPod,
-    onSet: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
-    onDelete: (_, name) => note(`delete ${name}`),
-    onUnusable: () => note('unusable'),
-    onProblem: (problem) => {
-      ownProblems.push(problem);
-      note(`problem ${problem.verb} ${problem.refusal?.status ?? 'silence'}`);
+    store: {
+      set: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
+      delete: (_, name) => note(`delete ${name}`),
     },
-    onSynced: () => note('synced'),
+    report: {
+      unusable: () => note('unusable'),
+      watchFailed(_, problem) {
+        ownProblems.push(problem);
+        note(`problem ${problem.verb} ${problem.refusal?.status ?? 'silence'}`);
+      },
+      synced: () => note('synced'),
+    },
     now: Date.now,
     random: () => Math.random(),
     silence: options.silence,
@@ -274,9 +269,11 @@ describe('a server that', () => {
 
   test('does not accept the token has it read again', async () => {
     script = [({ response }) => refuse(response, 401, 'Unauthorized'), listOf('10'), watch()];
-    start();
+    let [loads, now] = [0, 0];
+    // Access is read again at most every five seconds.
+    start({ load: () => void loads++, clock: { now: () => (now += 5000), wall: Date.now } });
     await until('synced');
-    expect(reloads).toBe(1);
+    expect(loads).toBe(2);
   });
 
   test('says how long to wait is not asked before', async () => {

@@ -58,8 +58,10 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       incidents.set(name, known);
       return known;
     },
-    onDrop: ({ observation: { kind }, meaning: { ends, node: name, noise } }) =>
-      void drops.push([name, kind, ends.source.identity, noise].filter(Boolean).join(' ')),
+    packets: {
+      drop: ({ observation: { kind }, meaning: { ends, node: name, noise } }) =>
+        void drops.push([name, kind, ends.source.identity, noise].filter(Boolean).join(' ')),
+    },
     ...given,
   });
   for (const one of lines) {

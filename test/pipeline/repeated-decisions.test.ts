@@ -35,7 +35,7 @@ function rig({ quietUntil }: { quietUntil?: () => number } = {}) {
     series: () => table,
     incidents: () => nodeIncidents(table.count),
     includeNoise: false,
-    onDrop: ({ line: { time }, weight }) => void drops.push([time, weight]),
+    packets: { drop: ({ line: { time }, weight }) => void drops.push([time, weight]) },
   });
   const learn = (port: number, time: number, prefix = 'calico-drop: ') => {
     pipeline.take(line({ text: textOf(prefix, port), time }), 'kernel');

@@ -78,12 +78,14 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     ownNode: node,
     podCache: 'node',
     limits,
-    onProblem: () => {},
-    onSynced: onChange,
-    onUnusable(_, error) {
-      throw error;
+    report: {
+      watchFailed: () => {},
+      synced: onChange,
+      unusable(_, error) {
+        throw error;
+      },
+      tooMany: () => {},
     },
-    onTooMany: () => {},
     clock,
     random,
     pause,
@@ -150,8 +152,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       stateId,
       now,
     }),
-    onAttempt: () => {},
-    onAbandoned: () => {},
+    report: { attempted: () => {}, abandoned: () => {} },
     budget,
     now,
     schedule,
@@ -215,9 +216,11 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       node,
       includeNoise: false,
       hold: gate.hold,
-      onDrop({ line, meaning }) {
-        for (const { regarding } of meaning.findings)
-          if (regarding.kind === 'Pod') options.onDrop(regarding.uid, line.time);
+      packets: {
+        drop({ line, meaning }) {
+          for (const { regarding } of meaning.findings)
+            if (regarding.kind === 'Pod') options.onDrop(regarding.uid, line.time);
+        },
       },
     }));
   }

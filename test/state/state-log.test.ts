@@ -76,19 +76,22 @@ function createMap(values = new Map<string, Value>()) {
 function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOptions> = {}) {
   const failures: unknown[] = [];
   const losses: string[] = [];
+  const sizes: number[] = [];
   const { segments } = readSegments(folder);
   const log = createStateLog({
     folder,
     state: map.state,
     segments,
-    onSaved: () => undefined,
-    onFailed: (error) => failures.push(error),
-    onLost: (reason) => losses.push(reason),
+    report: {
+      saved: (bytes) => void sizes.push(bytes),
+      failed: (error) => void failures.push(error),
+      lost: (reason) => void losses.push(reason),
+    },
     segmentSize: 512,
     create: openSegment,
     ...options,
   });
-  return { log, failures, losses };
+  return { log, failures, losses, sizes };
 }
 
 describe('a state log', () => {
@@ -161,8 +164,7 @@ describe('a state log', () => {
 
   test('says how many bytes it has on disk', async () => {
     const map = createMap();
-    const sizes: number[] = [];
-    const { log } = open(map, { onSaved: (bytes) => sizes.push(bytes) });
+    const { log, sizes } = open(map);
     const measured: number[] = [];
     for (let n = 0; n < 5; n++) {
       map.set(`key ${n}`, { n, text: 'x'.repeat(300) });

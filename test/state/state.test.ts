@@ -74,9 +74,11 @@ function logOf(
       pods,
     }),
     segments: restored?.segments ?? new Map(),
-    onSaved: () => undefined,
-    onFailed: (error) => failures.push(error),
-    onLost: (reason) => failures.push(reason),
+    report: {
+      saved: () => {},
+      failed: (error) => void failures.push(error),
+      lost: (reason) => void failures.push(reason),
+    },
     create: openSegment,
   });
 }

@@ -55,7 +55,6 @@ async function reach({ kubeconfig, node }: Config): Promise<Api> {
     return createConnection({
       load: await findAccess(kubeconfig),
       userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
-      onRequest: () => {},
       clock: createSteadyClock(),
       timeout: requestTimeout,
     });

@@ -160,7 +160,6 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
       connection: createConnection({
         load: () => access,
         userAgent: `kube-netfilter-tailer/${version} drops`,
-        onRequest: () => {},
         clock: createSteadyClock(),
         ...(timeout === undefined ? {} : { timeout }),
       }),

@@ -6,7 +6,7 @@ import { noNamespace, redactionOf } from '../../audit/privacy.ts';
 import { packetRow } from '../../audit/record.ts';
 import type { CoreEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../kubernetes/snapshot.ts';
-import type { Drop } from '../../pipeline/pipeline.ts';
+import type { PacketSink } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { report } from '../report.ts';
@@ -16,15 +16,13 @@ import type { ReplayPolicies } from './policies.ts';
 import { createTraffic } from './traffic.ts';
 
 export interface PacketOutput {
-  /** True where each packet is shown, and not one for many alike. */
-  readonly everyLine: boolean;
   /** Undefined if no packet is shown. */
-  readonly onDrop: ((drop: Drop) => void) | undefined;
+  readonly sink: PacketSink | undefined;
   /** Prints what comes at the end. Resolves to the exit status. */
   readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
 }
 
-const nothing: PacketOutput = { everyLine: false, onDrop: undefined, finish: () => Promise.resolve(0) };
+const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0) };
 
 interface RowUses {
   /** Needed for html alone. */
@@ -39,20 +37,22 @@ export function createPacketOutput(
   streams: Streams,
   { printReport, redact }: RowUses,
 ): PacketOutput {
-  const rowsTo =
-    (add: (row: string) => void) =>
-    ({ line, observation, meaning }: Drop): void => {
+  const rowsTo = (add: (row: string) => void): PacketSink => ({
+    everyLine: true,
+    drop({ line, observation, meaning }) {
       if (showsEnds(meaning.ends))
         add(packetRow(line, { observation, ...meaning }, { policies: factsOn(meaning.findings), redact }));
-    };
-  if (options.output === 'audit') return { ...nothing, everyLine: true, onDrop: rowsTo(streams.out) };
+    },
+  });
+  if (options.output === 'audit') return { ...nothing, sink: rowsTo(streams.out) };
   if (options.output === 'mermaid') {
     const traffic = createTraffic();
     return {
-      everyLine: false,
-      onDrop(drop) {
-        const isCounted = options.includeNoise || drop.meaning.noise === undefined;
-        if (isCounted && showsEnds(drop.meaning.ends)) traffic.add(drop);
+      sink: {
+        drop(drop) {
+          const isCounted = options.includeNoise || drop.meaning.noise === undefined;
+          if (isCounted && showsEnds(drop.meaning.ends)) traffic.add(drop);
+        },
       },
       finish() {
         streams.out(traffic.mermaid());
@@ -62,7 +62,7 @@ export function createPacketOutput(
   }
   if (options.output !== 'html' || printReport === undefined) return nothing;
   const page = createPage(printReport, options.includeNoise, streams);
-  return { everyLine: true, onDrop: rowsTo((row) => page.add(row)), finish: (events) => page.print(events) };
+  return { sink: rowsTo((row) => page.add(row)), finish: (events) => page.print(events) };
 }
 
 /** Rows are written in blocks of so many characters. */

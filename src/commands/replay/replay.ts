@@ -70,8 +70,7 @@ export async function replay(
     series: recorder.series,
     incidents: incidents.of,
     nodeOfLog: incidents.nodeOfLog,
-    everyLine: packets.everyLine,
-    onDrop: packets.onDrop,
+    packets: packets.sink,
   });
 
   const read = createReadTotals();

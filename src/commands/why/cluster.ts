@@ -60,7 +60,6 @@ async function connect({ kubeconfig, context, load }: WhyOptions): Promise<Conne
     return createConnection({
       load: load ?? (access === undefined ? await findAccess(kubeconfig) : () => access),
       userAgent: `kube-netfilter-tailer/${version} why`,
-      onRequest: () => {},
       clock: createSteadyClock(),
     });
   } catch (error) {
