@@ -1,5 +1,5 @@
 import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
-import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/parsing.ts';
@@ -13,7 +13,7 @@ import { findJournal } from '../sources/journald/find-journal.ts';
 import { createJournal } from '../sources/journald/journal.ts';
 import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
 import { type ProgramLog, createFollowProgram, findProgramLogs } from '../sources/program-log/follow-program.ts';
-import type { Json, LineOrigin, Loss, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
+import type { Json, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
 import type { Problems } from './problems.ts';
 import { createSharedLines, type SharedLines } from './shared-lines.ts';
 
@@ -150,17 +150,17 @@ function listenerOf(
   // A ring buffer that is not counted loses nothing that matters.
   const mayLosePackets = isGiver || setting.kind !== 'kernel';
   return {
-    onLine: (line: LogLine, origin: LineOrigin) => {
+    take(line, origin) {
       if (!shared.isNews(name, line, origin)) return;
       const time = timeOf(line.time);
       pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
     repeats: repeats !== undefined && isGiver && hasRepeats ? byClock(repeats, clock) : undefined,
-    onLost(loss: Loss) {
+    lost(loss) {
       if (mayLosePackets) pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
       problems.lost(name, loss);
     },
-    onNotice: (notice) => problems.source(name, notice),
+    notice: (notice) => problems.source(name, notice),
   };
 
   /** A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock. */

@@ -45,11 +45,11 @@ export interface Repeats {
 
 /** Takes what a source reads. All calls are synchronous; none is made after `stop`. */
 export interface SourceListener {
-  onLine: (line: LogLine, origin: LineOrigin) => void;
+  take: (line: LogLine, origin: LineOrigin) => void;
   /** Undefined: every line is handed over. */
   repeats?: Repeats | undefined;
-  onLost: (loss: Loss) => void;
-  onNotice: (notice: Notice) => void;
+  lost: (loss: Loss) => void;
+  notice: (notice: Notice) => void;
 }
 
 /** Hands lines over in order, each once. `waiting`: what is to be read is not there (yet); `failed`: never without help. */

@@ -13,11 +13,11 @@ import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 const [setting = '', mark = ''] = process.argv.slice(2);
 const took: number[] = [];
 const listener: SourceListener = {
-  onLine({ text, time }) {
+  take({ text, time }) {
     if (text.includes(mark)) took.push(Date.now() - time);
   },
-  onLost: ({ reason }) => console.error(reason),
-  onNotice: ({ text }) => console.error(text),
+  lost: ({ reason }) => console.error(reason),
+  notice: ({ text }) => console.error(text),
 };
 const source = open(setting.split(':')[0] ?? '', setting.slice(setting.indexOf(':') + 1));
 source.start();

@@ -14,8 +14,8 @@ const { values } = parseArgs({
 const { path = 'kern.log', snapshot = 'snapshot.json' } = values;
 
 const { listener, save } = createRecorder(snapshot);
-const onLine = (text: string): void => listener.onLine({ text });
-const onError = (error: unknown): void => listener.onNotice({ level: 'error', key: 'error', text: String(error) });
+const onLine = (text: string): void => listener.take({ text });
+const onError = (error: unknown): void => listener.notice({ level: 'error', key: 'error', text: String(error) });
 if (values.reader === 'tail') followWithTail();
 else poll();
 const write = (): void => save(undefined, 'reading');

@@ -32,7 +32,7 @@ export interface Progress {
 
 export interface Recorder {
   readonly position: Position | undefined;
-  readonly listener: Omit<SourceListener, 'onLine'> & { onLine: (line: { text: string }) => void };
+  readonly listener: Omit<SourceListener, 'take'> & { take: (line: { text: string }) => void };
   /** Writes the snapshot in one step and prints the progress, if there is any. */
   save: (position: Position | undefined, state: string) => void;
 }
@@ -55,18 +55,18 @@ export function createRecorder(file: string): Recorder {
   return {
     position: snapshot.position ?? undefined,
     listener: {
-      onLine({ text }) {
+      take({ text }) {
         const line = readNumbered(text);
         if (line !== undefined) return values.add(line.number);
         snapshot.broken++;
         if (firstBroken.length < shown) firstBroken.push(text.slice(0, 300));
       },
-      onLost({ count, unit, reason }: Loss) {
+      lost({ count, unit, reason }: Loss) {
         note(reported.losses, reason);
         if (count === undefined || unit !== 'bytes') reported.unmeasured++;
         else reported.lostBytes += count;
       },
-      onNotice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
+      notice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
     },
     save(position, state) {
       snapshot.position = position ?? null;

@@ -14,12 +14,12 @@ export function listening(onLine: () => void = () => {}): { heard: Heard; listen
   return {
     heard,
     listener: {
-      onLine(line, origin) {
+      take(line, origin) {
         heard.lines.push({ ...line, origin });
         onLine();
       },
-      onLost: (loss) => void heard.losses.push(loss),
-      onNotice: (notice) => void heard.notices.push(notice),
+      lost: (loss) => void heard.losses.push(loss),
+      notice: (notice) => void heard.notices.push(notice),
     },
   };
 }

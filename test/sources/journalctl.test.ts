@@ -14,7 +14,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** Real processes, in place of journalctl. */
 
 const inFolder = temporaryFolder();
-const silent = { onOutput: (): void => {}, onErrorOutput: (): void => {} };
+const silent = { output: (): void => {}, errorOutput: (): void => {} };
 
 /** Runs such a script instead, and reports each process. */
 function running(script: string, onSpawn: (child: ChildProcess) => void = () => {}): Spawn {
@@ -29,9 +29,9 @@ test('all output comes before the end', async () => {
   const output: string[] = [];
   const ending = await new Promise<Ending>((resolve) => {
     const listener = {
-      onOutput: (chunk: Buffer) => output.push(chunk.toString()),
-      onErrorOutput: (chunk: Buffer) => output.push(chunk.toString()),
-      onEnd: resolve,
+      output: (chunk: Buffer) => output.push(chunk.toString()),
+      errorOutput: (chunk: Buffer) => output.push(chunk.toString()),
+      ended: resolve,
     };
     const script = 'console.log("a".repeat(1e6)); console.error("oh"); process.exitCode = 3';
     runJournalctl(running(script), [], listener, schedule);
@@ -42,7 +42,7 @@ test('all output comes before the end', async () => {
 
 test('a program that is not there', async () => {
   const ending = await new Promise<Ending>((resolve) => {
-    runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, onEnd: resolve }, schedule);
+    runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, ended: resolve }, schedule);
   });
   expect(ending).toMatchObject({ error: { code: 'ENOENT' } });
 });
@@ -55,7 +55,7 @@ test('a system without descriptors left, which gives no output to read', async (
     unref: () => {},
   });
   const endings: Ending[] = [];
-  const kill = runJournalctl(() => child, [], { ...silent, onEnd: (ending) => endings.push(ending) }, schedule);
+  const kill = runJournalctl(() => child, [], { ...silent, ended: (ending) => endings.push(ending) }, schedule);
   child.emit('error', new Error('spawn EMFILE'));
   child.emit('error', new Error('kill ESRCH'));
   expect(endings).toEqual([{ error: new Error('spawn EMFILE') }]);
@@ -70,9 +70,9 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
   const spawn = running(script, (started) => (child = started));
   const kill = await new Promise<() => void>((resolve) => {
     const listener = {
-      onOutput: (chunk: Buffer) => (isKilled ? void heard.push(chunk) : resolve(killing)),
-      onErrorOutput: () => {},
-      onEnd: (ending: Ending) => heard.push(ending),
+      output: (chunk: Buffer) => (isKilled ? void heard.push(chunk) : resolve(killing)),
+      errorOutput: () => {},
+      ended: (ending: Ending) => heard.push(ending),
     };
     const killing: () => void = runJournalctl(spawn, [], listener, schedule);
   });
@@ -96,7 +96,7 @@ test('output that comes in many pieces is taken in few batches, all of it', asyn
   );
   const chunks: Buffer[] = [];
   await new Promise<Ending>((resolve) => {
-    const listener = { ...silent, onOutput: (chunk: Buffer) => void chunks.push(chunk), onEnd: resolve };
+    const listener = { ...silent, output: (chunk: Buffer) => void chunks.push(chunk), ended: resolve };
     runJournalctl((_, args) => spawnJournalctl(node, args), [], listener, schedule);
   });
   expect(Buffer.concat(chunks).length).toBe(pieces * 100);
@@ -107,7 +107,7 @@ test('output that comes in many pieces is taken in few batches, all of it', asyn
 test('a source that was stopped does not keep the process alive', () => {
   const script = `
     import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../src/sources/journald/journal.ts'))};
-    const listener = { onLine() {}, onLost() {}, onNotice() {} };
+    const listener = { take() {}, lost() {}, notice() {} };
     const source = createJournal({ saved: undefined, since: 0, listener, needles: ['IN='] });
     source.start();
     source.stop();`;
@@ -144,8 +144,8 @@ test('records of a process that is killed again and again come once each, in ord
     });
   const { heard, listener } = listening();
   await new Promise<void>((resolve) => {
-    const onLine: SourceListener['onLine'] = (line, origin) => {
-      listener.onLine(line, origin);
+    const take: SourceListener['take'] = (line, origin) => {
+      listener.take(line, origin);
       if (heard.lines.length < count) return;
       source.stop();
       resolve();
@@ -153,7 +153,7 @@ test('records of a process that is killed again and again come once each, in ord
     const source = createJournal({
       saved: undefined,
       since: 0,
-      listener: { ...listener, onLine },
+      listener: { ...listener, take },
       needles: ['IN='],
       spawn,
       // Started again without a wait; what runs for long is not called well for that.

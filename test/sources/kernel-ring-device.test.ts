@@ -79,7 +79,7 @@ test('a process that reads it ends when it is stopped', async (context) => {
     const source = createKernelRing({
       saved: undefined,
       since: -Infinity,
-      listener: { onLine() {}, onLost() {}, onNotice() {} },
+      listener: { take() {}, lost() {}, notice() {} },
     });
     source.start();
     const timer = setInterval(() => {

@@ -450,7 +450,7 @@ describe('lost records are counted exactly', () => {
     all.ring.overwrite(1);
     const saved = { bootId: 'this boot', seq: -1 };
     const { heard, listener } = listening();
-    const { source } = prepare(all, { saved, listener: { ...listener, onLost: () => source.stop() } });
+    const { source } = prepare(all, { saved, listener: { ...listener, lost: () => source.stop() } });
     source.start();
     all.time.advance(0);
     expect(heard.lines).toStrictEqual([]);
@@ -480,11 +480,11 @@ describe('lost records are counted exactly', () => {
             saved,
             listener: {
               ...listener,
-              onLine(line) {
+              take(line) {
                 seen.push(line.line);
                 if (--stopAt === 0) source.stop();
               },
-              onLost: ({ count }) => void (lost += count ?? NaN),
+              lost: ({ count }) => void (lost += count ?? NaN),
             },
           });
           expect(heard.losses).toStrictEqual([]);

@@ -22,8 +22,10 @@ function scan(blocks: Iterable<Uint8Array>, skipping = false, wanted = some): Sc
   const scanner = createScanner({
     ...wanted,
     skipping,
-    onLine: (line, number, cut) => void found.push([line, number, cut]),
-    onTooLong: (number) => void tooLong.push(number),
+    lines: {
+      take: (line, number, cut) => void found.push([line, number, cut]),
+      tooLong: (number) => void tooLong.push(number),
+    },
   });
   for (const block of blocks) {
     const borrowed = Buffer.from(block);
@@ -146,7 +148,7 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
   test('what it shows while it hands over a line', () => {
     const seen: [number, boolean][] = [];
     const look = (): void => void seen.push([scanner.held, scanner.skipping]);
-    const scanner = createScanner({ needles, onLine: look, onTooLong: look });
+    const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });
     const long = 'x'.repeat(maxLineLength + 1);
     scanner.write(Buffer.from(`IN=1\nother\nIN=2\n${long}`));
     look();
@@ -190,12 +192,14 @@ function agreesInParts(all: string, sizes: readonly number[], stops: readonly nu
     const scanner = createScanner({
       ...wanted,
       skipping,
-      onLine(line, _, cut) {
-        if (place !== undefined) return;
-        lines.push([line, cut]);
-        mayStop();
+      lines: {
+        take(line, _, cut) {
+          if (place !== undefined) return;
+          lines.push([line, cut]);
+          mayStop();
+        },
+        tooLong: () => void (place === undefined && mayStop()),
       },
-      onTooLong: () => void (place === undefined && mayStop()),
     });
     let blocks = 0;
     for (const block of cutInto(all.slice(begin), sizes)) {
@@ -350,8 +354,10 @@ test('100 MB without a newline need no more memory than one line', () => {
   const found: [string, number][] = [];
   const scanner = createScanner({
     needles,
-    onLine: (line, number) => void found.push([line, number]),
-    onTooLong: (number) => void tooLong.push(number),
+    lines: {
+      take: (line, number) => void found.push([line, number]),
+      tooLong: (number) => void tooLong.push(number),
+    },
   });
   const before = process.memoryUsage().arrayBuffers;
   for (let i = 0; i < 1600; i++) scanner.write(block);

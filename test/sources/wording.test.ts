@@ -135,7 +135,10 @@ describe('a saved log that is refused', () => {
 });
 
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
-  createReport({ path: '/a', needles: [], saved: undefined, from: 'start', ...listener, onLine: () => {} }, () => noon);
+  createReport(
+    { path: '/a', needles: [], saved: undefined, from: 'start', listener, lines: { take: () => {} } },
+    () => noon,
+  );
 
 describe('a log that is followed', () => {
   test('its problems are as expected', async () => {

@@ -93,7 +93,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         timeOf: (stamp) => readEnvelope(stamp, clock).time,
         onTaken: (time) => (lastTime = time),
       });
-    const onLine = (text: string, number: number, cut: boolean): void => {
+    const take = (text: string, number: number, cut: boolean): void => {
       if (!starts.take(streamFieldsOf(text))) return;
       const envelope = readEnvelope(text, clock);
       if (cut) envelope.text = withoutHalfValue(envelope.text);
@@ -101,7 +101,10 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
       const line = takeEnvelope(envelope, number, undefined);
       if (!cut) repeated?.learn(line);
     };
-    return { scanner: createScanner({ needles, onLine, onTooLong, takeBytes: repeated?.take }), finish: () => {} };
+    return {
+      scanner: createScanner({ needles, lines: { take, tooLong, takeBytes: repeated?.take } }),
+      finish: () => {},
+    };
   }
 
   /** The log of a container: its records may have many lines, and every line may begin or end one. */
@@ -120,7 +123,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         pipeline.take(line, 'userspace');
       },
     });
-    return { scanner: createScanner({ needles: undefined, onLine: take, onTooLong }), finish };
+    return { scanner: createScanner({ needles: undefined, lines: { take, tooLong } }), finish };
   }
 
   /** `stamped`: when the container runtime has read it. */
@@ -135,7 +138,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     return line;
   }
 
-  function onTooLong(number: number): void {
+  function tooLong(number: number): void {
     if (totals.tooLong++ === 0) streams.err(`${source}:${number}: a line of more than 64 KiB was skipped\n`);
   }
 }

@@ -19,7 +19,7 @@ export interface ScanCounts {
 
 export interface Scanner {
   counts: Readonly<ScanCounts>;
-  /** Bytes after the last line handed or passed over: the unfinished one; in `onLine` and `onTooLong` also what follows it. */
+  /** Bytes after the last line handed or passed over: the unfinished one; while a `LineSink` is called also what follows it. */
   readonly held: number;
   /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
   readonly skipping: boolean;
@@ -27,14 +27,21 @@ export interface Scanner {
   end(): void;
 }
 
-export interface ScannerOptions {
-  /** One of these stands in every line that `onLine` is to see; latin1, without newlines. Undefined: it sees every line. */
-  needles: readonly string[] | undefined;
+/** Takes the lines of a file. */
+export interface LineSink {
   /** `line` is latin1: one character a byte, and a string of its own, so that it keeps no block alive. `number` counts from 1. `cut` is true for a last line without newline. */
-  onLine: (line: string, number: number, cut: boolean) => void;
-  onTooLong: (number: number) => void;
+  take: (line: string, number: number, cut: boolean) => void;
+  tooLong: (number: number) => void;
   /** Asked before a line with a needle becomes a string; true: it is done with. Without newline; `hit`: where its first needle stands. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
+  /** All lines of one turn of the event loop were handed over. */
+  turnEnded?: (() => void) | undefined;
+}
+
+export interface ScannerOptions {
+  /** One of these stands in every line that is handed over; latin1, without newlines. Undefined: every line is handed over. */
+  needles: readonly string[] | undefined;
+  lines: LineSink;
   /** The input begins with the rest of a line that is too long. */
   skipping?: boolean;
 }
@@ -117,7 +124,7 @@ interface LineCutter {
   tooLong: (number: number) => void;
 }
 
-function createLineCutter({ needles, onLine, onTooLong, takeBytes }: ScannerOptions, counts: ScanCounts): LineCutter {
+function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts): LineCutter {
   const search = needles === undefined ? undefined : createNeedleSearch(needles);
   const cutter: LineCutter = {
     passed: 0,
@@ -135,11 +142,11 @@ function createLineCutter({ needles, onLine, onTooLong, takeBytes }: ScannerOpti
     takeLast(length) {
       search?.reset();
       if (search === undefined || search.next(buffer, 0, length) >= 0)
-        onLine(buffer.toString('latin1', 0, contentEnd(0, length)), counts.lines, true);
+        lines.take(buffer.toString('latin1', 0, contentEnd(0, length)), counts.lines, true);
     },
     tooLong(number) {
       counts.tooLong++;
-      onTooLong(number);
+      lines.tooLong(number);
     },
   };
   return cutter;
@@ -151,8 +158,8 @@ function createLineCutter({ needles, onLine, onTooLong, takeBytes }: ScannerOpti
     cutter.passed = end;
     const stop = contentEnd(start, end - 1);
     if (end - start > maxLineLength) cutter.tooLong(counts.lines);
-    else if (hit < 0 || takeBytes?.(buffer, start, stop, hit) !== true)
-      onLine(buffer.toString('latin1', start, stop), counts.lines, false);
+    else if (hit < 0 || lines.takeBytes?.(buffer, start, stop, hit) !== true)
+      lines.take(buffer.toString('latin1', start, stop), counts.lines, false);
     return end;
   }
 

@@ -50,7 +50,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
   /** The cursor of the last record that was taken. */
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
   const handOver = createHandOver(options, cursor === undefined);
-  const units = createUnits({ names, saved: saved?.['units'], onLine: handOver.line, timing });
+  const units = createUnits({ names, saved: saved?.['units'], take: handOver.line, timing });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   /** The cursor that journalctl was started with, until its first record has come: that one was taken already. */
   let resumedAt: string | undefined;
@@ -67,8 +67,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
       counts.bytes += bytes;
       counts.tooLong++;
       units.forget();
-      if (counts.tooLong === 1 && !isStopped())
-        listener.onNotice({ level: 'warn', key: 'too-long', text: tooLongText });
+      if (counts.tooLong === 1 && !isStopped()) listener.notice({ level: 'warn', key: 'too-long', text: tooLongText });
     },
     forgetPlace() {
       if (resumedAt === undefined) return false;
@@ -117,7 +116,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
 
   function lost(reason: string): void {
     units.forget();
-    listener.onLost({ count: undefined, unit: 'records', time: timing.wall(), reason });
+    listener.lost({ count: undefined, unit: 'records', time: timing.wall(), reason });
   }
 }
 
@@ -143,14 +142,14 @@ function createHandOver(
       const read = readRecord(fields, number, timing.wall());
       if (read === undefined) {
         const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
-        return listener.onNotice({ level: 'warn', key: 'unreadable', text });
+        return listener.notice({ level: 'warn', key: 'unreadable', text });
       }
       // journald dates what it takes in late, as when it starts, by its own clock.
       if (isFirstRun && read.line.time < since) return;
-      listener.onLine(read.line, read.origin);
+      listener.take(read.line, read.origin);
     },
     line(line) {
-      if (!isStopped() && !(isFirstRun && line.time < since)) listener.onLine(line, 'program');
+      if (!isStopped() && !(isFirstRun && line.time < since)) listener.take(line, 'program');
     },
   };
 }

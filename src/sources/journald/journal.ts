@@ -21,25 +21,27 @@ export function createJournal(options: JournalOptions): Source {
   const records = createJournalRecords({ ...options, timing, isStopped: () => runs.state === 'stopped' });
   const blocks = createRecordBlocks({
     longest: longestRecord,
-    onRecords(block, ends) {
+    take(block, ends) {
       if (records.take(block, ends)) runs.succeeded();
     },
-    onTooLong: records.tooLong,
+    tooLong: records.tooLong,
   });
   const runs = createJournalctlRuns({
     spawn,
     schedule: timing.schedule,
-    onNotice: listener.onNotice,
-    argumentsOf() {
-      const cursor = records.resume();
-      return journalctlArguments(directory, cursor === undefined ? { since } : { cursor }, names);
-    },
-    onOutput: blocks.write,
-    onEnd(errorLines) {
-      // An unfinished record comes again, whole, after the cursor.
-      blocks.reset();
-      const isGone = errorLines.some((line) => line.includes('Failed to seek to cursor: Invalid argument'));
-      return isGone && records.forgetPlace();
+    listener,
+    reader: {
+      begin() {
+        const cursor = records.resume();
+        return journalctlArguments(directory, cursor === undefined ? { since } : { cursor }, names);
+      },
+      take: blocks.write,
+      end(errorLines) {
+        // An unfinished record comes again, whole, after the cursor.
+        blocks.reset();
+        const isGone = errorLines.some((line) => line.includes('Failed to seek to cursor: Invalid argument'));
+        return isGone && records.forgetPlace();
+      },
     },
   });
 
@@ -67,8 +69,8 @@ export interface RecordBlocksOptions {
   /** Bytes. Longer records are skipped. */
   longest: number;
   /** Whole records; `ends`: where each one ends, and so where the next one begins. Valid during the call only. */
-  onRecords: (block: Buffer, ends: readonly number[]) => void;
-  onTooLong: (bytes: number) => void;
+  take: (block: Buffer, ends: readonly number[]) => void;
+  tooLong: (bytes: number) => void;
 }
 
 export interface RecordBlocks {
@@ -81,7 +83,7 @@ const nothing = Buffer.alloc(0);
 const keptOfLine = 256;
 
 /** Cuts what comes in chunks of any size after the last whole record, and holds at most one unfinished record. */
-function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBlocksOptions): RecordBlocks {
+function createRecordBlocks({ longest, take, tooLong }: RecordBlocksOptions): RecordBlocks {
   let held: Buffer = nothing;
   /** Bytes of a record that is too long, as far as they were taken; 0 if there is none. */
   let skipped = 0;
@@ -108,7 +110,7 @@ function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBlocksOptio
       if (!field.isEmpty) continue;
       if (skipped > 0 || at - start > longest) {
         handOver(data.subarray(first, start), ends);
-        onTooLong(skipped + at - start);
+        tooLong(skipped + at - start);
         [ends, first, skipped] = [[], at, 0];
       } else ends.push(at - first);
       start = at;
@@ -120,7 +122,7 @@ function createRecordBlocks({ longest, onRecords, onTooLong }: RecordBlocksOptio
   }
 
   function handOver(block: Buffer, ends: readonly number[]): void {
-    if (ends.length > 0) onRecords(block, ends);
+    if (ends.length > 0) take(block, ends);
   }
 
   /** `at`: where the field begins that is not over. */

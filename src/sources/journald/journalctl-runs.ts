@@ -8,11 +8,17 @@ import { type Ending, type Spawn, runJournalctl } from './journalctl.ts';
 export interface JournalctlRunsOptions {
   spawn: Spawn;
   schedule: Schedule;
-  argumentsOf: () => string[];
-  onOutput: (chunk: Buffer) => void;
+  reader: JournalReader;
+  listener: Pick<SourceListener, 'notice'>;
+}
+
+/** Reads what journalctl prints. */
+export interface JournalReader {
+  /** The arguments with which journalctl goes on where the last run ended. */
+  begin: () => string[];
+  take: (chunk: Buffer) => void;
   /** A run is over. Returns true if its last lines of error output say what is dealt with here and needs no notice. */
-  onEnd: (errorLines: readonly string[]) => boolean;
-  onNotice: SourceListener['onNotice'];
+  end: (errorLines: readonly string[]) => boolean;
 }
 
 export interface JournalctlRuns {
@@ -30,7 +36,7 @@ const longestWait: Millis = 60_000;
 const settled: Millis = 5000;
 
 export function createJournalctlRuns(options: JournalctlRunsOptions): JournalctlRuns {
-  const { spawn, schedule, onNotice } = options;
+  const { spawn, schedule, reader, listener } = options;
   const errors = createErrorOutput();
   let state: Source['state'] = 'waiting';
   let wait = shortestWait;
@@ -59,13 +65,13 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   function run(): void {
     isWell = false;
     if (published === undefined) state = 'reading';
-    const args = options.argumentsOf();
+    const args = reader.begin();
     cancelSettling = schedule(well, settled);
-    const onErrorOutput = (chunk: Buffer): void => {
+    const errorOutput = (chunk: Buffer): void => {
       errors.add(chunk);
       if (isWell) publishErrors();
     };
-    kill = runJournalctl(spawn, args, { onOutput: options.onOutput, onErrorOutput, onEnd: ended }, schedule);
+    kill = runJournalctl(spawn, args, { output: reader.take, errorOutput, ended }, schedule);
   }
 
   function ended(ending: Ending): void {
@@ -73,12 +79,12 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     const errorLines = errors.takeAll();
     cancelRun = schedule(run, wait);
     wait = Math.min(2 * wait, longestWait);
-    if (options.onEnd(errorLines)) return;
+    if (reader.end(errorLines)) return;
     state = isOwnDoing(ending) && !isWell ? 'failed' : 'waiting';
     const notice = noticeOf(ending, errorLines.at(-1));
     if (published === notice.text) return;
     published = notice.text;
-    onNotice(notice);
+    listener.notice(notice);
   }
 
   function well(): void {
@@ -88,7 +94,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     state = 'reading';
     if (published !== undefined) {
       published = undefined;
-      onNotice({ level: 'info', key: 'well', text: 'The journal is read now' });
+      listener.notice({ level: 'info', key: 'well', text: 'The journal is read now' });
     }
     publishErrors();
   }
@@ -97,7 +103,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   function publishErrors(): void {
     for (const line of errors.takeNew()) {
       if (state === 'stopped') return;
-      onNotice({ level: 'warn', key: 'complaint', text: `journalctl says: ${line}` });
+      listener.notice({ level: 'warn', key: 'complaint', text: `journalctl says: ${line}` });
     }
   }
 }

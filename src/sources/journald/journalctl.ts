@@ -27,10 +27,10 @@ export type Spawn = (command: string, args: readonly string[]) => Child;
 export type Ending = { error: Error } | { code: number | null; signal: string | null };
 
 export interface JournalctlListener {
-  onOutput: (chunk: Buffer) => void;
-  onErrorOutput: (chunk: Buffer) => void;
-  /** Once, after all output. */
-  onEnd: (ending: Ending) => void;
+  output: (chunk: Buffer) => void;
+  errorOutput: (chunk: Buffer) => void;
+  /** Called once, after all output. */
+  ended: (ending: Ending) => void;
 }
 
 /** The start: the record that has this cursor, or the nearest after it if there is none; or this time. */
@@ -109,7 +109,7 @@ export function runJournalctl(
     if (isOver) return;
     isOver = true;
     stopReading?.();
-    listener.onEnd(ending);
+    listener.ended(ending);
   };
 
   let child: Child;
@@ -124,8 +124,8 @@ export function runJournalctl(
   const hear = (heard: (chunk: Buffer) => void) => (chunk: Buffer) => {
     if (!isOver) heard(chunk);
   };
-  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.onOutput), schedule);
-  child.stderr?.on('data', hear(listener.onErrorOutput));
+  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.output), schedule);
+  child.stderr?.on('data', hear(listener.errorOutput));
   // An error of a pipe is ignored, because the end of the process is noticed anyway.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
   return () => {
@@ -141,7 +141,7 @@ export function runJournalctl(
 }
 
 /** Takes all that is there, and then pauses for a time that follows from how much it was. Returns how to call that off. */
-function readInBatches(output: Output, onChunk: (chunk: Buffer) => void, schedule: Schedule): () => void {
+function readInBatches(output: Output, take: (chunk: Buffer) => void, schedule: Schedule): () => void {
   const pace = createPace(pacing);
   let taken = 0;
   let cancel: (() => void) | undefined;
@@ -152,7 +152,7 @@ function readInBatches(output: Output, onChunk: (chunk: Buffer) => void, schedul
       cancel = schedule(pause, 0);
     }
     taken += chunk.length;
-    onChunk(chunk);
+    take(chunk);
   });
   return () => cancel?.();
 

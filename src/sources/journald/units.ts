@@ -9,7 +9,7 @@ export interface UnitsOptions {
   /** The unit whose records are read: `k3s.service`. */
   names: readonly string[];
   saved: Json | undefined;
-  onLine: (line: LogLine) => void;
+  take: (line: LogLine) => void;
   timing: Timing;
 }
 
@@ -34,14 +34,14 @@ interface UnitLine extends RecordLine {
   host: string;
 }
 
-export function createUnits({ names, saved, onLine, timing }: UnitsOptions): Units {
+export function createUnits({ names, saved, take, timing }: UnitsOptions): Units {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner<UnitLine>>();
   const counts = { cut: 0, dangling: 0 };
   // Before the first record of a stream may have been the beginning of its line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
-    const onRecord = (record: UnitLine): void => onLine(lineOf(name, record));
+    const onRecord = (record: UnitLine): void => take(lineOf(name, record));
     joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timing, counts }));
   }
 

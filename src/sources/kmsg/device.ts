@@ -61,10 +61,16 @@ export interface DevicePollOptions {
   path: string;
   device: Device;
   schedule: Schedule;
-  onNotice: SourceListener['onNotice'];
+  listener: Pick<SourceListener, 'notice'>;
+  records: RecordSink;
+}
+
+/** Takes the records of a device. */
+export interface RecordSink {
   /** One record, as latin1; `length`: the bytes that were read. Returns false if it is no record. */
   take: (record: string, length: number) => boolean;
-  onEmpty: () => void;
+  /** There is no more for now. */
+  foundEmpty: () => void;
 }
 
 export interface DevicePoll {
@@ -81,7 +87,7 @@ const retryInterval: Millis = 10_000;
 
 const newline = 10;
 
-export function createDevicePoll({ path, device, schedule, onNotice, take, onEmpty }: DevicePollOptions): DevicePoll {
+export function createDevicePoll({ path, device, schedule, listener, records }: DevicePollOptions): DevicePoll {
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);
   /** Records since the last wait. */
@@ -119,7 +125,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
       const outcome = readRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
       if (outcome === 'empty') {
-        onEmpty();
+        records.foundEmpty();
         const wait = pace.next(found);
         found = 0;
         return goOn(wait);
@@ -127,7 +133,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
       if (outcome === 'again') continue;
       // Properties of a device follow; newlines in the message itself are escaped.
       const end = buffer.indexOf(newline);
-      if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
+      if (records.take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
       if (state === 'stopped') return;
     }
     if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
@@ -138,7 +144,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
     cancel = schedule(turn, delay);
     if (published === undefined) return;
     published = undefined;
-    onNotice({ level: 'info', key: 'well', text: `${path} is read now` });
+    listener.notice({ level: 'info', key: 'well', text: `${path} is read now` });
   }
 
   function fail(error: unknown): void {
@@ -148,7 +154,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
     const text = `${path} cannot be read: ${adviceOn(error)}. It is tried again every 10 s`;
     if (published === text) return;
     published = text;
-    onNotice({ level: 'error', key: 'failed', text });
+    listener.notice({ level: 'error', key: 'failed', text });
   }
 
   function close(): void {

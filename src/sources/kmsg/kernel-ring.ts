@@ -39,9 +39,8 @@ export function createKernelRing(options: KernelRingOptions): Source {
     path,
     device,
     schedule: timing.schedule,
-    onNotice: listener.onNotice,
-    take,
-    onEmpty,
+    listener,
+    records: { take, foundEmpty },
   });
 
   return {
@@ -57,7 +56,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     stop: poll.stop,
   };
 
-  function onEmpty(): void {
+  function foundEmpty(): void {
     clock.foundEmpty();
     isOld = false;
   }
@@ -71,7 +70,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     counts.bytes += length;
     if (number === undefined) {
       const text = `${path} holds what is no record of the kernel's log: ${JSON.stringify(record.slice(0, 80))}`;
-      listener.onNotice({ level: 'warn', key: 'unreadable', text });
+      listener.notice({ level: 'warn', key: 'unreadable', text });
       return false;
     }
 
@@ -82,7 +81,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     // The missing records are older than this one.
     const isTooOld = isOld && time < since;
     seq = next - 1;
-    if (missing > 0 && !isTooOld) listener.onLost(lossOf(path, missing, time));
+    if (missing > 0 && !isTooOld) listener.lost(lossOf(path, missing, time));
     if (poll.state === 'stopped') return true;
     seq = next;
     if (isTooOld) return true;
@@ -90,7 +89,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
     const line = { source: path, line: next, text, time, timeIsExact: true, host };
-    listener.onLine(origin === 'kernel' ? line : { ...line, program }, origin);
+    listener.take(origin === 'kernel' ? line : { ...line, program }, origin);
     return true;
   }
 }

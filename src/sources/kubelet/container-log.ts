@@ -1,6 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { RotatedLog, RotatedLogOptions } from '../tail/followed-log.ts';
-import type { Json, Position, Source, SourceListener, Timing } from '../source.ts';
+import type { Json, Notice, Position, Source, SourceListener, Timing } from '../source.ts';
 import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
 
@@ -48,16 +48,8 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     saved: savedLog,
     // It was found by an earlier run, which did not come to read it.
     from: saved['from'] === 'end' ? 'end' : from,
-    onLine: records.take,
-    onLost: listener.onLost,
-    onNotice(notice) {
-      // Containers come and go.
-      if (notice.key === 'missing' || notice.key === 'deleted') return;
-      if (notice.key === 'well' && !hasFailed) return;
-      if (notice.level === 'error') hasFailed = true;
-      else if (notice.key === 'well') hasFailed = false;
-      listener.onNotice(notice);
-    },
+    lines: records,
+    listener: { lost: (loss) => listener.lost(loss), notice: notify },
     timing,
   });
 
@@ -89,10 +81,19 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     },
   };
 
+  function notify(notice: Notice): void {
+    // Containers come and go.
+    if (notice.key === 'missing' || notice.key === 'deleted') return;
+    if (notice.key === 'well' && !hasFailed) return;
+    if (notice.level === 'error') hasFailed = true;
+    else if (notice.key === 'well') hasFailed = false;
+    listener.notice(notice);
+  }
+
   function deliver({ time, text, number }: RecordLine): void {
     latest = time ?? latest;
     const timeIsExact = time !== undefined;
-    listener.onLine(
+    listener.take(
       { source: path, line: number, text, time: latest ?? timing.wall(), timeIsExact, host: undefined },
       origin,
     );

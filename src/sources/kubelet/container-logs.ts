@@ -50,11 +50,8 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     listener,
     log: { createLog, timeout, timing },
   });
-  const conditions = createConditions({
-    root,
-    onNotice(notice) {
-      if (state !== 'stopped') listener.onNotice(notice);
-    },
+  const conditions = createConditions(root, (notice) => {
+    if (state !== 'stopped') listener.notice(notice);
   });
 
   let state: Source['state'] = 'waiting';
@@ -111,9 +108,10 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
 };
 
 /** Publishes what is wrong with folders and with what is in the logs, each condition once as long as it lasts. */
-function createConditions({ root, onNotice }: { root: string; onNotice: SourceListener['onNotice'] }): {
-  publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void;
-} {
+function createConditions(
+  root: string,
+  notify: SourceListener['notice'],
+): { publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void } {
   const published = new Map<string, string>();
 
   return {
@@ -145,7 +143,7 @@ function createConditions({ root, onNotice }: { root: string; onNotice: SourceLi
       const text = `${root} has no log of a container that matches; it is read as soon as there is one`;
       return publishNew('root', { level: 'info', key: 'no-match', text });
     }
-    if (published.delete('root')) onNotice({ level: 'info', key: 'well', text: `${root} is read now` });
+    if (published.delete('root')) notify({ level: 'info', key: 'well', text: `${root} is read now` });
   }
 
   function publishFolders({ unreadable }: Look): void {
@@ -175,6 +173,6 @@ function createConditions({ root, onNotice }: { root: string; onNotice: SourceLi
   function publishNew(about: string, notice: Notice): void {
     if (published.get(about) === notice.text) return;
     published.set(about, notice.text);
-    onNotice(notice);
+    notify(notice);
   }
 }

@@ -34,12 +34,8 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     saved,
     needles: undefined,
     timing,
-    onLine(line, number) {
-      const { text, time } = withoutSyslog(line, clockAt(wall()));
-      records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
-    },
-    onLost: listener.onLost,
-    onNotice: listener.onNotice,
+    lines: { take },
+    listener,
   });
 
   return {
@@ -65,6 +61,11 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     },
   };
 
+  function take(line: string, number: number): void {
+    const { text, time } = withoutSyslog(line, clockAt(wall()));
+    records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
+  }
+
   /** Faster than a regular expression of as many alternatives, though the text must be copied. */
   function hasNeedle(text: string): boolean {
     const bytes = Buffer.from(text, 'latin1');
@@ -83,7 +84,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
       host: undefined,
       program,
     };
-    listener.onLine({ ...line, timeIsExact: stamp !== undefined }, 'program');
+    listener.take({ ...line, timeIsExact: stamp !== undefined }, 'program');
   }
 }
 

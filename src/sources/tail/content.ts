@@ -8,7 +8,7 @@ export interface Content {
   readonly isBusy: boolean;
   /** Bytes to read up to, as far as known now. Throws the system's error. */
   size: () => number;
-  /** Asks for what stands from that byte on, or some of it. Either `onBlock` follows, perhaps in several pieces, or `onError`, or there was nothing. */
+  /** Asks for what stands from that byte on, or some of it. Either `block` follows, perhaps in several pieces, or `failed`, or there was nothing. */
   read: (from: number) => void;
   /** The listener is not called after that. The file itself stays open. */
   close: () => void;
@@ -16,14 +16,14 @@ export interface Content {
 
 export interface ContentListener {
   /** A block is valid only during the call. */
-  onBlock: (block: Buffer) => void;
-  /** After the last call of `onBlock` in one turn of the event loop. */
-  onTurn: () => void;
-  onError: (error: unknown) => void;
+  block: (block: Buffer) => void;
+  /** Follows the last block of one turn of the event loop. */
+  turnEnded: () => void;
+  failed: (error: unknown) => void;
   /** A hint: there may be more to read. */
-  onChange: () => void;
+  changed: () => void;
   /** A hint: the file has another name now, or none. */
-  onMoved: () => void;
+  moved: () => void;
 }
 
 export type OpenContent = (log: OpenLog, listener: ContentListener) => Content;

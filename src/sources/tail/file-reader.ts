@@ -28,9 +28,9 @@ export interface FileReaderOptions extends Omit<ScannerOptions, 'skipping'> {
 }
 
 export function createFileReader(options: FileReaderOptions): FileReader {
-  const { log, place: start, head: known, isPacked, needles, onLine, onTooLong, takeBytes } = options;
+  const { log, place: start, head: known, isPacked, needles, lines } = options;
   const fingerprint = createFingerprint(log.fd, known);
-  const scanner = createScanner({ needles, onLine, onTooLong, takeBytes, skipping: start.skipping });
+  const scanner = createScanner({ needles, lines, skipping: start.skipping });
   let { offset } = start;
   const place = (): Place => ({
     offset: start.offset + scanner.counts.bytes - scanner.held,

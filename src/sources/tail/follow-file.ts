@@ -8,7 +8,7 @@ import { type Source, type SourceListener, systemTiming } from '../source.ts';
 import type { RotatedLogOptions } from './followed-log.ts';
 import { createRotatedLog } from './rotated-log.ts';
 
-export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'onTurn' | 'onLost' | 'onNotice'> {
+export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
   listener: SourceListener;
   /** The zone of stamps without one. Default: UTC. */
@@ -17,7 +17,6 @@ export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'o
 
 /** Follows a syslog daemon's file. A line without a time has that of the one before; the first has the present. */
 export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
-  const { onLost, onNotice } = listener;
   const repeated =
     listener.repeats &&
     createRepeatedLines({ ...listener.repeats, timeOf: timeOfStamp, onTaken: (time) => (lastTime = time) });
@@ -27,14 +26,11 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
   return createRotatedLog({
     ...options,
     timing,
-    onLine,
-    takeBytes: repeated?.take,
-    onTurn: listener.repeats?.flush,
-    onLost,
-    onNotice,
+    lines: { take, takeBytes: repeated?.take, turnEnded: listener.repeats?.flush },
+    listener,
   });
 
-  function onLine(raw: string, number: number, cut: boolean): void {
+  function take(raw: string, number: number, cut: boolean): void {
     const present = timing.wall();
     const envelope = readEnvelope(raw, clockAt(present));
     const { host, program, origin } = envelope;
@@ -42,7 +38,7 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
     const time = (lastTime = envelope.time ?? lastTime ?? present);
     const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
     const line = { source: options.path, line: number, text, time, timeIsExact, host, program };
-    listener.onLine(line, origin);
+    listener.take(line, origin);
     if (!cut) repeated?.learn(line);
   }
 

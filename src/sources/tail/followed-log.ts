@@ -1,19 +1,17 @@
-import type { ScannerOptions } from '../framing/scanner.ts';
+import type { LineSink } from '../framing/scanner.ts';
 import type { Position, Source, SourceListener, Timing } from '../source.ts';
 import type { OpenContent } from './content.ts';
 
-export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNotice'> {
+export interface RotatedLogOptions {
   path: string;
   /** The same as in `createScanner`; undefined: every line is handed over. */
   needles: readonly string[] | undefined;
   saved: Position | undefined;
   /** The start if no position is saved. A file that appears later is read from its start. */
   from: 'start' | 'end';
-  /** The same as in `createScanner`; lines are numbered in their file, from where reading began. */
-  onLine: ScannerOptions['onLine'];
-  takeBytes?: ScannerOptions['takeBytes'];
-  /** All lines of one turn of the event loop were handed over. */
-  onTurn?: (() => void) | undefined;
+  /** Lines are numbered in their file, from where reading began. */
+  lines: Omit<LineSink, 'tooLong'>;
+  listener: Pick<SourceListener, 'lost' | 'notice'>;
   timing?: Timing;
   openContent?: OpenContent;
 }

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
-import type { Content, OpenContent } from './content.ts';
+import type { Content, ContentListener, OpenContent } from './content.ts';
 import { createFileReader, type FileReader, type FileReaderOptions } from './file-reader.ts';
 import type { OpenLog } from './open-log.ts';
 import { openPackedContent } from './packed-content.ts';
@@ -30,27 +30,29 @@ export interface LogFile {
 export interface LogFileOptions extends FileReaderOptions {
   openContent: OpenContent;
   now: () => Millis;
-  onRead: (file: LogFile) => void;
-  /** The same as in `RotatedLogOptions`. */
-  onTurn?: (() => void) | undefined;
-  onChange: () => void;
-  onMoved: () => void;
+  files: LogFileListener;
+}
+
+/** Is told what happens to a file. */
+export interface LogFileListener extends Pick<ContentListener, 'changed' | 'moved'> {
+  /** Blocks were read, and all that they brought was handed over. */
+  read: (file: LogFile) => void;
   /** The first bytes came to a file that had none. */
-  onBegun: () => void;
+  begun: () => void;
   /** The file was cut off, or does not hold any more what it held; `lastSize`: bytes it had at the last look. It is closed. */
-  onOverwritten: (file: LogFile, lastSize: number) => void;
+  overwritten: (file: LogFile, lastSize: number) => void;
   /** It can be read no further for now. It is closed. */
-  onError: (file: LogFile, error: unknown) => void;
+  failed: (file: LogFile, error: unknown) => void;
 }
 
 /** Throws the system's error. */
 export function createLogFile(options: LogFileOptions): LogFile {
-  const { log, isPacked, place, now, onChange, onMoved } = options;
+  const { log, isPacked, place, now, files } = options;
   const reader = createFileReader(options);
   let isClosed = false;
   let size = place.offset;
   const open = isPacked ? openPackedContent : options.openContent;
-  const content = open(log, { onBlock: take, onTurn: endTurn, onError: fail, onChange, onMoved });
+  const content = open(log, { block: take, turnEnded, failed: fail, changed: files.changed, moved: files.moved });
 
   const file = {
     log,
@@ -95,27 +97,27 @@ export function createLogFile(options: LogFileOptions): LogFile {
       return false;
     }
     close();
-    options.onOverwritten(file, file.lastSize);
+    files.overwritten(file, file.lastSize);
     return false;
   }
 
   function take(block: Buffer): void {
     const isBegun = reader.head.length === 0;
     if (!holds(reader.offset + block.length)) return;
-    if (isBegun) options.onBegun();
+    if (isBegun) files.begun();
     reader.take(block);
     file.lastNeeded = now();
   }
 
-  function endTurn(): void {
-    options.onTurn?.();
-    if (!isClosed) options.onRead(file);
+  function turnEnded(): void {
+    options.lines.turnEnded?.();
+    if (!isClosed) files.read(file);
   }
 
   function fail(error: unknown): void {
     if (isClosed) return;
     close();
-    options.onError(file, error);
+    files.failed(file, error);
   }
 
   function close(): void {

@@ -5,16 +5,16 @@ import { type Entry, passOver, restOf } from './candidate.ts';
 import { findCopy } from './discover-rotated.ts';
 import { startOfFile } from './file-position.ts';
 import type { DoneFiles } from './finished-files.ts';
-import { createLogFile, type LogFile, type LogFileOptions } from './log-file.ts';
+import type { RotatedLogOptions } from './followed-log.ts';
+import { createLogFile, type LogFile, type LogFileListener, type LogFileOptions } from './log-file.ts';
 import { closeLog } from './open-log.ts';
 import type { ReadingOrder } from './reading-order.ts';
 import type { Report } from './report.ts';
 
-export interface OpenFilesOptions extends Pick<
-  LogFileOptions,
-  'needles' | 'onLine' | 'takeBytes' | 'onTurn' | 'now' | 'openContent' | 'onMoved' | 'onBegun'
-> {
+export interface OpenFilesOptions
+  extends Pick<LogFileOptions, 'needles' | 'now' | 'openContent'>, Pick<LogFileListener, 'moved' | 'begun'> {
   path: string;
+  lines: RotatedLogOptions['lines'];
   order: ReadingOrder;
   report: Report;
   done: DoneFiles;
@@ -33,21 +33,14 @@ const coalescing: Millis = 20;
 export const maxFiles = 256;
 
 export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
-  const { path, order, report, done, turns } = options;
+  const { path, order, report, done, turns, moved, begun } = options;
   const files = order.all;
   /** Could be read no further at the last attempt. */
   const failed = new Set<LogFile>();
   const common = {
     ...options,
-    onTooLong: (line: number) => report.tooLong(line, order.counts.tooLong),
-    onRead({ size, reader }: LogFile) {
-      report.well();
-      // Small pieces are read together.
-      turns.set(size > reader.offset ? 0 : coalescing);
-    },
-    onChange: () => turns.setEarliest(coalescing),
-    onOverwritten: startOver,
-    onError: fail,
+    lines: { ...options.lines, tooLong: (line: number) => report.tooLong(line, order.counts.tooLong) },
+    files: { read, changed: () => turns.setEarliest(coalescing), overwritten: startOver, failed: fail, moved, begun },
   };
 
   return {
@@ -58,6 +51,12 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
       for (const file of again) replace(file, asItWas(file));
     },
   };
+
+  function read({ size, reader }: LogFile): void {
+    report.well();
+    // Small pieces are read together.
+    turns.set(size > reader.offset ? 0 : coalescing);
+  }
 
   function insert(entry: Entry, next: LogFile | undefined): void {
     if (files.length >= maxFiles) return giveUp(entry, done, report);

@@ -8,7 +8,7 @@ import type { OpenLog } from './open-log.ts';
 const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
 
 /** A rotated and packed (gzip) file, read in one go; offsets are of the packed bytes. It is packed once, so it never changes. */
-export function openPackedContent({ fd }: OpenLog, { onBlock, onTurn, onError, onChange }: ContentListener): Content {
+export function openPackedContent({ fd }: OpenLog, listener: ContentListener): Content {
   let stop: (() => void) | undefined;
   let size = Infinity;
 
@@ -31,7 +31,7 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onTurn, onError, o
         if (stop !== end) return;
         stop = undefined;
         end();
-        onError(error);
+        listener.failed(error);
       };
       stop = end;
       packed.on('error', fail);
@@ -42,14 +42,14 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onTurn, onError, o
         const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
         at += block.length;
         if (unread.length === 0) return;
-        onBlock(unread);
-        onTurn();
+        listener.block(unread);
+        listener.turnEnded();
       });
       unpacked.on('end', () => {
         if (stop !== end) return;
         stop = undefined;
         size = at;
-        onChange();
+        listener.changed();
       });
       packed.pipe(unpacked);
     },

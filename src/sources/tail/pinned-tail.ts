@@ -27,7 +27,7 @@ class PinnedTail extends Tail implements Content {
     this.isClosed = false;
     this.isOpen = true;
     this.on('error', (error: unknown) => {
-      if (!this.isClosed) listener.onError(error);
+      if (!this.isClosed) listener.failed(error);
     });
     this.observe();
   }
@@ -61,11 +61,11 @@ class PinnedTail extends Tail implements Content {
   }
 
   protected override change(): void {
-    if (this.isOpen && !this.isClosed) this.listener?.onChange();
+    if (this.isOpen && !this.isClosed) this.listener?.changed();
   }
 
   protected override rename(): void {
-    if (this.isOpen && !this.isClosed) this.listener?.onMoved();
+    if (this.isOpen && !this.isClosed) this.listener?.moved();
   }
 
   protected override watch(): void {
@@ -79,10 +79,10 @@ class PinnedTail extends Tail implements Content {
       const count = this.readBlock(at);
       if (count === 0) break;
       at += count;
-      this.listener?.onBlock(buffer.subarray(0, count));
+      this.listener?.block(buffer.subarray(0, count));
       isDone = count < buffer.length || this.isClosed || processorTime() - began >= longestTurn;
     }
-    if (at > from) this.listener?.onTurn();
+    if (at > from) this.listener?.turnEnded();
   }
 
   /** 0 at the end of the file, and when it cannot be read, which the listener knows then. */
@@ -90,7 +90,7 @@ class PinnedTail extends Tail implements Content {
     try {
       return readSync(this.fd, buffer, 0, buffer.length, from);
     } catch (error) {
-      this.listener?.onError(error);
+      this.listener?.failed(error);
       return 0;
     }
   }

@@ -23,7 +23,7 @@ export interface Report {
   cut: (unread: number) => void;
 }
 
-export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
+export function createReport({ path, listener }: RotatedLogOptions, wall: () => Millis): Report {
   let published: string | undefined;
   let isObstructed = false;
 
@@ -69,7 +69,7 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
       isObstructed = false;
     },
     lost(bytes, what) {
-      if (!report.isStopped) onLost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
+      if (!report.isStopped) listener.lost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
     },
     cut(unread) {
       const what = unread > 0 ? `${unread} bytes or more had not been read` : 'what was written since may be missing';
@@ -86,6 +86,6 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
   }
 
   function notify(level: 'info' | 'warn' | 'error', key: string, text: string): void {
-    if (!report.isStopped) onNotice({ level, key, text });
+    if (!report.isStopped) listener.notice({ level, key, text });
   }
 }

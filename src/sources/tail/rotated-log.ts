@@ -10,7 +10,7 @@ import { isDeleted, isSame } from './open-log.ts';
 import { openPinnedTail } from './pinned-tail.ts';
 import { createReadingOrder, isAtEnd, positionIn, type ReadingOrder } from './reading-order.ts';
 import { createReplacementLooks } from './replacement-looks.ts';
-import { createReport } from './report.ts';
+import { createReport, type Report } from './report.ts';
 
 /** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
 const lookInterval: Millis = 1000;
@@ -43,15 +43,15 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.discover();
     if (!report.isStopped) turns.setEarliest(0);
   });
-  const onLine: RotatedLogOptions['onLine'] = (text, number, cut) => {
-    if (!report.isStopped) options.onLine(text, number, cut);
-  };
-  const takeBytes: RotatedLogOptions['takeBytes'] = (...line) =>
-    !report.isStopped && options.takeBytes?.(...line) === true;
   const parts = { path, order, report, done, now, wall, turns, openContent };
-  // While nothing of it was known, the log may have been written, copied and cut off: nothing but the copy shows that.
-  const onBegun = (): void => looks.setEarliest(0);
-  const files = createOpenFiles({ ...options, ...parts, onLine, takeBytes, onMoved: replacement.begin, onBegun });
+  const files = createOpenFiles({
+    ...options,
+    ...parts,
+    lines: untilStopped(options.lines, report),
+    moved: replacement.begin,
+    // While nothing of it was known, the log may have been written, copied and cut off: nothing but the copy shows that.
+    begun: () => looks.setEarliest(0),
+  });
   const search = createFileSearch({ ...parts, insert: files.insert });
 
   return {
@@ -107,6 +107,16 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     release(order, search.live, done, now());
     if (!report.isStopped) turn();
   }
+}
+
+function untilStopped(lines: RotatedLogOptions['lines'], report: Report): RotatedLogOptions['lines'] {
+  return {
+    take(text, number, cut) {
+      if (!report.isStopped) lines.take(text, number, cut);
+    },
+    takeBytes: (...line) => !report.isStopped && lines.takeBytes?.(...line) === true,
+    turnEnded: lines.turnEnded,
+  };
 }
 
 /** Closes files that were read to their end, after a while. */

@@ -287,7 +287,7 @@ test('a source that is killed takes journalctl with it, though nothing is logged
   const script = `
     import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/sources/journald/journal.ts'))};
     import { spawn } from 'node:child_process';
-    const listener = { onLine() {}, onLost() {}, onNotice() {} };
+    const listener = { take() {}, lost() {}, notice() {} };
     createJournal({ directory: ${JSON.stringify(journald.directory)}, saved: undefined, since: Date.now(), listener, needles: ['IN='],
       spawn(command, args) {
         const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });

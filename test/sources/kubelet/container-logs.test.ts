@@ -152,7 +152,7 @@ describe('lines', () => {
     const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
     at(first).line(record('x'));
     at('calico-node/0.log').line(record('y'));
-    at(first).options.onLost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
+    at(first).options.listener.lost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
     remove(proxy);
     time.advance(12_000);
     expect(source.logs).toHaveLength(1);
@@ -225,7 +225,7 @@ describe('what ends', () => {
     const { at, keys, remove, time, source, notices } = follow({ there: [first] });
     at(first).line(record('x'));
     remove(proxy);
-    at(first).options.onNotice({ level: 'warn', key: 'missing', text: 'gone' });
+    at(first).options.listener.notice({ level: 'warn', key: 'missing', text: 'gone' });
     time.advance(9000);
     expect(keys()).toStrictEqual([first]);
     time.advance(2000);
@@ -325,9 +325,9 @@ describe('permission denied', () => {
   test('a refusal of one log is passed on as a notice, and so is that it is well again', () => {
     const { at, notices, source } = follow({ there: [first, second] });
     at(first).state = 'failed';
-    at(first).options.onNotice({ level: 'error', key: 'unreadable', text: 'denied' });
-    at(first).options.onNotice({ level: 'info', key: 'well', text: 'well' });
-    at(first).options.onNotice({ level: 'info', key: 'well', text: 'well' });
+    at(first).options.listener.notice({ level: 'error', key: 'unreadable', text: 'denied' });
+    at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
+    at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
     expect(source.state).toBe('reading');
     expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable', 'well']);
     at(second).state = 'failed';

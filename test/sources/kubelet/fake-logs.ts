@@ -31,7 +31,7 @@ export function fakeLogs(): {
           offset += raw.length + 1;
           counts.lines++;
           counts.bytes += raw.length + 1;
-          options.onLine(raw, counts.lines, false);
+          options.lines.take(raw, counts.lines, false);
         },
       };
       made.push(log);

@@ -31,8 +31,8 @@ export function createContents(options: ContentsOptions): Contents {
     },
     notify(isMoved) {
       for (const listener of listeners) {
-        listener.onChange();
-        if (isMoved) listener.onMoved();
+        listener.changed();
+        if (isMoved) listener.moved();
       }
     },
   };
@@ -44,7 +44,7 @@ interface Options extends ContentsOptions {
   onClose?: () => void;
 }
 
-function open({ fd }: OpenLog, { onBlock, onTurn, onError }: ContentListener, options: Options): Content {
+function open({ fd }: OpenLog, listener: ContentListener, options: Options): Content {
   const { blockSize = usualBlock, isWatched = false, schedule, onClose } = options;
   let isClosed = false;
   let cancel: (() => void) | undefined;
@@ -75,10 +75,10 @@ function open({ fd }: OpenLog, { onBlock, onTurn, onError }: ContentListener, op
     try {
       count = readSync(fd, block, 0, block.length, from);
     } catch (error) {
-      return onError(error);
+      return listener.failed(error);
     }
     if (count === 0 || isClosed) return;
-    onBlock(block.subarray(0, count));
-    onTurn();
+    listener.block(block.subarray(0, count));
+    listener.turnEnded();
   }
 }

@@ -61,8 +61,10 @@ test('a log that was cut off is found only after another one was begun: none cou
   writeFileSync(log, line(30));
   const lines: string[] = [];
   const { losses } = read(log, saved, {
-    onLine(each) {
-      if (lines.push(each) === 1) renameSync(`${log}.moved`, `${log}.1`);
+    lines: {
+      take(each) {
+        if (lines.push(each) === 1) renameSync(`${log}.moved`, `${log}.1`);
+      },
     },
   });
   expect(lines.map(numberOf)).toStrictEqual([30]);

@@ -148,7 +148,7 @@ describe('a disk that fails', () => {
           if (what === 'size' && disk.isBroken) throw failure;
           return content.size();
         },
-        read: (from) => (what === 'read' && disk.isBroken ? listener.onError(failure) : content.read(from)),
+        read: (from) => (what === 'read' && disk.isBroken ? listener.failed(failure) : content.read(from)),
         close: () => content.close(),
       };
     };

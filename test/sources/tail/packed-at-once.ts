@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { OpenContent } from '../../../src/sources/tail/content.ts';
 
 /** Works as `openPackedContent`, but reads as soon as it is asked to. */
-export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onTurn, onError, onChange }) => {
+export const openPackedAtOnce: OpenContent = ({ fd }, { block, turnEnded, failed, changed }) => {
   let size = Infinity;
   let isClosed = false;
   return {
@@ -15,14 +15,14 @@ export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onTurn, onError
       try {
         content = gunzipSync(readFileSync(`/proc/self/fd/${fd}`));
       } catch (error) {
-        return onError(error);
+        return failed(error);
       }
       size = content.length;
       if (size > from) {
-        onBlock(content.subarray(from));
-        onTurn();
+        block(content.subarray(from));
+        turnEnded();
       }
-      if (!isClosed) onChange();
+      if (!isClosed) changed();
     },
     close: () => void (isClosed = true),
   };

@@ -29,14 +29,14 @@ async function readAll(log: OpenLog, from: number): Promise<{ text: string; erro
   let size = 0;
   const error = await new Promise<unknown>((resolve) => {
     const content = openPackedContent(log, {
-      onBlock: (block) => void blocks.push(Buffer.from(block)),
-      onError: resolve,
-      onChange() {
+      block: (block) => void blocks.push(Buffer.from(block)),
+      failed: resolve,
+      changed() {
         size = content.size();
         resolve(undefined);
       },
-      onTurn: () => {},
-      onMoved: () => {},
+      turnEnded: () => {},
+      moved: () => {},
     });
     expect([content.isWatched, content.isBusy, content.size()]).toStrictEqual([true, false, Infinity]);
     content.read(from);
@@ -89,15 +89,15 @@ test('closed within a block: nothing more is handed over', async () => {
   const events: string[] = [];
   await new Promise<void>((resolve) => {
     const content = openPackedContent(log, {
-      onBlock() {
+      block() {
         events.push('block');
         content.close();
         resolve();
       },
-      onError: () => void events.push('error'),
-      onChange: () => void events.push('change'),
-      onTurn: () => {},
-      onMoved: () => {},
+      failed: () => void events.push('error'),
+      changed: () => void events.push('change'),
+      turnEnded: () => {},
+      moved: () => {},
     });
     content.read(0);
   });
@@ -150,15 +150,15 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
       needles: ['IN='],
       openContent: openAtOnce,
       now: () => 0,
-      onLine: () => void events.push('line'),
-      onTooLong: (line) => void events.push(`line ${line} is too long`),
-      onRead: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
-      onChange: () => resolve(events),
-      onTurn: () => {},
-      onMoved: () => {},
-      onBegun: () => {},
-      onOverwritten: () => resolve([...events, 'overwritten']),
-      onError: (_, error) => resolve([...events, String(error)]),
+      lines: { take: () => void events.push('line'), tooLong: (line) => void events.push(`line ${line} is too long`) },
+      files: {
+        read: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
+        changed: () => resolve(events),
+        moved: () => {},
+        begun: () => {},
+        overwritten: () => resolve([...events, 'overwritten']),
+        failed: (_, error) => resolve([...events, String(error)]),
+      },
     });
     onTestFinished(file.close);
     file.pump();
@@ -171,7 +171,7 @@ test.each(['read', 'closed'])('when it was %s, its descriptor is still that of i
   const log = written(gzipSync('a\n'.repeat(mebibyte)));
   if (what === 'read') await readAll(log, 0);
   else {
-    const content = openPackedContent(log, { onBlock() {}, onTurn() {}, onError() {}, onChange() {}, onMoved() {} });
+    const content = openPackedContent(log, { block() {}, turnEnded() {}, failed() {}, changed() {}, moved() {} });
     content.read(0);
     content.close();
   }

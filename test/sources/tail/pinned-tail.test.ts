@@ -29,14 +29,14 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
   const [blocks, errors]: [Buffer[], unknown[]] = [[], []];
   let [changes, moves, turns] = [0, 0, 0];
   const content: Content = openPinnedTail(log, {
-    onBlock(block) {
+    block(block) {
       blocks.push(Buffer.from(block));
       onBlock(content, block);
     },
-    onError: (error) => void errors.push(error),
-    onChange: () => void changes++,
-    onTurn: () => void turns++,
-    onMoved: () => void moves++,
+    failed: (error) => void errors.push(error),
+    changed: () => void changes++,
+    turnEnded: () => void turns++,
+    moved: () => void moves++,
   });
   let isClosed = false;
   onTestFinished(() => {
@@ -193,7 +193,7 @@ describe('closed', () => {
       import { openPinnedTail } from '${folder}pinned-tail.ts';
       const log = openLog('${file}');
       const nothing = () => {};
-      const content = openPinnedTail(log, { onBlock: end, onTurn: nothing, onError: nothing, onChange: nothing, onMoved: nothing });
+      const content = openPinnedTail(log, { block: end, turnEnded: nothing, failed: nothing, changed: nothing, moved: nothing });
       content.read(0);
       function end(block) {
         console.log(String(block));
