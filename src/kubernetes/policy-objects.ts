@@ -128,7 +128,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       return any(unlistedReason(policyKind, answer));
     }
     if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
-    const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
+    const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }));
     return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
   }
 

@@ -1,11 +1,13 @@
 /** Lists the kinds of policies, and compiles them. */
 import type { Json } from '../platform/json.ts';
 import { compileCalicoPolicy } from './api/calico-policy.ts';
+import { compileCiliumPolicy } from './api/cilium-policy.ts';
 import { compileClusterPolicy } from './api/cluster-policy.ts';
 import { compileNetworkPolicy } from './api/network-policy.ts';
 import {
   adminNetworkPolicyFields,
   calicoPolicyFields,
+  ciliumPolicyFields,
   clusterNetworkPolicyFields,
   type FieldProblem,
   fieldProblems,
@@ -17,13 +19,14 @@ import type { Policy } from './policy.ts';
 import { anyTier } from './tiers.ts';
 
 interface Kind {
-  readonly compile: (object: Json) => Policy;
+  readonly compile: (object: Json) => Policy | readonly Policy[];
   /** The fields of its spec. */
   readonly fields: Fields;
 }
 
 const admin: Kind = { compile: compileClusterPolicy, fields: adminNetworkPolicyFields };
 const cluster: Kind = { compile: compileClusterPolicy, fields: clusterNetworkPolicyFields };
+const cilium: Kind = { compile: compileCiliumPolicy, fields: ciliumPolicyFields };
 const calico: Kind = { compile: compileCalicoPolicy, fields: calicoPolicyFields };
 
 const calicoKinds: readonly (readonly [string, Kind])[] = [
@@ -40,6 +43,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
   ['policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy', admin],
   ['policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy', admin],
+  ['cilium.io/v2/CiliumNetworkPolicy', cilium],
+  ['cilium.io/v2/CiliumClusterwideNetworkPolicy', cilium],
   ...['projectcalico.org/v3', 'crd.projectcalico.org/v1'].flatMap((version) =>
     calicoKinds.map(([kind, row]) => [`${version}/${kind}`, row] as const),
   ),
@@ -62,14 +67,17 @@ const policyGroups: ReadonlySet<string> = new Set([
   'crd.antrea.io',
 ]);
 
-/** Undefined for what is no policy. Never throws: what is broken, or of an unknown version, decides nothing and makes the verdict unknown. */
-export function compilePolicy(object: Json): Policy | undefined {
+/**
+ * Returns the parts of a policy that are asked at different times; none for what is no policy of Pods. Never throws: what is broken, or of an
+ * unknown version, decides nothing and makes the verdict unknown.
+ */
+export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);
-  if (evaluated !== undefined) return evaluated.compile(object);
+  if (evaluated !== undefined) return [evaluated.compile(object)].flat();
   const [group = ''] = apiVersion.split('/', 1);
-  if (!policyGroups.has(group) || !policyKinds.test(kind) || kind.startsWith('Staged')) return undefined;
-  return unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`);
+  if (!policyGroups.has(group) || !policyKinds.test(kind) || kind.startsWith('Staged')) return [];
+  return [unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`)];
 }
 
 /** Returns what is wrong with the fields of an evaluated policy; nothing for other objects. */

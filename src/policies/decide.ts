@@ -84,7 +84,12 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
       possible.none = false;
       if (rule.action !== 'pass') {
         const { ref, changed } = policy;
-        outcome.decision ??= { policy: ref, rule: `${probe.direction}[${index}]`, action: rule.action, changed };
+        outcome.decision ??= {
+          policy: ref,
+          rule: rule.path ?? `${probe.direction}[${index}]`,
+          action: rule.action,
+          changed,
+        };
       }
       break;
     }

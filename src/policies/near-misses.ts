@@ -36,7 +36,7 @@ export function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: 
     for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
       if (rule.action !== 'admit') continue;
       for (const { clause, field, place } of onlyFailing(rule, probe)) {
-        const found = { policy: policy.ref, path: `${probe.direction}[${index}].${field}[${place}]` };
+        const found = { policy: policy.ref, path: `${rule.path ?? `${probe.direction}[${index}]`}.${field}[${place}]` };
         const except = clause instanceof BlockPeer ? clause.exceptionFor(probe) : undefined;
         if (except !== undefined) exceptions.push({ ...found, except });
         if (clause instanceof PortName && isDead(clause, probe, pods))

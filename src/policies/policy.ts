@@ -23,6 +23,8 @@ export interface Rule {
   readonly action: Action;
   /** All must match; none: every connection does. */
   readonly groups: readonly ClauseGroup[];
+  /** Its place in the object where that is not `DIRECTION[INDEX]`: `ingressDeny[0]`. */
+  readonly path?: string;
 }
 
 /** Selects the Pods of a policy. */

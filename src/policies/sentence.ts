@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { humanDuration } from '../platform/duration.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
 import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, Verdict } from './model.ts';
-import { isCalico, networkPolicyTier } from './tiers.ts';
+import { isCalico, isCilium, networkPolicyTier } from './tiers.ts';
 
 export interface SentenceOptions {
   /** The end whose policies were asked, as the Event's reader sees it. */
@@ -51,6 +51,8 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
 
 function isolatingText(isolating: readonly PolicyTrace[], count: number): string {
   const ofCalico = isolating.find(({ policy }) => isCalico(policy));
+  if (ofCalico === undefined && isolating.some(({ policy }) => isCilium(policy)))
+    return count === 1 ? '1 policy isolates' : `${count} policies isolate`;
   if (ofCalico === undefined) return count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
   return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${tierText(ofCalico)} isolate${count === 1 ? 's' : ''}`;
 }
@@ -83,7 +85,7 @@ function partsOf(clause: ClauseTrace | undefined): { name: string; field: string
 function otherEnd(direction: Direction, field: string): string {
   if (/^source\.(?!ports|notPorts)/.test(field)) return 'the source';
   if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
-  if (field !== 'from' && field !== 'to') return 'the packet';
+  if (!/^(?:from|to)(?!Ports)/.test(field)) return 'the packet';
   return direction === 'ingress' ? 'the source' : 'the destination';
 }
 

@@ -11,7 +11,7 @@ import { createPolicySet, type TierPolicies } from './policy-set.ts';
 import { createProbe } from './probe.ts';
 import type { Policy } from './policy.ts';
 import { isolating, lastingSelector, narrowed, type Owner, type PlainSelector } from './suggest-selector.ts';
-import { byTierOrder, isCalico, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
+import { byTierOrder, isCalico, isCilium, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
   /** A networking.k8s.io/v1 NetworkPolicy. */
@@ -38,10 +38,10 @@ export type Suggestion =
       readonly direction: Direction;
       readonly by: PolicyRef;
       /**
-       * `admin`: it goes over each NetworkPolicy; `baseline`: a NetworkPolicy would isolate the Pod; `calico`: policies of Calico alone
-       * isolate the Pod, whose selectors no NetworkPolicy can repeat.
+       * `admin`: it goes over each NetworkPolicy; `baseline`: a NetworkPolicy would isolate the Pod; `foreign`: policies of Calico or
+       * Cilium alone isolate the Pod, whose selectors no NetworkPolicy can repeat.
        */
-      readonly reason: 'admin' | 'baseline' | 'calico';
+      readonly reason: 'admin' | 'baseline' | 'foreign';
     }
   | { readonly kind: 'unknown'; readonly missing: readonly string[] };
 
@@ -90,7 +90,7 @@ function refusalOf(
   ofNetworkPolicies: Tier,
   decided: PolicyRef | undefined,
   tier: string | undefined,
-): { by: PolicyRef; reason: 'admin' | 'baseline' | 'calico' } | undefined {
+): { by: PolicyRef; reason: 'admin' | 'baseline' | 'foreign' } | undefined {
   const inTiers = asked.map((each) => ({
     tier: each.tier,
     policies: each.policies.flat().map(({ policy }) => policy),
@@ -102,7 +102,7 @@ function refusalOf(
   if (denying.tier.name !== networkPolicyTier)
     return { by, reason: byTierOrder(ofNetworkPolicies, denying.tier) < 0 ? 'baseline' : 'admin' };
   if (decided !== undefined && policy.order <= networkPolicyOrder) return { by, reason: 'admin' };
-  return denying.policies.some(({ ref }) => !isCalico(ref)) ? undefined : { by, reason: 'calico' };
+  return denying.policies.some(({ ref }) => !isCalico(ref) && !isCilium(ref)) ? undefined : { by, reason: 'foreign' };
 }
 
 /** Checks that the suggestion admits the connection, in case something was overlooked. */
@@ -110,7 +110,7 @@ function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
   suggested: readonly Suggested[],
 ): Suggestion {
-  const added = suggested.map(({ policy }) => compilePolicy(policy)).filter((policy) => policy !== undefined);
+  const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const { verdict } = createEvaluator({ policies: createPolicySet([...policies, ...added], calico), namespaces });
   const wrong = suggested.map(({ direction }) => verdict(flow, direction)).find(({ outcome }) => outcome !== 'admits');
   if (wrong === undefined) return { kind: 'policies', policies: suggested };

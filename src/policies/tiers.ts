@@ -16,10 +16,17 @@ export const anyTier = 'any';
 /** The tier of NetworkPolicies, which is Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
+/**
+ * Rules of Cilium that go over all NetworkPolicies: those that deny, and those that admit without isolating. Its other rules are among those of
+ * NetworkPolicies.
+ */
+export const ciliumTier = 'Cilium';
+
 /** Orders are those that Calico gives them (api/pkg/apis/projectcalico/v3/tier.go). After the last tier, all is admitted. */
 export const kubernetesTiers: readonly Tier[] = [
   { name: anyTier, order: -Infinity, calicoName: '', end: 'next' },
   { name: 'Admin', order: 1000, calicoName: 'kube-admin', end: 'next' },
+  { name: ciliumTier, order: 999_999, calicoName: '', end: 'next' },
   { name: networkPolicyTier, order: 1_000_000, calicoName: 'default', end: 'deny' },
   { name: 'Baseline', order: 10_000_000, calicoName: 'kube-baseline', end: 'next' },
 ];
@@ -36,4 +43,8 @@ export const networkPolicyOrder = 1000;
 /** An object of Calico's own API: as its API server serves it, or as it is stored. */
 export function isCalico({ apiVersion }: Pick<PolicyRef, 'apiVersion'>): boolean {
   return apiVersion.startsWith('projectcalico.org/') || apiVersion.startsWith('crd.projectcalico.org/');
+}
+
+export function isCilium({ apiVersion }: Pick<PolicyRef, 'apiVersion'>): boolean {
+  return apiVersion.startsWith('cilium.io/');
 }

@@ -28,7 +28,7 @@ export function matchRuleTraces(
     // Policies that cannot be evaluated have the order -Infinity, and no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const rules = given.map((rule, index) => {
-      const path = `${probe.direction}[${index}]`;
+      const path = rule.path ?? `${probe.direction}[${index}]`;
       if (rule.action === 'admit' && asked <= last && nearest?.distance !== 0) {
         const distance = distanceOf(rule, probe);
         if (distance < (nearest?.distance ?? Infinity))

@@ -117,7 +117,7 @@ async function ofAnEvent(kind: string, make: typeof policies, count: number): Pr
 }
 
 function compiled(given: readonly object[]): Policy[] {
-  return given.map(compilePolicy).filter((policy) => policy !== undefined);
+  return given.flatMap(compilePolicy);
 }
 
 /** Processor time of one call, the best of five rounds. */

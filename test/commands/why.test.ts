@@ -175,7 +175,7 @@ beforeAll(() => {
     'empty.yaml': '\n',
     'utf-16.yaml': change.replaceAll(/(?=[^])/g, '\0'),
     'cilium.yaml':
-      'apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: own, namespace: shop}\nspec: {endpointSelector: {}}\n',
+      'apiVersion: cilium.io/v3\nkind: CiliumNetworkPolicy\nmetadata: {name: own, namespace: shop}\nspec: {endpointSelector: {}}\n',
     'host.json': list([
       podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' }),
     ]),

@@ -31,7 +31,7 @@ const ofCalico = calico(
   'shop',
 );
 const unreadable = {
-  apiVersion: 'cilium.io/v2',
+  apiVersion: 'cilium.io/v3',
   kind: 'CiliumNetworkPolicy',
   metadata: { name: 'x', namespace: 'shop' },
 };

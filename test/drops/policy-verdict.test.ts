@@ -54,7 +54,7 @@ const closedByCalico = calico(
   'shop',
 );
 const unreadable = {
-  apiVersion: 'cilium.io/v2',
+  apiVersion: 'cilium.io/v3',
   kind: 'CiliumNetworkPolicy',
   metadata: { name: 'x', namespace: 'shop' },
 };

@@ -43,7 +43,7 @@ test('no object, however broken, makes a verdict anything but one of the three',
         expect(traced.verdict.missing.length > 0).toBe(traced.verdict.outcome === 'unknown');
         expect(Buffer.byteLength(sentenceOf(traced, { max: 400 }))).toBeLessThanOrEqual(400);
       }
-      const compiled = objects.map(compilePolicy).filter((policy) => policy !== undefined);
+      const compiled = objects.flatMap(compilePolicy);
       suggest({ flow, policies: compiled, namespaces, pods: [], calico: policySet(objects).calico });
     }),
     { numRuns: 3000 },

@@ -80,8 +80,5 @@ export function policySet(
   for (const kind of unread) if (kind !== undefined) others.unread(kind);
   for (const each of objects) others.add(each);
   if (complete) others.services.completeIfAny();
-  return createPolicySet(
-    objects.map(compilePolicy).filter((policy) => policy !== undefined),
-    others.read(),
-  );
+  return createPolicySet(objects.flatMap(compilePolicy), others.read());
 }

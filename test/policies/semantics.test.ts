@@ -713,7 +713,7 @@ const strangeRows: [string, Row][] = [
     'a policy of a kind that is not evaluated may do anything to the Pods of its Namespace',
     {
       policies: [
-        { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
+        { apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
       ],
       flow: {},
       ingress: 'unknown',

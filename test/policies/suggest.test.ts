@@ -38,7 +38,7 @@ function suggestFor(
   return suggest({
     ownerOf,
     flow: { ...flow, ...changes },
-    policies: policies.map(compilePolicy).filter((policy) => policy !== undefined),
+    policies: policies.flatMap(compilePolicy),
     namespaces: [namespace('shop'), namespace('batch')],
     pods: [
       postgres,
@@ -298,7 +298,7 @@ test('verdicts before and after differ by added admissions only, the one that wa
       const flows = allFlows(pods);
       const asked = flows[pick % flows.length] as Flow;
       runs += 1;
-      const compiled = given.map(compilePolicy).filter((policy) => policy !== undefined);
+      const compiled = given.flatMap(compilePolicy);
       const ownerOf = (of: Pod): Owner | undefined => owning[pods.findIndex((each) => each.name === of.name)];
       const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods, ownerOf });
       if (suggestion.kind !== 'policies') return;

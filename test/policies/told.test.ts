@@ -114,7 +114,7 @@ test('a suggested policy does not repeat the selector of one that is only staged
     ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop'),
   };
   const isolated = networkPolicy({ podSelector: {} }, 'isolated');
-  const policies = [staged, isolated].map(compilePolicy).filter((policy) => policy !== undefined);
+  const policies = [staged, isolated].flatMap(compilePolicy);
   const flow: Flow = { ...toPostgres, destination: end(pod({ labels: { app: 'postgres', tier: 'data' } })) };
   const selector = (given: typeof policies): unknown => {
     const suggestion = suggest({ flow, policies: given, namespaces, pods: [], calico: policySet([]).calico });

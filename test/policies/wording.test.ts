@@ -53,6 +53,12 @@ const cluster = (action: string): object =>
   );
 const changed = { metadata: { namespace: 'shop', name: 'allow-worker', creationTimestamp: '2026-11-21T08:59:56Z' } };
 
+const fromBatch = { fromEndpoints: [{ matchLabels: { 'k8s:io.kubernetes.pod.namespace': 'batch' } }] };
+
+function cilium(spec: object, name = 'policy'): object {
+  return { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name, namespace: 'shop' }, spec };
+}
+
 test('sentences for an Event are as expected', async () => {
   const rows: [title: string, policies: object[], changes?: Partial<Flow>, max?: number][] = [
     ['a peer fails', [isolated, rule({ from: [fromFrontend], ports: [{ port: 5432 }] })]],
@@ -149,9 +155,31 @@ test('sentences for an Event are as expected', async () => {
       'a tier of Calico that is not known',
       [calico('NetworkPolicy', { tier: 'ghost', ingress: [{ action: 'Allow' }] }, 'x', 'shop')],
     ],
+    ['a rule of Cilium denies', [cilium({ endpointSelector: {}, ingressDeny: [{}, fromBatch] }, 'deny')]],
+    [
+      'policies of Cilium isolate',
+      [
+        cilium({
+          endpointSelector: {},
+          ingress: [
+            { fromEndpoints: [{ matchLabels: { app: 'frontend' } }], toPorts: [{ ports: [{ port: '5432' }] }] },
+          ],
+        }),
+        cilium({ endpointSelector: {}, ingress: [{}] }, 'isolating'),
+      ],
+    ],
+    [
+      'a proxy of Cilium decides',
+      [
+        cilium({
+          endpointSelector: {},
+          ingress: [{ ...fromBatch, toPorts: [{ ports: [{ port: '5432' }], rules: { http: [{ path: '/' }] } }] }],
+        }),
+      ],
+    ],
     [
       'a kind that is not evaluated',
-      [{ apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
+      [{ apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
     ],
   ];
   const lines = rows.map(([title, policies, changes = {}, max = 1024]) => {
@@ -189,7 +217,7 @@ test('sentences about rules that name a Service are as expected', async () => {
     for (const each of objects) others.add(each);
     if (unread) others.services.unread('shop');
     const policies = createPolicySet(
-      objects.flatMap((each) => compilePolicy(each) ?? []),
+      objects.flatMap((each) => compilePolicy(each)),
       others.read(),
     );
     const { trace } = createEvaluator({ policies, namespaces: [namespace('shop')] });

@@ -23,7 +23,7 @@ export interface ReplayPolicies {
 /** `collected`: objects of `--pods`. Throws a `UsageError` where a file of `--policies` is not what it should be. */
 export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, collected: Collector): ReplayPolicies {
   const objects = readFiles(policies, collected);
-  if (objects.policies.size === 0) {
+  if (objects.policies.length === 0) {
     if (policies.length > 0)
       throw new UsageError(
         [`--policies ${policies.join(', ')}: has no network policy`],
@@ -37,7 +37,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     namespace: (name) => objects.namespaces.get(name),
     trace,
   };
-  const hasCalico = [...objects.policies.values()].some(({ ref }) => isCalico(ref));
+  const hasCalico = objects.policies.some(({ ref }) => isCalico(ref));
   // Packets of one flow have the same findings.
   const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {

@@ -16,7 +16,8 @@ import {
   readRequired,
   requireAnswer,
 } from './cluster-policies.ts';
-import { collectObjects, evaluatorOf, findFlow, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
+import { findFlow } from './find-flow.ts';
+import { collectObjects, evaluatorOf, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 

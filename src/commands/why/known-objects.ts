@@ -1,6 +1,5 @@
 /** Collects what `why` knows of a cluster, from files or from the API server, and finds the two ends in it. */
-import { suggest } from '../../config/suggest.ts';
-import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+import { canonicalAddress } from '../../platform/address.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
@@ -9,9 +8,7 @@ import {
   compilePolicy,
   createEvaluator,
   createPolicySet,
-  type End,
   type Evaluator,
-  type Flow,
   isCalico,
   type Namespace,
   type NodeWithAddresses,
@@ -23,13 +20,12 @@ import {
   readNode,
   readPod,
 } from '../../policies/policies.ts';
-import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
-  readonly policies: ReadonlyMap<string, Policy>;
+  readonly policies: readonly Policy[];
   readonly services: ReadonlyMap<string, string>;
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
@@ -53,7 +49,7 @@ export class WhyError extends Error {
 /** `added`: policies to evaluate besides the known ones. */
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
-    policies: createPolicySet([...policies.values(), ...added], calico),
+    policies: createPolicySet([...policies, ...added], calico),
     namespaces: namespaces.values(),
   });
 }
@@ -65,11 +61,12 @@ export function collectObjects() {
     pods: new Map<string, Pod>(),
     namespaces: new Map<string, Namespace>(),
     nodes: new Map<string, NodeWithAddresses>(),
-    policies: new Map<string, Policy>(),
     services: new Map<string, string>(),
     complete: { pods: false, nodes: false },
   };
-  const { pods, namespaces, nodes, policies, services, complete } = known;
+  const { pods, namespaces, nodes, services, complete } = known;
+  /** The parts of each policy. */
+  const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
@@ -77,11 +74,16 @@ export function collectObjects() {
     /** Takes an object, or a list. Returns how many of them are of kinds that are used. */
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
-    addPolicy,
+    addPolicy: (policy: Policy): void => addPolicies([policy]),
     complete: (kind: keyof typeof complete): void => void (complete[kind] = true),
     unread: calico.unread,
     endpoints: calico.services,
-    objects: (): KnownObjects => ({ ...known, calico: calico.read(), ownerOf: workloadOf }),
+    objects: (): KnownObjects => ({
+      ...known,
+      policies: [...policies.values()].flat(),
+      calico: calico.read(),
+      ownerOf: workloadOf,
+    }),
   };
 
   function workloadOf({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): PodOwner | undefined {
@@ -108,19 +110,21 @@ export function collectObjects() {
           selectors.set(`${workload} ${nameOf(whole)}`, at(whole, 'spec', 'selector'));
           return true;
         }
-        const policy = compilePolicy(whole);
-        if (policy !== undefined) addPolicy(policy);
-        return policy !== undefined;
+        const parts = compilePolicy(whole);
+        addPolicies(parts);
+        return parts.length > 0;
       }
     }
   }
 
-  /** A policy may also stand for others, which are not known. */
-  function addPolicy(policy: Policy): void {
+  /** Parts of one policy, which may also stand for others that are not known. */
+  function addPolicies(parts: readonly Policy[]): void {
+    const [policy] = parts;
+    if (policy === undefined) return;
     const key = keyOf(policy.ref);
     const isStored = policy.ref.apiVersion.startsWith('crd.');
     // A policy as Calico's API server shows it goes over the same as it is stored.
-    if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
+    if (!isStored || policies.get(key)?.[0]?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, parts);
   }
 }
 
@@ -192,55 +196,4 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const hash = text(at(pod, 'metadata', 'labels', 'pod-template-hash'));
   const isOfDeployment = kind === 'ReplicaSet' && hash !== undefined && name.endsWith(`-${hash}`);
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
-}
-
-/** Throws a `WhyError`. Of a Pod with addresses of both families, that of the other end's family counts. */
-export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
-  const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
-  return {
-    source: withFamily(source, destination),
-    destination: withFamily(destination, source),
-    protocol,
-    port,
-  };
-}
-
-/** Names of other Pods are known from files alone; from a cluster only the two are read. */
-function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: readonly string[]): End {
-  const { pods, nodes, services, complete } = objects;
-  if (end.kind === 'pod') {
-    const shown = `${option} ${end.namespace}/${end.name}`;
-    const pod = pods.get(`${end.namespace}/${end.name}`);
-    if (pod === undefined)
-      throw new WhyError(`${shown}: there is no such Pod${files.length === 0 ? '' : hintFor(end, pods)}`);
-    if (pod.completed) throw new WhyError(`${shown}: the Pod has completed`);
-    return { kind: 'pod', pod, address: pod.addresses[0] };
-  }
-  const { address } = end;
-  const service = services.get(address);
-  if (service !== undefined)
-    throw new WhyError(
-      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
-    );
-  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
-  for (const pod of pods.values())
-    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return { kind: 'pod', pod, address };
-  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
-}
-
-/** Names a Pod that may be meant, such as one of the workload or Service of that name. */
-function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
-  if (pods.size === 0)
-    return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';
-  const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
-  if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
-  const own = names.find((each) => each.startsWith(`${name}-`));
-  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
-}
-
-function withFamily(end: End, other: End): End {
-  if (end.kind !== 'pod' || other.address === undefined) return end;
-  const family = isIPv6(other.address);
-  const address = end.pod.addresses.find((each) => isIPv6(each) === family);
-  return address === undefined ? end : { ...end, address };
 }

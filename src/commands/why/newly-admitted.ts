@@ -11,7 +11,7 @@ const most = { flows: 10_000, rows: 200_000, top: 5 };
 
 /** Rows go in one after another; only flows of the ports that are opened are kept, each once. */
 export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
-  const added = suggested.map(({ policy }) => compilePolicy(policy)).filter((policy) => policy !== undefined);
+  const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
   const pods = podsByOwner(objects);
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();

@@ -14,7 +14,8 @@ import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
+import { findFlow } from './find-flow.ts';
+import { type KnownObjects, WhyError } from './known-objects.ts';
 import { endText, readObjects, withStatus } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
@@ -24,7 +25,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
     const flow = findFlow(options, objects);
     const suggestion = suggest({
       flow,
-      policies: [...policies.values()],
+      policies,
       namespaces: [...namespaces.values()],
       pods: [...pods.values()],
       ownerOf: known.ownerOf,
@@ -67,7 +68,7 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
       return `nothing is suggested without ${suggestion.missing.join('; ')}`;
     case 'refused': {
       const { by, direction, reason } = suggestion;
-      if (reason === 'calico')
+      if (reason === 'foreign')
         return `${policyText(by)} isolates the Pod for ${direction}, as no NetworkPolicy does: one that admits it might isolate other Pods; change that one`;
       return reason === 'admin'
         ? `${policyText(by)} denies it for ${direction}, and goes over each NetworkPolicy: change that one`

@@ -17,7 +17,8 @@ import {
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
-import { evaluatorOf, findFlow, type KnownObjects, WhyError } from './known-objects.ts';
+import { findFlow } from './find-flow.ts';
+import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
@@ -176,7 +177,7 @@ export async function readObjects(
     const objects = readSavedFiles(options.files);
     for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
     // Most likely policies were not saved, and the verdict would be a guess.
-    if (objects.policies.size === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
+    if (objects.policies.length === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
     return objects;
   }
   // The client library is not needed for files.

@@ -95,6 +95,41 @@ export const calicoPolicyFields = {
   stagedAction: 'any',
 } as const;
 
+const ciliumPeers = ['Endpoints', 'Requires', 'CIDR', 'CIDRSet', 'Entities', 'Nodes', 'Groups'];
+const ciliumPort = { ports: [{ port: 'any', endPort: 'any', protocol: 'any' }] } as const;
+const ciliumPorts = {
+  ...ciliumPort,
+  rules: 'any',
+  terminatingTLS: 'any',
+  originatingTLS: 'any',
+  serverNames: ['any'],
+  listener: 'any',
+} as const;
+function ciliumRule(peers: readonly string[], more: Fields): Fields {
+  return { ...Object.fromEntries(peers.map((peer) => [peer, ['any'] as const])), icmps: ['any'], ...more };
+}
+const ciliumDirection = {
+  ingress: ciliumPeers.map((peer) => `from${peer}`),
+  egress: [...ciliumPeers, 'Services', 'FQDNs'].map((peer) => `to${peer}`),
+};
+const admitting = { toPorts: [ciliumPorts], authentication: 'any' } as const;
+export const ciliumRuleFields = {
+  ingress: ciliumRule(ciliumDirection.ingress, admitting),
+  egress: ciliumRule(ciliumDirection.egress, admitting),
+};
+export const ciliumPolicyFields = {
+  endpointSelector: selector,
+  nodeSelector: selector,
+  ingress: [ciliumRuleFields.ingress],
+  egress: [ciliumRuleFields.egress],
+  ingressDeny: [ciliumRule(ciliumDirection.ingress, { toPorts: [ciliumPort] })],
+  egressDeny: [ciliumRule(ciliumDirection.egress, { toPorts: [ciliumPort] })],
+  enableDefaultDeny: { ingress: 'any', egress: 'any' },
+  labels: 'any',
+  description: 'any',
+  log: 'any',
+} as const satisfies Fields;
+
 const metadata = Object.fromEntries(
   (
     'namespace name generateName labels annotations uid resourceVersion generation creationTimestamp deletionTimestamp ' +

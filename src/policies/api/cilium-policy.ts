@@ -1,0 +1,241 @@
+/**
+ * Policies of Cilium (cilium.io/v2): CiliumNetworkPolicy and CiliumClusterwideNetworkPolicy, as far as objects decide them
+ * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that admit join those of NetworkPolicies; rules that deny go over all of them.
+ */
+import { at, type Json, list, shown, text } from '../../platform/json.ts';
+import { CiliumSelector } from '../cilium/identity.ts';
+import { CiliumEndpoints, CiliumNetworks, DomainNames, EntityPeer, isEntity, RequestPort } from '../cilium/peers.ts';
+import { protocolOf, unseenClause } from '../calico/clauses.ts';
+import { serviceAccountLabel } from '../calico/endpoint.ts';
+import { type Clause, unusable } from '../clauses/clause.ts';
+import { type Endpoint, type LabelSet, readSelector } from '../clauses/labels.ts';
+import { parseRange } from '../clauses/networks.ts';
+import { NodePeer } from '../clauses/peers.ts';
+import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
+import type { Action, Direction, Match } from '../model.ts';
+import type { Policy, Rule, Subject } from '../policy.ts';
+import { anyTier, ciliumTier, networkPolicyTier } from '../tiers.ts';
+import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
+import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
+
+/** One policy for each part that is asked at another time: rules that deny, and rules that admit. None for a policy of Nodes. */
+export function compileCiliumPolicy(object: Json): Policy[] {
+  const { kind, namespace: given } = refOf(object);
+  const namespace = kind === 'CiliumNetworkPolicy' ? (given ?? 'default') : undefined;
+  const [spec, specs] = [at(object, 'spec'), list(at(object, 'specs'))];
+  const hasSpec = spec !== undefined && spec !== null;
+  if (!hasSpec && specs.length === 0) return [unknownPolicy(object, anyTier, 'it has no spec')];
+  return [
+    ...(hasSpec ? compileSpec(object, spec, namespace, '') : []),
+    ...specs.flatMap((each, index) => compileSpec(object, each, namespace, `specs[${index}].`)),
+  ];
+}
+
+/** `before`: stands before the paths of its rules. */
+function compileSpec(object: Json, spec: Json, namespace: string | undefined, before: string): Policy[] {
+  if (at(spec, 'nodeSelector') !== undefined) return [];
+  const strange = strangeField(spec, ciliumPolicyFields);
+  if (strange !== undefined) return [unknownPolicy(object, anyTier, `it has the unknown field ${strange}`)];
+  const selector = readSelector(subjectOf(spec, namespace));
+  if (typeof selector === 'string') return [unknownPolicy(object, anyTier, selector)];
+  const common = {
+    ref: { ...refOf(object), namespace },
+    subject: new CiliumSubject(new CiliumSelector(selector)),
+    changed: changedOf(object),
+  };
+  const sections = { ingress: sectionsOf(spec, 'ingress'), egress: sectionsOf(spec, 'egress') };
+  if ((['ingress', 'egress'] as const).some((direction) => sections[direction].mixes))
+    return [unknownPolicy(object, anyTier, 'a rule names its peers in several ways')];
+  const rules = (direction: Direction, action: 'deny' | 'admit'): Rule[] =>
+    sections[direction][action].flatMap((given, index) =>
+      readRule(given, {
+        direction,
+        namespace,
+        action,
+        path: `${before}${direction}${action === 'deny' ? 'Deny' : ''}[${index}]`,
+      }),
+    );
+  const part = (tier: string, order: number, of: (direction: Direction) => Rule[] | undefined): Policy[] => {
+    const both = { ingress: of('ingress'), egress: of('egress') };
+    return both.ingress === undefined && both.egress === undefined ? [] : [{ ...common, tier, order, rules: both }];
+  };
+  return [
+    ...part(ciliumTier, 0, (direction) => (sections[direction].deny.length > 0 ? rules(direction, 'deny') : undefined)),
+    // Where a policy does not isolate, its rules still admit what others deny by isolating.
+    ...part(ciliumTier, 1, (direction) =>
+      !sections[direction].isolates && sections[direction].admit.length > 0 ? rules(direction, 'admit') : undefined,
+    ),
+    ...part(networkPolicyTier, 0, (direction) =>
+      sections[direction].isolates ? rules(direction, 'admit') : undefined,
+    ),
+  ];
+}
+
+/** Cilium overwrites a label that names another Namespace than the policy's own. */
+function subjectOf(spec: Json, namespace: string | undefined): Json {
+  const given = at(spec, 'endpointSelector');
+  const key = 'k8s:io.kubernetes.pod.namespace';
+  if (namespace === undefined || at(given, 'matchLabels', key) === undefined) return given;
+  return { ...(given as object), matchLabels: { ...(at(given, 'matchLabels') as object), [key]: namespace } };
+}
+
+interface Sections {
+  readonly admit: readonly Json[];
+  readonly deny: readonly Json[];
+  readonly isolates: boolean;
+  /** Cilium refuses rules that name their peers in several ways, or takes them together, by its version. */
+  readonly mixes: boolean;
+}
+
+/** A list without rules does not isolate; one with an empty rule does. */
+function sectionsOf(spec: Json, direction: Direction): Sections {
+  const [admit, deny] = [list(at(spec, direction)), list(at(spec, `${direction}Deny`))];
+  const isolates = at(spec, 'enableDefaultDeny', direction) ?? admit.length + deny.length > 0;
+  const mixes = [...admit, ...deny].some((given) => peerFieldsOf(given, direction).length > 1);
+  return { admit, deny, isolates: isolates === true, mixes };
+}
+
+/** Pods by a selector of Cilium; those of one Namespace are found by the policy's. */
+class CiliumSubject implements Subject {
+  readonly #selector: CiliumSelector;
+
+  constructor(selector: CiliumSelector) {
+    this.#selector = selector;
+  }
+
+  selects(pod: LabelSet, namespace: LabelSet, { labelOf }: Endpoint): Match {
+    const account = labelOf(serviceAccountLabel);
+    return this.#selector.matches({ pod, namespace, account: typeof account === 'string' ? account : undefined });
+  }
+
+  text(): string {
+    return `endpointSelector ${this.#selector.text()}`;
+  }
+}
+
+type ReadPeer = (value: Json, namespace: string | undefined) => Clause;
+
+/** How each field of a rule names the other end, without `from` or `to`. */
+const peers: Readonly<Record<string, ReadPeer>> = {
+  Endpoints: endpointsPeer,
+  CIDR: (value) => networksPeer(value, []),
+  CIDRSet: networkSetPeer,
+  Entities: (value) => (isEntity(value) ? new EntityPeer(value) : unusable('an entity is unknown')),
+  Nodes: (value) => new NodePeer(readSelector(value)),
+  FQDNs: (value) => new DomainNames(shown(at(value, 'matchName') ?? at(value, 'matchPattern'))),
+  Services: () => unseenClause('toServices', 'the endpoints of Services that toServices names'),
+  Groups: () => unseenClause('groups', 'the addresses of groups of the cloud'),
+};
+
+/** The fields of a rule that name the other end. */
+function peerFieldsOf(given: Json, direction: Direction): { field: string; read: ReadPeer; value: Json }[] {
+  return Object.entries(peers).flatMap(([name, read]) => {
+    const field = `${prefixes[direction]}${name}`;
+    const value = at(given, field);
+    return value === undefined || value === null ? [] : [{ field, read, value }];
+  });
+}
+
+const prefixes = { ingress: 'from', egress: 'to' } as const;
+
+/** What a rule is of. */
+interface Place {
+  readonly direction: Direction;
+  /** Undefined: a policy of the cluster. */
+  readonly namespace: string | undefined;
+  readonly action: Action;
+  readonly path: string;
+}
+
+/** No rule if nothing matches: it names neither peers nor ports, or its list of peers is empty. */
+function readRule(given: Json, { direction, namespace, action, path }: Place): Rule[] {
+  const named = peerFieldsOf(given, direction).map(({ field, read, value }) => ({
+    field,
+    alternatives: list(value).map((each) => read(each, namespace)),
+  }));
+  const ports = list(at(given, 'toPorts')).flatMap(portClauses);
+  const icmps = list(at(given, 'icmps')).flatMap((each) => list(at(each, 'fields')).map(icmpClause));
+  const requires = at(given, `${prefixes[direction]}Requires`);
+  const strange = [
+    ...strangeClauses('a rule', given, ciliumRuleFields[direction]),
+    // It holds for the rules of all policies.
+    ...(requires === undefined || requires === null
+      ? []
+      : [unusable(`${prefixes[direction]}Requires is not evaluated`)]),
+    ...(at(given, 'authentication', 'mode') === 'required' ? [unusable('whether both ends are authenticated')] : []),
+  ];
+  const groups = [
+    { field: 'rule', alternatives: strange.slice(0, 1) },
+    { field: 'toPorts', alternatives: ports },
+    { field: 'icmps', alternatives: icmps },
+  ].filter(({ alternatives }) => alternatives.length > 0);
+  const matchesNothing =
+    named.some(({ alternatives }) => alternatives.length === 0) || named.length + groups.length === 0;
+  return matchesNothing ? [] : [{ action, path, groups: [...named, ...groups] }];
+}
+
+/** Without a Namespace in its labels, a selector is of the policy's; that of a policy of the cluster, of any. */
+function endpointsPeer(value: Json, namespace: string | undefined): Clause {
+  const selector = readSelector(value);
+  if (typeof selector === 'string') return unusable(selector);
+  const reserved = selector.find(({ key }) => key.startsWith('reserved:'));
+  if (reserved === undefined) return new CiliumEndpoints(new CiliumSelector(selector, namespace));
+  const entity = reserved.key.slice('reserved:'.length);
+  return selector.length === 1 && isEntity(entity) ? new EntityPeer(entity) : unusable('a selector of reserved labels');
+}
+
+function networkSetPeer(value: Json): Clause {
+  const group = at(value, 'cidrGroupRef') ?? at(value, 'cidrGroupSelector');
+  if (group !== undefined && group !== null)
+    return unseenClause(`CiliumCIDRGroup ${shown(group)}`, 'the addresses of CiliumCIDRGroups');
+  return networksPeer(at(value, 'cidr'), list(at(value, 'except')).map(shown));
+}
+
+function networksPeer(value: Json, except: readonly string[]): Clause {
+  const cidr = text(value) ?? '';
+  const whole = cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`;
+  const range = parseRange(whole);
+  const excepted = except.map((each) => ({ range: parseRange(each), text: each }));
+  const known = excepted.flatMap((each) => (each.range === undefined ? [] : [{ range: each.range, text: each.text }]));
+  if (range === undefined || known.length < excepted.length) return unusable('an address of a rule is no CIDR');
+  return new CiliumNetworks([range], known, `CIDR ${cidr}${except.length === 0 ? '' : ` except ${except.join(', ')}`}`);
+}
+
+/** `toPorts[]`: ports, and perhaps what a proxy wants of the requests. */
+function portClauses(given: Json): Clause[] {
+  const ports = list(at(given, 'ports')).flatMap(portsOf);
+  const clauses = ports.length === 0 ? [new PortRange('TCP'), new PortRange('UDP'), new PortRange('SCTP')] : ports;
+  const request = requestOf(given);
+  return request === undefined ? clauses : clauses.map((clause) => new RequestPort(clause, request));
+}
+
+/** What a proxy looks at, beside the port; undefined: nothing, or it admits all. */
+function requestOf(given: Json): string | undefined {
+  if (list(at(given, 'serverNames')).length > 0) return 'the server name of TLS';
+  const rules = at(given, 'rules');
+  const dns = list(at(rules, 'dns'));
+  if (dns.some((each) => at(each, 'matchPattern') === '*')) return undefined;
+  const kinds = ['http', 'kafka', 'dns', 'l7'].filter((kind) => list(at(rules, kind)).length > 0);
+  return kinds.length === 0 ? undefined : `the request (rules.${kinds[0]})`;
+}
+
+function portsOf(given: Json): Clause[] {
+  const named = shown(at(given, 'protocol') ?? 'ANY').toUpperCase();
+  const protocols = named === 'ANY' ? ['TCP', 'UDP', 'SCTP'] : [named];
+  const port = shown(at(given, 'port') ?? '0');
+  const end = at(given, 'endPort');
+  return protocols.map((protocol) => {
+    if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
+    if (!/^\d{1,5}$/.test(port)) return new PortName(port.toLowerCase(), protocol);
+    const first = Number(port);
+    const last = typeof end === 'number' && end > first ? end : first;
+    if (last > 65_535) return unusable('a port is no port');
+    return first === 0 && last === 0 ? new PortRange(protocol) : new PortRange(protocol, first, last);
+  });
+}
+
+function icmpClause(given: Json): Clause {
+  const family = at(given, 'family') === 'IPv6' ? 'ICMPv6' : 'ICMP';
+  const type = shown(at(given, 'type'));
+  return unseenClause(`${family} ${type}`, 'the type of ICMP', (probe) => protocolOf(probe) === family);
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { compilePolicy, policyProblems, suggest } from '../../../src/policies/policies.ts';
+import { cases, cnp, connection, fromLabels, inBatch, isolating, namespaces, postgres, worker } from './cases.ts';
+import { evaluator } from '../objects.ts';
+import { asked, randomCases } from './random.ts';
+
+test.each(cases.map(({ title, direction, expected, ...given }) => [direction, title, expected, given] as const))(
+  '%s: %s: %s',
+  (direction, _title, expected, { policies, flow }) => {
+    expect(evaluator(policies, namespaces).verdict(flow, direction).outcome).toBe(expected);
+  },
+);
+
+test('Cilium itself decides as the verdict says, where that is not unknown', () => {
+  const verdicts = readFileSync(join(import.meta.dirname, 'verdicts.txt'), 'utf8').replaceAll('\n', '');
+  const wrong: object[] = [];
+  let unknown = 0;
+  for (const [index, given] of randomCases(asked.seed, asked.count).entries()) {
+    const { outcome } = evaluator(given.policies, namespaces).verdict(given.flow, given.direction);
+    if (outcome === 'unknown') unknown++;
+    else if (outcome !== (verdicts[index] === 'a' ? 'admits' : 'denies')) wrong.push({ ...given, index, outcome });
+  }
+  expect(wrong).toEqual([]);
+  expect(verdicts).toHaveLength(asked.count);
+  expect(unknown / asked.count).toBeLessThan(0.03);
+});
+
+test('a connection that Cilium alone isolates is not opened by a NetworkPolicy', () => {
+  const options = { flow: connection, namespaces, pods: [postgres, worker] };
+  expect(suggest({ ...options, policies: [isolating].flatMap(compilePolicy) })).toMatchObject({
+    kind: 'refused',
+    reason: 'foreign',
+  });
+  const deny = cnp({ endpointSelector: {}, ingressDeny: [fromLabels(inBatch)] }, 'deny');
+  expect(suggest({ ...options, policies: [deny].flatMap(compilePolicy) })).toMatchObject({ reason: 'admin' });
+});
+
+test('a field with a typo is found, at any depth', () => {
+  const typos = cnp({
+    endpointSelector: {},
+    ingress: [{ fromEndpoint: [{}], toPorts: [{ port: [] }] }],
+    egressDeny: [{ toPorts: [{ rules: {} }] }],
+  });
+  expect(policyProblems(typos).map(({ path }) => path.join('.'))).toEqual([
+    'spec.ingress.0.fromEndpoint',
+    'spec.ingress.0.toPorts.0.port',
+    'spec.egressDeny.0.toPorts.0.rules',
+  ]);
+});
