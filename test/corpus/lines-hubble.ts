@@ -1,3 +1,4 @@
+import { TcpFlag } from '../../src/model/packet.ts';
 import { flow } from './rows.ts';
 import type { Row } from './rows.ts';
 
@@ -195,6 +196,11 @@ export const hubbleLines: Row[] = [
     id: 'Hubble, half a line',
     text: line({}).slice(0, 120),
     expected: { kind: 'unparsable', format: 'hubble', reason: 'the JSON is damaged or cut off' },
+  },
+  {
+    id: 'Hubble, a flag that is not set',
+    text: line({ l4: { TCP: { source_port: 60524, destination_port: 80, flags: { SYN: false, ACK: true } } } }),
+    expected: { packet: { tcpFlags: TcpFlag.ACK } },
   },
   {
     id: 'Hubble, 60 KiB of labels',

@@ -145,6 +145,23 @@ export const loggerLines: Row[] = [
     expected: { ...flow('UDP', '10.16.0.10', '10.16.0.7', 54343, 53), ...ovn, verdict: 'rejected' },
   },
   {
+    id: 'OVN, a verdict that decides nothing',
+    text: acl('pass', 'pass', `udp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,nw_ttl=63,tp_src=54343,tp_dst=53`),
+    expected: { ...flow('UDP', '10.16.0.10', '10.16.0.7', 54343, 53), ...ovn, verdict: 'logged' },
+  },
+  {
+    id: 'OVN, ICMP of IPv6',
+    text: acl(
+      'deny6',
+      'drop',
+      `icmp6,${ethernet},ipv6_src=2001:db8::10,ipv6_dst=2001:db8::7,nw_ttl=64,icmp_type=128,icmp_code=0`,
+    ),
+    expected: [
+      flow('ICMPv6', '2001:db8::10', '2001:db8::7'),
+      { ...ovn, verdict: 'dropped', packet: { icmpType: 128, icmpCode: 0 } },
+    ],
+  },
+  {
     id: 'OVN, IPv6',
     text: acl(
       'deny6',

@@ -296,6 +296,72 @@ test('a martian is a drop; who sent it is known by the interface alone', () => {
   expect([...martian('eth0').statistics.unresolved]).toEqual([]);
 });
 
+describe('drops of a host firewall', () => {
+  const noted: [time: number, drops: number][] = [];
+  const incidents = { firewallDropped: (time: number, drops = 1) => void noted.push([time, drops]) };
+
+  function pipelineNoting() {
+    noted.length = 0;
+    const table = createSeriesTable();
+    return createPipeline({
+      prefixes: createPrefixTable(),
+      directory,
+      statistics: createStatistics(),
+      node: 'node-a',
+      includeNoise: false,
+      advance: () => {},
+      series: () => table,
+      incidents: () => incidents as unknown as NodeIncidents,
+    });
+  }
+
+  test('are noted for the incidents of their node, with all lines that repeat them', () => {
+    const pipeline = pipelineNoting();
+    const text = syn({ prefix: 'filter_FWD_public_REJECT: ' });
+    pipeline.take(line({ text, time: nine, host: 'node-a' }), 'kernel');
+    expect(noted).toEqual([[nine, 1]]);
+    const repeat = pipeline.repeats?.last();
+    if (repeat === undefined) throw new Error('is not repeated');
+    for (const later of [1, 2, 3]) pipeline.repeats?.again(repeat, nine + later);
+    pipeline.repeats?.flush();
+    expect(noted.slice(1).reduce((sum, [, drops]) => sum + drops, 0)).toBe(3);
+    expect(noted.at(-1)?.[0]).toBe(nine + 3);
+  });
+
+  test('of a network policy are not noted', () => {
+    const pipeline = pipelineNoting();
+    pipeline.take(line({ text: syn(), time: nine, host: 'node-a' }), 'kernel');
+    expect(noted).toEqual([]);
+  });
+});
+
+test('what is due is written before a record of a program is taken', () => {
+  expect(run([failure(0), failure(1)], { node: 'node-b' }).advanced).toEqual(['node-b', 'node-b']);
+});
+
+test('a source that lost an unknown number of records lost one at least', () => {
+  const [statistics, table] = [createStatistics(), createSeriesTable()];
+  const gaps: [string, number | undefined][] = [];
+  const pipeline = createPipeline({
+    prefixes: createPrefixTable(),
+    directory,
+    statistics,
+    node: 'node-a',
+    includeNoise: false,
+    advance: () => {},
+    series: () => table,
+    incidents: () => nodeIncidents(() => {}, { node: 'node-a' }),
+    packets: { drop: () => {}, gap: ({ by, count }) => void gaps.push([by, count]) },
+  });
+  pipeline.lost('journal', undefined, nine);
+  pipeline.lost('/dev/kmsg', 7, nine);
+  expect(statistics.suppressed).toBe(8);
+  expect(gaps).toEqual([
+    ['journal', undefined],
+    ['/dev/kmsg', 7],
+  ]);
+});
+
 test('lost lines mark the series of their node', () => {
   const { all, statistics } = run([
     syn(),

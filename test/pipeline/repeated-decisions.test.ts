@@ -144,3 +144,7 @@ test('lines that are only logged are added up, too', () => {
   flush();
   expect([statistics.verdicts.logged, [...statistics.loggedPrefixes]]).toEqual([3, [['something:', 3]]]);
 });
+
+test('before the first line there is nothing to repeat', () => {
+  expect(rig().pipeline.repeats?.last()).toBeUndefined();
+});

@@ -39,7 +39,6 @@ const verdicts = new Map<string, Verdict>([
   ['drop', 'dropped'],
   ['reject', 'rejected'],
   ['allow', 'accepted'],
-  ['pass', 'logged'],
 ]);
 
 /**

@@ -279,6 +279,7 @@ const ports: Row[] = [
   ['another port does not match', [ingress(port({ port: '80' }))], 'denies'],
   ['without a protocol all that have ports match', [ingress(port({ port: '5432' }))], 'admits', { protocol: 'SCTP' }],
   ['another protocol does not match', [ingress(port({ port: '5432', protocol: 'UDP' }))], 'denies'],
+  ['a range may begin with 0', [ingress(port({ port: '0', endPort: 5431, protocol: 'TCP' }))], 'denies'],
   ['port 0 is all ports', [ingress(port({ port: '0', protocol: 'TCP' }))], 'admits'],
   ['a range ends with endPort', [ingress(port({ port: '5000', endPort: 5432, protocol: 'TCP' }))], 'admits'],
   [
