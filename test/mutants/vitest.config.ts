@@ -12,4 +12,7 @@ const folder = process.env['MUTANTS_FOLDER'] ?? '';
 /** Tests of other folders notice a mutant, too, but do not say where it is. */
 const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}{/**/*,}.test.ts`);
 
-export default { test: { ...base.test, include } };
+/** These have bounds of time and memory, and code with mutants is slower. */
+const exclude = ['test/**/hostile.test.ts'];
+
+export default { test: { ...base.test, include, exclude } };
