@@ -8,6 +8,7 @@ const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp':
 
 /** IANA's name for a well-known port, `443/TCP` → `https`; undefined if it has none, and for ports past 1023. */
 export function ianaName(port: number, protocol: string): string | undefined {
+  if (port > 1023) return undefined;
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
   const key = `${port}/${transport}`;
   return better[key] ?? registered(key);

@@ -42,10 +42,22 @@ interface Place {
 interface Namespace {
   groups: Map<Party | undefined, Group>;
   order: Heap<Place>;
+  /** The only entry of the line that counts for this namespace. */
+  front: Front | undefined;
+}
+
+/** A namespace, with what it was sorted by. */
+interface Front {
+  party: Party;
+  at: Place;
+  turn: number;
 }
 
 /** One half of a line: first series of objects, or further ones. */
-type Line = Map<Party, Namespace>;
+interface Line {
+  namespaces: Map<Party, Namespace>;
+  order: Heap<Front>;
+}
 
 interface Change {
   entry: ReadySeries;
@@ -69,7 +81,7 @@ const lookAgain: Millis = 60_000;
 export function createLines() {
   const sorted: Sorted = {
     groups: new Map(),
-    lines: Array.from({ length: lineCount }, () => new Map<Party, Namespace>()),
+    lines: Array.from({ length: lineCount }, createLine),
     changes: new Heap(byTime),
     puts: 0,
   };
@@ -106,34 +118,39 @@ export function createLines() {
     },
     /** Returns the first series of a line, by the turns of namespaces and peers. */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
-      let best: { at: Place; turn: number } | undefined;
       const line = sorted.lines[index] as Line;
-      for (const [party, namespace] of line) {
-        const at = firstPlace(sorted, namespace, index, now);
-        if (at === undefined) {
-          line.delete(party);
-          continue;
-        }
-        const turn = Math.max(party.lastTurn, at.turn);
-        if (best === undefined || (turn - best.turn || byPlace(at, best.at)) < 0) best = { at, turn };
+      for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
+        const { party } = front;
+        const namespace = line.namespaces.get(party);
+        const isLatest = namespace?.front === front;
+        const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
+        // A turn that was had since moves the namespace back.
+        if (at !== undefined && at === front.at && frontTurn(party, at) === front.turn) return at.first;
+        line.order.pop();
+        if (at !== undefined) setFront(line, party, namespace as Namespace, at);
+        else if (isLatest) line.namespaces.delete(party);
       }
-      return best?.at.first;
+      return undefined;
     },
   };
 
   function reset(): void {
-    for (const line of sorted.lines) line.clear();
+    sorted.lines = Array.from({ length: lineCount }, createLine);
     sorted.changes = new Heap(byTime);
     fresh = [...sorted.groups.keys()];
     sorted.puts = 0;
   }
 }
 
+function createLine(): Line {
+  return { namespaces: new Map(), order: new Heap(byFront) };
+}
+
 function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   const { namespace, peer, series } = entry;
   const line = sorted.lines[indexOf(entry, now)] as Line;
-  const known = line.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace) };
-  line.set(namespace, known);
+  const known = line.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
+  line.namespaces.set(namespace, known);
   const group = known.groups.get(peer) ?? {
     peer,
     series: new Heap<ReadySeries>(byDueTime),
@@ -141,10 +158,23 @@ function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   known.groups.set(peer, group);
   sorted.groups.set(entry, group);
   group.series.push(entry);
-  if (group.series.peek() === entry) known.order.push({ group, first: entry, turn: turnOf(peer) });
+  if (group.series.peek() === entry) {
+    const at = { group, first: entry, turn: turnOf(peer) };
+    known.order.push(at);
+    if (known.order.peek() === at) setFront(line, namespace, known, at);
+  }
   sorted.puts++;
   const at = isUpdate(series) ? Math.min(quietFrom(series), now + lookAgain) : series.windowEnd;
   if (at > now) sorted.changes.push({ entry, at });
+}
+
+function setFront(line: Line, party: Party, namespace: Namespace, at: Place): void {
+  namespace.front = { party, at, turn: frontTurn(party, at) };
+  line.order.push(namespace.front);
+}
+
+function frontTurn(party: Party, at: Place): number {
+  return Math.max(party.lastTurn, at.turn);
 }
 
 /** Returns the namespace's first group; corrects the places that turns have made out of date. */
@@ -194,6 +224,11 @@ function byDueTime(a: ReadySeries, b: ReadySeries): number {
 /** Within a namespace, the peer that had its turn last waits longest. */
 function byPlace(a: Place, b: Place): number {
   return a.turn - b.turn || byDue(a.first.series, b.first.series);
+}
+
+/** Among namespaces, the one that had its turn last, or whose first peer had, waits longest. */
+function byFront(a: Front, b: Front): number {
+  return a.turn - b.turn || byPlace(a.at, b.at);
 }
 
 function byTime(a: Change, b: Change): number {
