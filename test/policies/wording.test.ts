@@ -10,7 +10,16 @@ import {
 } from '../../src/policies/policies.ts';
 import { nine } from '../builders.ts';
 import { expectLines, messageOf } from '../expected-file.ts';
-import { calico, clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
+import {
+  adminNetworkPolicy,
+  calico,
+  clusterNetworkPolicy,
+  evaluator,
+  namedPort,
+  namespace,
+  networkPolicy,
+  pod,
+} from './objects.ts';
 
 test('messages about selectors of Calico that are refused are as expected', async () => {
   const refused = [
@@ -51,7 +60,9 @@ const cluster = (action: string): object =>
     },
     'lockdown',
   );
-const changed = { metadata: { namespace: 'shop', name: 'allow-worker', creationTimestamp: '2026-11-21T08:59:56Z' } };
+const changedAt = (creationTimestamp: string): object => ({
+  metadata: { namespace: 'shop', name: 'allow-worker', creationTimestamp },
+});
 
 const fromBatch = { fromEndpoints: [{ matchLabels: { 'k8s:io.kubernetes.pod.namespace': 'batch' } }] };
 
@@ -91,7 +102,7 @@ test('sentences for an Event are as expected', async () => {
       200,
     ],
     ['fewer bytes than the reason has', [isolated], {}, 40],
-    ['a recent policy admits', [{ ...rule({}), ...changed }]],
+    ['a recent policy admits', [{ ...rule({}), ...changedAt('2026-11-21T08:59:56Z') }]],
     ['no policy isolates', []],
     [
       'only policies of the cluster select the Pod',
@@ -177,6 +188,17 @@ test('sentences for an Event are as expected', async () => {
         }),
       ],
     ],
+    ['a policy that was changed at that moment admits', [{ ...rule({}), ...changedAt('2026-11-21T09:00:00Z') }]],
+    ['a policy that was changed ten minutes before admits', [{ ...rule({}), ...changedAt('2026-11-21T08:50:00Z') }]],
+    ['a policy that was changed since admits', [{ ...rule({}), ...changedAt('2026-11-21T09:00:01Z') }]],
+    [
+      'a rule with several fields denies',
+      [
+        calico('GlobalNetworkPolicy', {
+          ingress: [{ action: 'Deny', protocol: 'TCP', source: { nets: ['10.0.0.0/8'] } }],
+        }),
+      ],
+    ],
     [
       'a kind that is not evaluated',
       [{ apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
@@ -224,4 +246,206 @@ test('sentences about rules that name a Service are as expected', async () => {
     return `${title}: ${sentenceOf(trace(flow, 'ingress'), { max: 1024 })}`;
   });
   await expectLines(import.meta.dirname, 'services.expected.txt', lines);
+});
+
+const outside: Flow['source'] = { kind: 'external', address: '192.0.2.7' };
+const ends: [title: string, peer: Flow['source']][] = [
+  ['a Pod', flow.source],
+  ['a Pod whose address is not known', { kind: 'pod', pod: worker, address: undefined }],
+  [
+    'a Pod on the network of its Node',
+    { kind: 'pod', pod: { ...worker, hostNetwork: true, node: 'node-b' }, address: '192.168.7.12' },
+  ],
+  ['a Node', { kind: 'node', node: { name: 'node-b', labels: { zone: 'b' } }, address: '192.168.7.12' }],
+  ['an address outside the cluster', outside],
+  ['an IPv6 address', { kind: 'external', address: '2001:db8::1' }],
+  ['an address that may be of anybody', { kind: 'unknown', address: '10.65.2.9' }],
+];
+const transports: [title: string, changes: Partial<Flow>][] = [
+  ['a fragment', { port: undefined }],
+  ['UDP', { protocol: 'UDP' }],
+  ['ICMP', { protocol: 'ICMP', port: undefined }],
+];
+const services = { services: { name: 'db' } };
+const cidrs = { cidr: '10.0.0.0/8', except: ['10.65.0.0/16', '10.66.0.0/16'] };
+
+/** Rules of each API with all that they can want, in the direction in which they can. */
+const wanting: [title: string, direction: 'ingress' | 'egress', policies: object[]][] = [
+  [
+    'NetworkPolicy',
+    'ingress',
+    [
+      rule({
+        from: [
+          { podSelector: {} },
+          fromFrontend,
+          { namespaceSelector: {} },
+          { namespaceSelector: { matchLabels: { team: 'shop' } }, ...fromFrontend },
+          { ipBlock: { cidr: '10.65.2.0/24' } },
+          { ipBlock: cidrs },
+        ],
+        ports: [
+          {},
+          { protocol: 'UDP' },
+          { port: 5432 },
+          { port: 5000, endPort: 5432 },
+          { port: 5433, endPort: 65_535 },
+          { port: 'db' },
+          { port: 'dv' },
+          { port: 'db', protocol: 'UDP' },
+        ],
+      }),
+    ],
+  ],
+  [
+    'ClusterNetworkPolicy',
+    'egress',
+    [
+      clusterNetworkPolicy({
+        tier: 'Admin',
+        priority: 1,
+        subject: { namespaces: {} },
+        egress: [
+          {
+            action: 'Accept',
+            to: [
+              { namespaces: { matchLabels: { team: 'batch' } } },
+              { pods: { namespaceSelector: { matchLabels: { team: 'shop' } }, ...fromFrontend } },
+              { nodes: { matchLabels: { zone: 'b' } } },
+              { networks: ['10.65.0.0/16', 'fd00::/8'] },
+              { domainNames: ['example.org', 'example.com'] },
+            ],
+            protocols: [
+              { tcp: {} },
+              { udp: { destinationPort: { number: 5432 } } },
+              { tcp: { destinationPort: { range: { start: 1, end: 5431 } } } },
+              { destinationNamedPort: 'db' },
+            ],
+          },
+        ],
+      }),
+    ],
+  ],
+  [
+    'AdminNetworkPolicy',
+    'ingress',
+    [
+      adminNetworkPolicy({
+        priority: 1,
+        subject: { namespaces: {} },
+        ingress: [
+          {
+            action: 'Allow',
+            from: [{ namespaces: {} }],
+            ports: [
+              { portNumber: { port: 5432 } },
+              { portNumber: { port: 5432, protocol: 'UDP' } },
+              { portRange: { start: 5432, end: 5433, protocol: 'TCP' } },
+              { portNumber: { port: 0 } },
+              { namedPort: 'db' },
+            ],
+          },
+        ],
+      }),
+    ],
+  ],
+  [
+    'Calico',
+    'ingress',
+    [
+      calico('GlobalNetworkSet', { nets: ['192.0.2.0/24'] }, 'office', undefined, { place: 'office' }),
+      {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { namespace: 'shop', name: 'db-x', labels: { 'kubernetes.io/service-name': 'db' } },
+        ports: [{ port: 5432 }],
+        endpoints: [{ addresses: ['10.65.1.4', '192.0.2.7'] }],
+      },
+      calico(
+        'NetworkPolicy',
+        {
+          ingress: [
+            {
+              action: 'Allow',
+              protocol: 'TCP',
+              source: { selector: 'app == "worker"', namespaceSelector: 'all()', nets: ['10.65.0.0/16', 'fd00::/8'] },
+              destination: { selector: 'app == "web"', ports: [80, '5000:5432', 'db'], notPorts: [5432] },
+            },
+            {
+              action: 'Allow',
+              protocol: 'UDP',
+              source: { notSelector: 'place == "office"', notNets: ['10.65.2.0/24'] },
+              destination: { ports: ['db'] },
+            },
+            { action: 'Allow', notProtocol: 'TCP', ipVersion: 6, source: { selector: 'place == "office"' } },
+            { action: 'Allow', ipVersion: 4, source: { notNets: ['2001:db8::/32'] } },
+            { action: 'Allow', protocol: 'ICMP', icmp: { type: 8, code: 0 }, notICMP: { type: 3 } },
+            { action: 'Allow', protocol: 'ICMPv6', source: { serviceAccounts: { names: ['robot'] } } },
+            { action: 'Allow', protocol: 'TCP', http: { methods: ['GET'] }, source: services },
+            { action: 'Allow', protocol: 'TCP', destination: services },
+          ],
+        },
+        'db',
+        'shop',
+      ),
+    ],
+  ],
+  [
+    'Cilium',
+    'egress',
+    [
+      cilium({
+        endpointSelector: {},
+        egress: [
+          { toEndpoints: [{ matchLabels: { app: 'worker' } }, ...fromBatch.fromEndpoints] },
+          {
+            toEntities: [
+              ...['all', 'world', 'world-ipv4', 'world-ipv6', 'cluster', 'cluster-mesh', 'host', 'remote-node'],
+              ...['kube-apiserver', 'ingress', 'unmanaged', 'init', 'health', 'none'],
+            ],
+          },
+          { toCIDR: ['10.65.2.9', '192.0.2.0/24', '2001:db8::1'] },
+          { toCIDRSet: [cidrs, { cidrGroupRef: 'office' }, { cidr: 'office' }] },
+          { toFQDNs: [{ matchName: 'example.org' }, { matchPattern: '*.example.org' }] },
+          {
+            toPorts: [
+              { ports: [{ port: '5432' }, { port: '5000', endPort: 5432, protocol: 'TCP' }, { port: 'db' }] },
+              { ports: [{ port: '5432', protocol: 'TCP' }], serverNames: ['example.org'] },
+              { ports: [{ port: '0', protocol: 'UDP' }], rules: { dns: [{ matchPattern: '*' }] } },
+            ],
+          },
+          { icmps: [{ fields: [{ type: 8 }, { family: 'IPv6', type: 'EchoRequest' }] }] },
+        ],
+      }),
+    ],
+  ],
+];
+
+const allEnds = ends.map(([title]) => title).join('; ');
+const questions: [title: string, changes: Partial<Flow>, peer: Flow['source']][] = [
+  ...ends.map(([title, peer]): [string, Partial<Flow>, Flow['source']] => [title, {}, peer]),
+  ...transports.map(([title, changes]): [string, Partial<Flow>, Flow['source']] => [title, changes, flow.source]),
+];
+
+test('what rules want, and what they find at each kind of peer and in each kind of packet, is as expected', async () => {
+  const lines = wanting.flatMap(([api, direction, policies]) => {
+    const { trace } = evaluator(policies, [namespace('shop', { team: 'shop' }), namespace('batch', { team: 'batch' })]);
+    const found = new Map<string, Map<string, string[]>>();
+    for (const [title, changes, peer] of questions) {
+      const own = { ...flow.destination, ...(peer.address?.includes(':') === true && { address: 'fd00::4' }) };
+      const asked = direction === 'ingress' ? { source: peer, destination: own } : { source: own, destination: peer };
+      const rules = trace({ ...flow, ...changes, ...asked }, direction).policies.flatMap((policy) => policy.rules);
+      for (const { path, wants, match, has } of rules.flatMap(({ groups }) => groups.flat())) {
+        const answers = found.get(`${api} ${path}: ${wants}`) ?? new Map<string, string[]>();
+        found.set(`${api} ${path}: ${wants}`, answers);
+        const answer = `${String(match)}${has === '' ? '' : `, ${has}`}`;
+        answers.set(answer, [...(answers.get(answer) ?? []), title]);
+      }
+    }
+    return [...found].flatMap(([clause, answers]) => [
+      clause,
+      ...[...answers].map(([answer, titles]) => `  ${answer} (${titles.join('; ').replace(allEnds, 'each peer')})`),
+    ]);
+  });
+  await expectLines(import.meta.dirname, 'clauses.expected.txt', lines);
 });

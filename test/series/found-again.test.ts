@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
+import type { StateChange } from '../../src/model/state-change.ts';
 import { objectKey } from '../../src/model/endpoint.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { applyChange } from '../../src/state/read-segments.ts';
 import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { beginAll } from './begin-all.ts';
@@ -49,18 +51,24 @@ const some = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-function tableOf(counted: readonly Finding[], steps: readonly Step[], isSame: boolean): SeriesTable {
+function tableOf(
+  counted: readonly Finding[],
+  steps: readonly Step[],
+  isSame: boolean,
+  look?: (table: SeriesTable) => unknown,
+): SeriesTable {
   const table = createSeriesTable({ limits: { perObject: 4, perPeer: 2, total: 60 } });
   let time = start;
   for (const { finding: index, seconds, lines, written } of steps) {
     time += seconds * 1000;
     const one = counted[index % counted.length] as Finding;
     table.count(isSame ? one : { ...one }, time, lines, time);
-    if (!written) continue;
-    for (const series of beginAll(table, time)) {
-      const { count, suppressed, published } = series;
-      table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: time });
-    }
+    look?.(table);
+    if (written)
+      for (const series of beginAll(table, time)) {
+        const { count, suppressed, published } = series;
+        table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: time });
+      }
   }
   return table;
 }
@@ -72,4 +80,36 @@ test('a finding that comes again counts as one that is equal to it', { timeout: 
     }),
     { numRuns: 200 },
   );
+});
+
+test('the disk has what the table has of scans, many ports and overflows, and nothing that is over', () => {
+  const onDisk = (changes: Iterable<StateChange>, values = new Map<string, unknown>()): Map<string, unknown> => {
+    for (const change of JSON.parse(JSON.stringify([...changes])) as StateChange[]) applyChange(change, values);
+    return values;
+  };
+  fc.assert(
+    fc.property(some, fc.array(step, { minLength: 20, maxLength: 120 }), (counted, steps) => {
+      const values = new Map<string, unknown>();
+      const table = tableOf(counted, steps, true, (each) => onDisk(each.takeChanges(), values));
+      expect(onDisk(table.takeChanges(), values)).toEqual(onDisk(table.entries()));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a packet that brings neither a peer nor a port that is new is written as counts only', () => {
+  const table = createSeriesTable();
+  const worker = (name: string): Finding =>
+    finding({
+      details: flow({
+        peer: podEnd({ object: podRef(name), workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' } }),
+      }),
+    });
+  const written = (name: string): string[] => {
+    table.count(worker(name), start);
+    return table.takeChanges().map(([kind, key]) => `${kind} ${key}`);
+  };
+  expect(written('one')).toEqual(['set series 1', 'set peers 1', expect.stringContaining('set object')]);
+  expect(written('two')).toEqual(['merge series 1', 'extend peers 1']);
+  expect(written('two')).toEqual(['merge series 1']);
 });

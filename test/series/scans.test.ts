@@ -136,6 +136,18 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(kinds(table)).toEqual({ flow: 8, 'scan of target': 110, 'scan of stranger': 1 });
   });
 
+  test('leaves what a Pod refuses of others in its place: their further ports are still counted with it', () => {
+    const table = createSeriesTable();
+    const [pod = ''] = pods;
+    const other = externalEnd({ address: '192.0.2.1' });
+    table.count(refused(pod, other, 1), at(0));
+    for (let port = 1; port <= 4; port++) table.count(refused(pod, stranger, port), at(0));
+    scanBy(stranger, table, { ports: [5], count: 9 });
+    for (let port = 2; port <= 4; port++) table.count(refused(pod, other, port), at(2));
+    expect(kinds(table)).toEqual({ ports: 1, 'scan of target': 9, 'scan of stranger': 1 });
+    expect(packets(table, 'ports')).toBe(4);
+  });
+
   test('is known as such after a restart, and in the next hour', () => {
     const before = createSeriesTable();
     scanBy(stranger, before, { ports: [22] });
@@ -197,6 +209,16 @@ describe('no scan', () => {
     const table = createSeriesTable();
     scanBy(stranger, table, { count: 8 });
     expect(kinds(table)).toEqual({ flow: 16 });
+  });
+
+  test('a peer that Pods count only among the others of their overflow', () => {
+    const table = createSeriesTable();
+    for (const pod of many.slice(0, 12)) {
+      for (let each = 1; each <= 8; each++)
+        table.count(refused(pod, externalEnd({ address: `${pod} ${each}` }), 22), at(0));
+      table.count(refused(pod, stranger, 22), at(0));
+    }
+    expect(kinds(table)).toEqual({ flow: 96, overflow: 12 });
   });
 
   test('a port scan of one Pod', () => {

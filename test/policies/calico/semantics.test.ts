@@ -125,10 +125,19 @@ const order: [string, Row][] = [
       ingress: 'admits',
     },
   ],
-  [
-    '27: a policy of the tier kube-baseline is asked after those of default',
-    { objects: [local({ tier: 'kube-baseline', ingress: [deny()] }), open], ingress: 'admits' },
-  ],
+  ...[
+    ['kube-admin', 'denies'],
+    ['adminnetworkpolicy', 'denies'],
+    ['default', 'denies'],
+    ['kube-baseline', 'admits'],
+    ['baselineadminnetworkpolicy', 'admits'],
+  ].map(([name = '', expected]): [string, Row] => [
+    `27: a policy of the tier ${name} is asked with those of Kubernetes that Calico puts there`,
+    {
+      objects: [local({ tier: name, order: 1, ingress: [deny()] }), open],
+      ingress: expected as Verdict['outcome'],
+    },
+  ]),
   [
     '20: of equal priorities Calico takes the first name (network-policy-api#292)',
     {
@@ -305,6 +314,18 @@ const selectors: [string, Row][] = [
       objects: [
         calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'shop', { role: 'partner' }),
         from({ selector: 'role == "partner"' }),
+      ],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'two NetworkSets of one name, in two Namespaces, are two sets',
+    {
+      objects: [
+        from({ selector: 'place == "office"', namespaceSelector: 'all()' }),
+        calico('NetworkSet', { nets: ['192.0.2.0/24'] }, 'office', 'shop', { place: 'office' }),
+        calico('NetworkSet', { nets: ['198.51.100.0/24'] }, 'office', 'batch', { place: 'office' }),
       ],
       flow: { source: external('192.0.2.7') },
       ingress: 'admits',
