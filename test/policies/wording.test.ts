@@ -399,10 +399,10 @@ const wanting: [title: string, direction: 'ingress' | 'egress', policies: object
         egress: [
           { toEndpoints: [{ matchLabels: { app: 'worker' } }, ...fromBatch.fromEndpoints] },
           {
-            toEntities: [
-              ...['all', 'world', 'world-ipv4', 'world-ipv6', 'cluster', 'cluster-mesh', 'host', 'remote-node'],
-              ...['kube-apiserver', 'ingress', 'unmanaged', 'init', 'health', 'none'],
-            ],
+            toEntities:
+              'all world world-ipv4 world-ipv6 cluster cluster-mesh host remote-node kube-apiserver ingress unmanaged init health none'.split(
+                ' ',
+              ),
           },
           { toCIDR: ['10.65.2.9', '192.0.2.0/24', '2001:db8::1'] },
           { toCIDRSet: [cidrs, { cidrGroupRef: 'office' }, { cidr: 'office' }] },
@@ -442,10 +442,12 @@ test('what rules want, and what they find at each kind of peer and in each kind 
         answers.set(answer, [...(answers.get(answer) ?? []), title]);
       }
     }
-    return [...found].flatMap(([clause, answers]) => [
-      clause,
-      ...[...answers].map(([answer, titles]) => `  ${answer} (${titles.join('; ').replace(allEnds, 'each peer')})`),
-    ]);
+    return [...found].map(([clause, answers]) =>
+      [...answers].reduce(
+        (text, [answer, titles]) => `${text}\n  ${answer} (${titles.join('; ').replace(allEnds, 'each peer')})`,
+        clause,
+      ),
+    );
   });
   await expectLines(import.meta.dirname, 'clauses.expected.txt', lines);
 });

@@ -82,11 +82,12 @@ test('a finding that comes again counts as one that is equal to it', { timeout: 
   );
 });
 
+function onDisk(changes: Iterable<StateChange>, values = new Map<string, unknown>()): Map<string, unknown> {
+  for (const change of JSON.parse(JSON.stringify([...changes])) as StateChange[]) applyChange(change, values);
+  return values;
+}
+
 test('the disk has what the table has of scans, many ports and overflows, and nothing that is over', () => {
-  const onDisk = (changes: Iterable<StateChange>, values = new Map<string, unknown>()): Map<string, unknown> => {
-    for (const change of JSON.parse(JSON.stringify([...changes])) as StateChange[]) applyChange(change, values);
-    return values;
-  };
   fc.assert(
     fc.property(some, fc.array(step, { minLength: 20, maxLength: 120 }), (counted, steps) => {
       const values = new Map<string, unknown>();
@@ -97,14 +98,15 @@ test('the disk has what the table has of scans, many ports and overflows, and no
   );
 });
 
+const worker = (name: string): Finding =>
+  finding({
+    details: flow({
+      peer: podEnd({ object: podRef(name), workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' } }),
+    }),
+  });
+
 test('a packet that brings neither a peer nor a port that is new is written as counts only', () => {
   const table = createSeriesTable();
-  const worker = (name: string): Finding =>
-    finding({
-      details: flow({
-        peer: podEnd({ object: podRef(name), workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' } }),
-      }),
-    });
   const written = (name: string): string[] => {
     table.count(worker(name), start);
     return table.takeChanges().map(([kind, key]) => `${kind} ${key}`);
