@@ -5,6 +5,7 @@ const wording = [
   'agent/wording',
   'commands/wording',
   'config/wording',
+  'corpus/corpus',
   'kubernetes/wording',
   'sources/wording',
   'incidents/catalogue/wording',

@@ -27,22 +27,23 @@ export function matchRuleTraces(
   for (const [asked, { policy, selects }] of selecting.entries()) {
     // Policies that cannot be evaluated have the order -Infinity, and no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
-    const rules = given.map((rule, index) => {
+    const isTraced = traced.length < maxTraced;
+    const rules = given.flatMap((rule, index) => {
       const path = rule.path ?? `${probe.direction}[${index}]`;
       if (rule.action === 'admit' && asked <= last && nearest?.distance !== 0) {
         const distance = distanceOf(rule, probe);
         if (distance < (nearest?.distance ?? Infinity))
           nearest = { policy: policy.ref, rule: traceRule(rule, path, probe), distance };
       }
-      return traced.length < maxTraced ? traceRule(rule, path, probe) : undefined;
+      return isTraced ? [traceRule(rule, path, probe)] : [];
     });
-    if (traced.length < maxTraced)
+    if (isTraced)
       traced.push({
         policy: policy.ref,
         tier: policy.tier,
         selects,
         selector: policy.subject.text(),
-        rules: rules.filter((rule) => rule !== undefined),
+        rules,
       });
   }
   return { traced, nearest: nearest && { policy: nearest.policy, rule: nearest.rule } };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { expectLines } from '../expected-file.ts';
 import { lines } from './lines.ts';
 
 const prefixes = createPrefixTable();
@@ -9,6 +10,11 @@ test.each(lines)('the line $id of the corpus', ({ text, expected }) => {
   const found = parse(text, prefixes);
   if (expected === undefined) expect(found).toBeUndefined();
   else for (const part of [expected].flat()) expect(found).toMatchObject(part);
+});
+
+test('all that is read from the lines of the corpus is as expected', async () => {
+  const read = lines.map(({ id, text }) => `${id}: ${JSON.stringify(parse(text, prefixes)) ?? 'nothing of ours'}`);
+  await expectLines(import.meta.dirname, 'meanings.expected.txt', read);
 });
 
 test('every ICMP error that was met goes back to the sender of the packet it is about', () => {

@@ -270,4 +270,23 @@ export const loggerLines: Row[] = [
     text: 'Invalid user TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC. from 192.0.2.1',
     expected: undefined,
   },
+  {
+    id: 'AWS, without a verdict',
+    text: '{"level":"info","ts":"2026-05-31T21:57:47.020Z","msg":"Flow Info: Src IP: 10.0.1.28 Src Port: 55484 Dest IP: 10.0.1.132 Dest Port: 80 Proto TCP"}',
+    expected: { kind: 'unparsable', format: 'aws-network-policy-agent' },
+  },
+  ...['icmp6', 'ICMPv6', 'tcp6', 'udp6', 'sctp6', 'esp'].map((protocol): Row => ({
+    id: `OVN, the protocol ${protocol}`,
+    text: acl(
+      'NP:prod:web:Ingress:0',
+      'drop',
+      `${protocol},nw_src,ipv6_src=fd00::1,ipv6_dst=fd00::2,tp_src=1,tp_dst=80,icmp_type=1`,
+    ),
+    expected: ovn,
+  })),
+  ...['reject', 'pass', 'constructor'].map((verdict): Row => ({
+    id: `OVN, the verdict ${verdict}`,
+    text: acl('NP:prod:web:Ingress:0', verdict, 'tcp,nw_src=10.0.0.1,nw_dst=10.0.0.2,tp_src=1,tp_dst=80'),
+    expected: ovn,
+  })),
 ];

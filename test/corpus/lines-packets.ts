@@ -297,4 +297,48 @@ export const packetLines: Row[] = [
     text: `DROP: IN=eth0 OUT= ${mac} SRC=192.0.2.1 DST=10.65.2.9 LEN=120 ${ip} PROTO=ESP SPI=0xc41f `,
     expected: flow('ESP', '192.0.2.1', '10.65.2.9'),
   },
+  // What is wrong with them is said in meanings.expected.txt.
+  ...Object.entries({
+    'an address that is none': 'SRC=10.0.0.777 DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2',
+    'what is no address, of 60 characters': `SRC=${'x'.repeat(56)} DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2`,
+    'what is no address, of 61 characters': `SRC=${'x'.repeat(57)} DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2`,
+    'two families': 'SRC=10.0.0.1 DST=fd00::2 PROTO=TCP SPT=1 DPT=2',
+    'no destination': 'SRC=10.0.0.1 LEN=60 PROTO=TCP SPT=1 DPT=2',
+    'an end within the destination': 'SRC=10.0.0.1 DST=10.0.0.2',
+    'a protocol that is none': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=T+P SPT=1 DPT=2',
+    'a protocol past the last': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=256 SPT=1 DPT=2',
+    'a port past the last': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=65536 DPT=2',
+    'a port that is no number': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=65535 DPT=2:',
+    'a port of eleven digits': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=00000000001 DPT=2',
+    'a type of ICMP past the last': 'SRC=10.0.0.1 DST=10.0.0.2 PROTO=ICMP TYPE=256 CODE=0',
+    'ARP without addresses': 'ARP HTYPE=1 PTYPE=0x0800 OPCODE=1',
+    'ARP with an address that is none': 'ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 IPSRC=10.0.0.1 IPDST=10.0.0.777',
+  }).map(([id, text]): Row => ({
+    id: `broken: ${id}`,
+    text: `DROP: IN=eth0 OUT= ${mac} ${text}`,
+    expected: { kind: 'unparsable', format: 'netfilter' },
+  })),
+  ...Object.entries({
+    'in capitals': '0A:58:0A:80:02:37:0A:58:0A:80:02:39:08:00',
+    'with a character between digits and letters': '0a:58:0a:80:02:3;:0a:58:0a:80:02:39:08:00',
+    'with a letter past f': '0a:58:0a:80:02:3g:0a:58:0a:80:02:39:08:00',
+    'of a destination only': '0a:58:0a:80:02:37',
+    'cut within the destination': '0a:58:0a:80:02:3',
+    'with another separator': '0a:58:0a:80:02-37:0a:58:0a:80:02:39:08:00',
+    'whose destination goes on': '0a:58:0a:80:02:377',
+  }).map(([id, text]): Row => ({
+    id: `a hardware address ${id}`,
+    text: `DROP: IN=eth0 OUT= MAC=${text} SRC=10.0.0.1 DST=10.0.0.2 LEN=60 TTL=64 PROTO=TCP SPT=1 DPT=2 SYN`,
+    expected: flow('TCP', '10.0.0.1', '10.0.0.2', 1, 2),
+  })),
+  ...Object.entries({
+    'a length and a time to live that are none': 'LEN=4294967296 TTL=256 PROTO=TCP SPT=65535 DPT=0 SYN',
+    'the longest length and time to live': 'LEN=4294967295 TTL=255 PROTO=TCP SPT=0 DPT=65535 SYN',
+    'the last protocol': 'LEN=60 TTL=1 PROTO=255',
+    'no protocol': 'LEN=60 TTL=1',
+  }).map(([id, text]): Row => ({
+    id: `a packet with ${id}`,
+    text: `DROP: IN=eth0 OUT= ${mac} SRC=10.0.0.1 DST=10.0.0.2 ${text}`,
+    expected: { kind: 'packet' },
+  })),
 ];

@@ -113,6 +113,10 @@ export const prefixLines: Row[] = [
     enforcer: 'host-firewall',
     policy: { kind: 'firewalld policy', name: 'allow-host-ipv6' },
   }),
+  prefixed('firewalld, a policy, of an older release', 'FWD_policy_allow-host-ipv6_ACCEPT: ', {
+    ...accepted,
+    policy: { kind: 'firewalld policy', name: 'allow-host-ipv6' },
+  }),
   prefixed('firewalld, a zone with an underscore', 'filter_IN_k8s_pods_REJECT: ', {
     ...rejected,
     enforcer: 'host-firewall',

@@ -29,8 +29,8 @@ function kindOf(line: string): string | undefined {
   return parse(text, prefixes, origin, program)?.kind;
 }
 
-test('every format has a line in the corpus', () => {
-  expect([...samples].filter(([, text]) => text === '')).toEqual([]);
+test('every format has a line in the corpus, and a name by which it is counted', () => {
+  expect([...samples].filter(([name, text]) => text === '' || !/^[a-z]+(?:-[a-z]+){0,3}$/.test(name))).toEqual([]);
 });
 
 describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(name) ?? ''] as const))(
@@ -56,6 +56,11 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
         JSON.stringify({ ...record, _COMM: 'evil', SYSLOG_IDENTIFIER: writers[0] }),
       ])
         expect(kindOf(line)).toBe('refused');
+    });
+
+    test('says who may write it where it is refused', () => {
+      for (const origin of ['user', 'kernel'])
+        expect(parse(text, prefixes, origin, 'sshd')).toMatchObject({ kind: 'refused', writers });
     });
 
     test('is refused from a program that has no name', () => {

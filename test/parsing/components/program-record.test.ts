@@ -25,6 +25,9 @@ test.each([
   'birds: x',
   'panic: x',
   'time="x"',
+  'time="2026-11-21T13:37:46Z" msg="x" level',
+  'time="2026-11-21T13:37:46Z" msg="x"',
+  'time="2026-11-21T13:37:46Z" level=warning error="x"',
   'sshd[12]: Accepted',
 ])('none of ours: %s', (text) => {
   expect(parseProgramRecord(text)).toBeUndefined();
