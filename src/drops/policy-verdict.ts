@@ -4,7 +4,7 @@ import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PolicyName } from '../model/packet.ts';
-import { type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
+import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { nameOf, policyText } from './endpoint-name.ts';
 import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
@@ -86,7 +86,10 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
     const verdict = { ...trace.verdict, decision: undefined };
     return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy };
   }
-  const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe networkpolicy`;
+  const kinds = trace.policies.some((each) => isCilium(each.policy))
+    ? 'networkpolicies,ciliumnetworkpolicies'
+    : 'networkpolicy';
+  const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe ${kinds}`;
   return { outcome, text, policy };
 }
 
@@ -99,8 +102,8 @@ function denying({ verdict, policies, selecting }: Trace): PolicyName | undefine
   return { kind, namespace, name, tier: undefined };
 }
 
-/** Clauses that show labels, of Kubernetes and of Calico. */
-const ofPeer = /\.(?:from|to)\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
+/** Clauses that show labels, of Kubernetes, Cilium and Calico. */
+const ofPeer = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
 
 /** Leaves out what the peer has instead of what a rule wants if its Namespace asked not to be named, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {

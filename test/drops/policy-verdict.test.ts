@@ -53,6 +53,15 @@ const closedByCalico = calico(
   'frontend',
   'shop',
 );
+const closedByCilium = {
+  apiVersion: 'cilium.io/v2',
+  kind: 'CiliumNetworkPolicy',
+  metadata: { name: 'frontend', namespace: 'shop' },
+  spec: {
+    endpointSelector: {},
+    ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend', 'k8s:io.kubernetes.pod.namespace': 'batch' } }] }],
+  },
+};
 const unreadable = {
   apiVersion: 'cilium.io/v3',
   kind: 'CiliumNetworkPolicy',
@@ -116,6 +125,13 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
     dropped(),
     known([closedByCalico], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
   ],
+  ['a policy of Cilium denies', dropped(), known([closedByCilium])],
+  [
+    'a policy of Cilium denies, and the Namespace of the peer asked not to be named',
+    dropped(),
+    known([closedByCilium], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
+  ],
+  ['the sender reads of what policies of Cilium deny', sent(), known([closedByCilium])],
   ['the Namespace of the peer is not known', dropped(), known([allowFrontend], [namespace('shop')])],
   ['the peer is outside the cluster', dropped({ peer: externalEnd() }), known([allowFrontend])],
   ['an address that may be of any Pod', dropped({ peer: externalEnd({ kind: 'unknown' }) }), known([allowFrontend])],
