@@ -308,14 +308,26 @@ describe('what policies say of a flow', () => {
     expect(JSON.stringify(record)).not.toMatch(/shop|default-deny/);
   });
 
-  test('has as many whole names as 1,000 bytes take, and says how many there are', () => {
-    const decidedBy = Array.from({ length: 8 }, (_, index) => `NetworkPolicy shop/${'x'.repeat(240)}${index}`);
-    const { intervals, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count: 12 }) });
-    dropNoted(intervals, 1);
-    expect(closeAt(66)).toMatchObject([
-      { 'policy.decided_by': decidedBy.slice(0, 3).join(','), 'policy.decided_by_count': 12 },
-    ]);
-  });
+  test.each([
+    [8, 240, 3],
+    [2, 479, 2],
+    [2, 480, 1],
+    [1, 979, 1],
+    [1, 980, 0],
+  ])(
+    'of %i names with %i letters each, %i stand in 1,000 bytes, and their number is said',
+    (count, letters, fitting) => {
+      const decidedBy = Array.from(
+        { length: count },
+        (_, index) => `NetworkPolicy shop/${'x'.repeat(letters)}${index}`,
+      );
+      const { intervals, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count }) });
+      dropNoted(intervals, 1);
+      const [record] = closeAt(66);
+      expect(record?.['policy.decided_by']).toBe(decidedBy.slice(0, fitting).join(',') || undefined);
+      expect(record?.['policy.decided_by_count']).toBe(fitting < count ? count : undefined);
+    },
+  );
 });
 
 describe('past the limits packets are counted and not lost', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
-import { nodeOf, resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
+import { endsOf, nodeOf, resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../builders.ts';
 
 const at = { time: nine, exact: true };
@@ -172,6 +172,17 @@ describe('resolveMartian', () => {
       object: undefined,
       note: expect.stringMatching(/\beth0\b.* shop\/web-0$/),
     });
+  });
+
+  test('one of an address that is nobody’s is from its interface', () => {
+    const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, directory, at);
+    expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
+    expect(endsOf(observation({}), directory, at).source.note).toBeUndefined();
+  });
+
+  test('the address of a Node is named as a Node’s', () => {
+    const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, directory, at);
+    expect(source.note).toMatch(/ node\/node-b$/);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
-import { objectKey } from '../../src/model/endpoint.ts';
+import { type Endpoint, objectKey } from '../../src/model/endpoint.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { windowOf } from '../../src/series/times.ts';
@@ -98,20 +98,16 @@ test('the disk has what the table has of scans, many ports and overflows, and no
   );
 });
 
-const worker = (name: string): Finding =>
-  finding({
-    details: flow({
-      peer: podEnd({ object: podRef(name), workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' } }),
-    }),
-  });
+const workload = { kind: 'Deployment', namespace: 'shop', name: 'worker' } as const;
 
 test('a packet that brings neither a peer nor a port that is new is written as counts only', () => {
   const table = createSeriesTable();
-  const written = (name: string): string[] => {
-    table.count(worker(name), start);
+  const written = (name: string, given: Partial<Endpoint> = { workload }): string[] => {
+    table.count(finding({ details: flow({ peer: podEnd({ object: podRef(name), ...given }) }) }), start);
     return table.takeChanges().map(([kind, key]) => `${kind} ${key}`);
   };
-  expect(written('one')).toEqual(['set series 1', 'set peers 1', expect.stringContaining('set object')]);
+  expect(written('one', {})).toEqual(['set series 1', expect.stringContaining('set object')]);
+  expect(written('one')).toEqual(['merge series 1', 'set peers 1']);
   expect(written('two')).toEqual(['merge series 1', 'extend peers 1']);
   expect(written('two')).toEqual(['merge series 1']);
 });

@@ -99,6 +99,22 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(packets(table)).toBe(440);
   });
 
+  test('keeps its answers and what is answered to it apart from the scan, and what it sends out of the cluster in it', () => {
+    const table = createSeriesTable();
+    scanBy(scanner, table, { ports: [22] });
+    const before = kinds(table);
+    const details = [
+      flow({ direction: 'sending', peer: podEnd({ identity: 'Pod/shop/a' }), reply: true }),
+      flow({ direction: 'receiving', peer: podEnd({ identity: 'Pod/shop/b' }), reply: true }),
+    ];
+    for (const [index, each] of details.entries())
+      table.count(finding({ identity: `${index}`, regarding: podRef('scan', 'lab'), details: each }), at(20));
+    expect(kinds(table)).toEqual({ ...before, flow: 2 });
+    const outside = flow({ direction: 'sending', peer: stranger });
+    table.count(finding({ identity: 'out', regarding: podRef('scan', 'lab'), details: outside }), at(20));
+    expect(kinds(table)).toEqual({ ...before, flow: 2 });
+  });
+
   test('keeps the Events that it has already, and their counts', () => {
     const table = createSeriesTable();
     for (const pod of pods.slice(0, 5)) table.count(refused(pod, stranger, 22), at(0));

@@ -7,7 +7,7 @@ import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { beginAll } from './begin-all.ts';
-import { externalEnd, finding, flow, incident, nine, podEnd, podRef, workerEnd } from '../builders.ts';
+import { externalEnd, finding, flow, incident, incidentDetails, nine, podEnd, podRef, workerEnd } from '../builders.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -327,22 +327,37 @@ describe('limits', () => {
 });
 
 describe('suppress', () => {
-  const martian = finding({ identity: 'martian', details: flow({ martian: true }) });
+  const counted = [
+    drop(1),
+    finding({ identity: 'martian', details: flow({ martian: true }) }),
+    ...(['kernel', 'felix', 'kube-proxy'] as const).map((failing) =>
+      // It opened long after what it counts from.
+      incident({ identity: failing, details: incidentDetails({ failing, since: start - 5 * second }) }),
+    ),
+  ];
 
-  test.each([
-    ['everything', ['drop 1', 'incident', 'martian']],
-    ['kernel-warnings', ['incident', 'martian']],
+  test.each<[Suppressed['affects'], string[]]>([
+    ['everything', ['drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
+    ['kernel-warnings', ['kernel', 'martian']],
+    ['felix', ['felix']],
     ['nothing', []],
-  ] as const)('of %s', (affects, expected) => {
+  ])('of %s marks what it may have lost lines of, before it and after', (affects, expected) => {
     const before = createSeriesTable();
-    for (const each of [drop(1), incident(), martian]) before.count(each, start);
+    for (const each of counted) before.count(each, start);
     before.suppress(report(affects), 'node-a', start + 5 * second);
     expect(marked(before)).toEqual(expected);
 
     const after = createSeriesTable();
     after.suppress(report(affects), 'node-a', start);
-    for (const each of [drop(1), incident(), martian]) after.count(each, start + 5 * second);
+    for (const each of counted) after.count(each, start + 5 * second);
     expect(marked(after)).toEqual(expected);
+  });
+
+  test('of lines that an incident counts from marks it, though it opens long after', () => {
+    const table = createSeriesTable();
+    table.suppress(report('everything'), 'node-a', start);
+    for (const each of counted) table.count(each, start + 60 * second);
+    expect(marked(table)).toEqual(['felix', 'kernel', 'kube-proxy']);
   });
 
   test.each([
@@ -369,6 +384,16 @@ describe('suppress', () => {
     table.suppress(report('everything'), 'node-a', start + 2 * second);
     expect(marked(table)).toEqual(['drop 1']);
   });
+});
+
+test('objects of which nothing has come for hours are forgotten, on disk as well', () => {
+  const table = createSeriesTable();
+  const objects = (): number => [...table.entries()].filter(([, key]) => key.startsWith('object ')).length;
+  for (let pod = 0; pod < 8; pod++) table.count(drop(pod, { regarding: podRef(`web-${pod}`) }), start);
+  write(table, start + second);
+  expect(objects()).toBe(8);
+  table.count(drop(1), start + 3 * windowLength);
+  expect(objects()).toBe(1);
 });
 
 test('no packet is lost or counted twice, whatever the order', () => {

@@ -121,6 +121,12 @@ describe('an answer', () => {
     expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
   });
 
+  test('413 for a record alone has it refused for good', async () => {
+    const { sink, requests } = await scene([status(413)]);
+    expect(await sink.send(rows(2), never)).toBe(2);
+    expect(requests).toHaveLength(3);
+  });
+
   test('an answer of more than 64 KiB is not read to its end', async () => {
     const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
     await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
