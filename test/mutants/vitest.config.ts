@@ -4,7 +4,7 @@ import base from '../../vitest.config.ts';
 const beside: Readonly<Record<string, readonly string[]>> = {
   incidents: ['properties/incidents', 'properties/node-incidents'],
   parsing: ['corpus', 'properties/netfilter'],
-  sources: ['contract'],
+  sources: ['contract', 'pipeline/repeated-lines'],
 };
 
 const folder = process.env['MUTANTS_FOLDER'] ?? '';

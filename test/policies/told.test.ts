@@ -62,6 +62,42 @@ test.each<[string, object, Partial<Flow>, 'ingress' | 'egress', string]>([
     'Node node-b',
   ],
   [
+    'the Node of a Pod on its network that is not scheduled',
+    networkPolicy({ podSelector: {} }),
+    { source: end(pod({ ...worker, hostNetwork: true, node: undefined })) },
+    'ingress',
+    'which Node has Pod batch/worker-7',
+  ],
+  [
+    'the Node of the Pod that a Pod on the network of a Node reaches',
+    networkPolicy({ podSelector: {} }),
+    { source: end(pod({ ...worker, hostNetwork: true })), destination: end(pod({ ...postgres, node: undefined })) },
+    'ingress',
+    'which Node has Pod shop/postgres-0',
+  ],
+  [
+    'the Node of the Pod that a Node reaches',
+    networkPolicy({ podSelector: {} }),
+    {
+      source: { kind: 'node', node: { name: 'node-a', labels: {} }, address: '192.168.7.11' },
+      destination: end(pod({ ...postgres, node: undefined })),
+    },
+    'ingress',
+    'which Node has Pod shop/postgres-0',
+  ],
+  [
+    'an entity of Cilium that is not known',
+    {
+      apiVersion: 'cilium.io/v2',
+      kind: 'CiliumNetworkPolicy',
+      metadata: { name: 'policy', namespace: 'shop' },
+      spec: { endpointSelector: {}, ingress: [{ fromEntities: ['moon'] }] },
+    },
+    {},
+    'ingress',
+    'an entity is unknown',
+  ],
+  [
     'what a policy of Antrea says',
     { apiVersion: 'crd.antrea.io/v1beta1', kind: 'ClusterNetworkPolicy', metadata: { name: 'strict' }, spec: {} },
     {},

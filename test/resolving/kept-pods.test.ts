@@ -237,7 +237,7 @@ test.each<[string, unknown]>([
   ['a namespace that is a path', { ...Object(record), namespace: '../kube-system' }],
   ['no uid', { ...Object(record), uid: '' }],
   ['another node', { ...Object(record), node: 'node-b' }],
-  ['addresses that are none', { ...Object(record), addresses: ['10.65.1.4 ', '10.065.1.4', {}] }],
+  ['addresses that are none', { ...Object(record), addresses: ['', '10.65.1.4 ', '10.065.1.4', {}] }],
   ['an end before its start', { ...Object(record), until: 0 }],
 ])('a state that has %s for a Pod names no Pod', (_, hostile) => {
   const { lists } = start({ records: [hostile], alive: nine });
@@ -255,4 +255,11 @@ test('Pods of an earlier run are forgotten once, ten minutes after the first lis
   expect(kept.sweep()).toBe(false);
   now += 11 * minute;
   expect([kept.sweep(), kept.sweep()]).toEqual([true, false]);
+});
+
+test('where no Pods of an earlier run are known, none are forgotten', () => {
+  const { kept, lists } = start(keptOf());
+  list(lists);
+  now += 11 * minute;
+  expect(kept.sweep()).toBe(false);
 });

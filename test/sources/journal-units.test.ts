@@ -56,7 +56,9 @@ test('journalctl is asked for the kernel, itself and the units', () => {
   const at = args.indexOf('_TRANSPORT=kernel');
   const units = ['+', '_SYSTEMD_UNIT=k3s.service', '+', '_SYSTEMD_UNIT=kube-proxy.service'];
   expect(args.slice(at)).toEqual(['_TRANSPORT=kernel', '+', '_TRANSPORT=driver', ...units]);
-  expect(args.find((arg) => arg.startsWith('--output-fields='))).toMatch(/\b_SYSTEMD_UNIT,_STREAM_ID,_LINE_BREAK\b/);
+  expect(args).toContain(
+    '--output-fields=MESSAGE,_SOURCE_MONOTONIC_TIMESTAMP,_TRANSPORT,SYSLOG_FACILITY,SYSLOG_IDENTIFIER,_HOSTNAME,_SYSTEMD_UNIT,_STREAM_ID,_LINE_BREAK',
+  );
 });
 
 test('lines of a record are one line, of the program that the unit is', () => {

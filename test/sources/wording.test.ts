@@ -181,8 +181,8 @@ describe('a log that is followed', () => {
     expect(lookAt(path)).toEqual({ kind: 'unreadable', text });
   });
 
-  test('a file without permission is unreadable', () => {
-    expect(readingAdviceOn(systemError('EACCES'))).toBe(
+  test.each(['EACCES', 'EPERM'])('a file without permission is unreadable: %s', (code) => {
+    expect(readingAdviceOn(systemError(code))).toBe(
       'permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)',
     );
   });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSavedLogReader, isProgramLog } from '../../../src/sources/kubelet/saved-log.ts';
+import { createSavedLogReader, isProgramLog, kindOfLine } from '../../../src/sources/kubelet/saved-log.ts';
 import type { RecordLine } from '../../../src/sources/records/joiner.ts';
 import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
 
@@ -279,4 +279,29 @@ test('whatever is read: never throws, each line once', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+test.each<[ReturnType<typeof kindOfLine>, string[]]>([
+  [
+    'other',
+    [
+      '<30>systemd[1]: x',
+      'Nov 21 10:00:00 node-a systemd[1]: x',
+      'Nov  1 10:00:00 node-a systemd[1]: x',
+      'Sat Nov 21 10:00:00 2026 x',
+      'Sat 2026-11-21 10:00:00 UTC node-a systemd[1]: x',
+      '[   12.345678] x',
+      '[12345.678901] x',
+      '6,100,12345678,-;x',
+      'kern  :info  : x',
+      'kernel: x',
+      '{"PRIORITY":"6","MESSAGE":"x"}',
+      '{"__REALTIME_TIMESTAMP" : "1"}',
+      'IN=eth0 OUT= x',
+      'DROP:IN=eth0 OUT= x',
+    ],
+  ],
+  [undefined, ['hello', '<>x', 'nov 21 10:00:00 x', 'Nov 21 10:00 x', '[12] x', '6,100,x;', 'kernel x', 'PLUGIN=x y']],
+])('a line is of %s', (kind, given) => {
+  expect(given.filter((each) => kindOfLine(each) !== kind)).toEqual([]);
 });
