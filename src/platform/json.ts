@@ -12,6 +12,18 @@ export function parsed(line: string): Json {
   }
 }
 
+let last: { text: string; value: Json } = { text: '', value: undefined };
+
+/** The same of a line that is one character a byte. A line of JSON is read twice, for its envelope and as a packet, so the last value is kept. */
+export function parsedBytes(line: string): Json {
+  if (line !== last.text)
+    last = {
+      text: line,
+      value: parsed(/[\x80-\xff]/.test(line) ? Buffer.from(line, 'latin1').toString('utf8') : line),
+    };
+  return last.value;
+}
+
 export function at(value: Json, ...path: string[]): Json {
   let here = value;
   for (const key of path) {

@@ -1,7 +1,6 @@
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, Verdict } from '../../model/packet.ts';
-import { at, parsed } from '../../platform/json.ts';
-import { decodeBytes } from '../netfilter/prefixes.ts';
+import { at, parsedBytes } from '../../platform/json.ts';
 import { fieldOf, isCount, observePacket } from './record.ts';
 
 /**
@@ -12,7 +11,7 @@ import { fieldOf, isCount, observePacket } from './record.ts';
  */
 export function parseGke(text: string): PacketObservation | Unparsable | undefined {
   if (!text.startsWith('{') || !text.includes('"disposition":"')) return undefined;
-  const line = parsed(decodeBytes(text));
+  const line = parsedBytes(text);
   if (line === undefined) return { kind: 'unparsable', format: logger, reason: 'the JSON is damaged or cut off' };
   const connection = at(line, 'connection');
   // Other programs have dispositions, too.

@@ -1,7 +1,6 @@
 import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
-import { at, type Json, list, parsed, text as textOf } from '../../platform/json.ts';
-import { decodeBytes } from '../netfilter/prefixes.ts';
+import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
 import { fieldOf, isCount, observePacket } from './record.ts';
 
 /**
@@ -15,7 +14,7 @@ import { fieldOf, isCount, observePacket } from './record.ts';
 export function parseHubble(text: string): PacketObservation | Suppressed | Unparsable | undefined {
   const isFlow = text.includes('"flow":{');
   if (!text.startsWith('{') || !(isFlow || text.includes('"lost_events":{'))) return undefined;
-  const line = parsed(decodeBytes(text));
+  const line = parsedBytes(text);
   if (line === undefined) return unparsable('the JSON is damaged or cut off');
   const lost = at(line, 'lost_events');
   if (typeof lost === 'object' && lost !== null) return lostEvents(lost);

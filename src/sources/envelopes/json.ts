@@ -1,3 +1,4 @@
+import { parsedBytes } from '../../platform/json.ts';
 import type { Clock } from './clock.ts';
 import { type Envelope, setTime } from './envelope.ts';
 import { setProgram } from './host.ts';
@@ -116,11 +117,6 @@ function delayOf(record: Readonly<Record>): number {
 
 function parseRecord(text: string): Record | undefined {
   if (!text.endsWith('}')) return undefined;
-  try {
-    // JSON is UTF-8, the line so far one character a byte.
-    const value: unknown = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedBytes(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record) : undefined;
 }
