@@ -175,6 +175,14 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(Object.keys(kinds(table)).toSorted()).toEqual(['scan of stranger', 'scan of target']);
   });
 
+  test('is known as long as one of two Events that each Pod has of it is not written', () => {
+    const table = createSeriesTable();
+    for (const pod of pods.slice(0, 8)) for (const port of [22, 80]) table.count(refused(pod, stranger, port), at(0));
+    for (const series of all(table)) if (series.finding.identity.endsWith(' 80')) publish(table, series, at(2));
+    table.count(refused(pods[8] ?? '', stranger, 22), at(0) + 2 * windowLength);
+    expect(kinds(table)).toEqual({ 'scan of target': 9, 'scan of stranger': 1 });
+  });
+
   test('is forgotten when it was quiet for two hours', () => {
     const table = createSeriesTable();
     scanBy(stranger, table, { ports: [22] });
