@@ -230,6 +230,11 @@ const logrus: Row[] = [
     { ...felix, message: 'x', error: 'exit status 1', fields: { a: 'foo(b', error: 'exit status 1' } },
   ],
   [
+    'what looks like a key in brackets',
+    `${felixAt} x p=proto.Key{Name:a k=b} q=Key(node=a name=b) r=1`,
+    { ...felix, message: 'x', fields: { p: 'proto.Key{Name:a k=b}', q: 'Key(node=a name=b)', r: '1' } },
+  ],
+  [
     'a pointer to a string',
     `${felixAt} x p=*"a b" q=<nil>`,
     { ...felix, message: 'x', fields: { p: 'a b', q: '<nil>' } },
