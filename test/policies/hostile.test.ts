@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { compilePolicy, sentenceOf, suggest } from '../../src/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
+import { randomCases } from './cilium/random.ts';
 import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
 
 /** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
@@ -11,6 +12,8 @@ const strange = fc.oneof(
   fc.constantFrom<unknown>([], {}, [null], [[]], { toString: 1 }, { length: 5 }),
   fc.jsonValue(),
 );
+
+const ciliumPolicies = fc.nat().map((seed) => structuredClone(randomCases(seed, 1)[0]?.policies[0] ?? {}));
 
 interface Place {
   readonly holder: Record<string, unknown>;
@@ -25,7 +28,10 @@ function placesIn(value: unknown): Place[] {
 }
 
 test('no object, however broken, makes a verdict anything but one of the three', () => {
-  const policies = fc.array(fc.oneof(calicoPolicies, networkPolicies, clusterPolicies), { minLength: 1, maxLength: 3 });
+  const policies = fc.array(fc.oneof(calicoPolicies, networkPolicies, clusterPolicies, ciliumPolicies), {
+    minLength: 1,
+    maxLength: 3,
+  });
   const changes = fc.array(fc.tuple(fc.nat(), strange), { minLength: 1, maxLength: 4 });
   const seen = new Set<string>();
   fc.assert(
