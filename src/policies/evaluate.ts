@@ -46,7 +46,8 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
       return {
         verdict,
         policies: traced,
-        selecting: selecting.length,
+        // A policy of Cilium may have several parts.
+        selecting: new Set(selecting.map(({ policy }) => policy.ref)).size,
         nearest: verdict.outcome === 'admits' ? undefined : nearest,
         staged: ifEnforced(probe, verdict),
       };

@@ -12,7 +12,7 @@ import { type Endpoint, type LabelSet, readSelector } from '../clauses/labels.ts
 import { parseRange } from '../clauses/networks.ts';
 import { NodePeer } from '../clauses/peers.ts';
 import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import type { Action, Direction, Match } from '../model.ts';
+import type { Action, Direction, Match, PolicyRef } from '../model.ts';
 import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier, ciliumTier, networkPolicyTier } from '../tiers.ts';
 import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
@@ -20,26 +20,28 @@ import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
 /** One policy for each part that is asked at another time: rules that deny, and rules that admit. None for a policy of Nodes. */
 export function compileCiliumPolicy(object: Json): Policy[] {
-  const { kind, namespace: given } = refOf(object);
-  const namespace = kind === 'CiliumNetworkPolicy' ? (given ?? 'default') : undefined;
+  const given = refOf(object);
+  const namespace = given.kind === 'CiliumNetworkPolicy' ? (given.namespace ?? 'default') : undefined;
+  const ref = { ...given, namespace };
   const [spec, specs] = [at(object, 'spec'), list(at(object, 'specs'))];
   const hasSpec = spec !== undefined && spec !== null;
   if (!hasSpec && specs.length === 0) return [unknownPolicy(object, anyTier, 'it has no spec')];
   return [
-    ...(hasSpec ? compileSpec(object, spec, namespace, '') : []),
-    ...specs.flatMap((each, index) => compileSpec(object, each, namespace, `specs[${index}].`)),
+    ...(hasSpec ? compileSpec(object, spec, ref, '') : []),
+    ...specs.flatMap((each, index) => compileSpec(object, each, ref, `specs[${index}].`)),
   ];
 }
 
 /** `before`: stands before the paths of its rules. */
-function compileSpec(object: Json, spec: Json, namespace: string | undefined, before: string): Policy[] {
+function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): Policy[] {
+  const { namespace } = ref;
   if (at(spec, 'nodeSelector') !== undefined) return [];
   const strange = strangeField(spec, ciliumPolicyFields);
   if (strange !== undefined) return [unknownPolicy(object, anyTier, `it has the unknown field ${strange}`)];
   const selector = readSelector(subjectOf(spec, namespace));
   if (typeof selector === 'string') return [unknownPolicy(object, anyTier, selector)];
   const common = {
-    ref: { ...refOf(object), namespace },
+    ref,
     subject: new CiliumSubject(new CiliumSelector(selector)),
     changed: changedOf(object),
   };

@@ -49,3 +49,9 @@ test('a field with a typo is found, at any depth', () => {
     'spec.egressDeny.0.toPorts.0.rules',
   ]);
 });
+
+test('a policy whose rules are asked at two times is one policy', () => {
+  const both = cnp({ endpointSelector: {}, ingress: [{}], ingressDeny: [fromLabels(inBatch)] });
+  const { trace } = evaluator([both, isolating], namespaces);
+  expect(trace(connection, 'ingress')).toMatchObject({ selecting: 2, policies: { length: 3 } });
+});
