@@ -12,7 +12,4 @@ const folder = process.env['MUTANTS_FOLDER'] ?? '';
 /** Tests of other folders notice a mutant, too, but do not say where it is. */
 const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}{/**/*,}.test.ts`);
 
-/** These have bounds of time and memory, and code with mutants is slower. */
-const exclude = ['test/**/hostile.test.ts'];
-
-export default { test: { ...base.test, include, exclude } };
+export default { test: { ...base.test, include } };
