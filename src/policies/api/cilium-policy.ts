@@ -35,7 +35,7 @@ export function compileCiliumPolicy(object: Json): Policy[] {
 /** `before`: stands before the paths of its rules. */
 function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): Policy[] {
   const { namespace } = ref;
-  if (at(spec, 'nodeSelector') !== undefined) return [];
+  if ((at(spec, 'nodeSelector') ?? null) !== null) return [];
   const strange = strangeField(spec, ciliumPolicyFields);
   if (strange !== undefined) return [unknownPolicy(object, anyTier, `it has the unknown field ${strange}`)];
   const selector = readSelector(subjectOf(spec, namespace));
@@ -89,12 +89,12 @@ interface Sections {
   readonly mixes: boolean;
 }
 
-/** A list without rules does not isolate; one with an empty rule does. */
+/** A list without rules does not isolate, whatever is said of default deny; one with an empty rule does. */
 function sectionsOf(spec: Json, direction: Direction): Sections {
   const [admit, deny] = [list(at(spec, direction)), list(at(spec, `${direction}Deny`))];
-  const isolates = at(spec, 'enableDefaultDeny', direction) ?? admit.length + deny.length > 0;
+  const isolates = admit.length + deny.length > 0 && at(spec, 'enableDefaultDeny', direction) !== false;
   const mixes = [...admit, ...deny].some((given) => peerFieldsOf(given, direction).length > 1);
-  return { admit, deny, isolates: isolates === true, mixes };
+  return { admit, deny, isolates, mixes };
 }
 
 /** Pods by a selector of Cilium; those of one Namespace are found by the policy's. */

@@ -64,6 +64,11 @@ const isolation: Row[] = [
     'admits',
   ],
   [
+    'without a rule for a direction a policy does not isolate, though it says so',
+    [cnp({ endpointSelector: {}, egress: [{}], enableDefaultDeny: { ingress: true } })],
+    'admits',
+  ],
+  [
     'one that does not isolate still admits what another isolates',
     [isolating, cnp({ endpointSelector: {}, ingress: [fromLabels(inBatch)], enableDefaultDeny: { ingress: false } })],
     'admits',

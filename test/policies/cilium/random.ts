@@ -50,6 +50,12 @@ export function randomCases(seed: number, count: number): RandomCase[] {
     const spec: Record<string, unknown> = { endpointSelector: chance(0.6) ? {} : selector() };
     if (chance(0.8)) spec[direction] = rules(1);
     if (spec[direction] === undefined || chance(0.3)) spec[`${direction}Deny`] = rules(1);
+    // Some policies are about the other direction alone, whatever they say of this one.
+    if (chance(0.05)) {
+      delete spec[direction];
+      delete spec[`${direction}Deny`];
+      spec[direction === 'ingress' ? 'egress' : 'ingress'] = [{}];
+    }
     if (chance(0.2)) spec['enableDefaultDeny'] = { [direction]: chance(0.3) };
     const own = cnp(
       spec,
