@@ -107,6 +107,15 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
     }
     case 'twin':
       return [...packetRows(decision.observation), ['Event', 'none: another line of the same packet was counted']];
+    case 'part': {
+      const { logger, part } = decision.observation;
+      if (typeof part !== 'string') return [...packetRows(part), ['Event', 'none: the verdict is in a later line']];
+      return [
+        ['format', logger],
+        ['verdict', part],
+        ['Event', 'none: the packet is in an earlier line'],
+      ];
+    }
     case 'unparsable': {
       const { format, reason } = decision.observation;
       return [nodeRow(decision), ['format', format], ['problem', reason], ['Event', 'none']];

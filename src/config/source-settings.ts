@@ -42,7 +42,8 @@ export const sourceSettings = {
     env: 'CONTAINERS',
     value: 'NAMESPACES/PODS/CONTAINERS',
     help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
-    default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
+    default:
+      'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node kube-system/kube-network-policies*,kindnet*/kube-network-policies,kindnet-cni',
     list: /\s+/,
     schema: listOf(containerRule),
   },

@@ -1,5 +1,5 @@
 /** The meaning of one log line: everything that parsing returns. Plain data: it can be written as JSON and read back unchanged. */
-import type { PacketObservation } from './packet.ts';
+import type { PacketObservation, Verdict } from './packet.ts';
 import type { ProgramRecord } from './program-record.ts';
 
 /** `nf_conntrack: table full, dropping packet`. */
@@ -55,8 +55,20 @@ export interface Unparsable {
   reason: string;
 }
 
+/** One of the lines of a packet that the logger writes in several (pipeline/verdict-lines.ts). */
+export interface PacketPart {
+  kind: 'packet-part';
+  /** The same as in `PacketObservation`. */
+  logger: string;
+  /** The logger's number of the packet. It counts from 1 again when it restarts. */
+  id: string;
+  /** The packet, whose verdict stands in a later line; or that verdict. */
+  part: PacketObservation | Verdict;
+}
+
 export type Observation =
   | PacketObservation
+  | PacketPart
   | ConntrackFull
   | NeighbourOverflow
   | Martian

@@ -10,6 +10,7 @@ import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
 import { parseGke } from './policy-loggers/gke.ts';
 import { parseHubble } from './policy-loggers/hubble.ts';
+import { parseNfqueue } from './policy-loggers/nfqueue.ts';
 import { parseOvn } from './policy-loggers/ovn.ts';
 import { parseUlogd } from './policy-loggers/ulogd.ts';
 import { parseWeave } from './policy-loggers/weave.ts';
@@ -61,6 +62,12 @@ export const formats: readonly Format[] = [
     writers: ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],
     parse: parseAws,
   },
+  {
+    name: 'kube-network-policies',
+    needles: ['Evaluating packet', 'Finished syncing packet'],
+    writers: ['kube-network-policies', 'kindnet-cni'],
+    parse: parseNfqueue,
+  },
   { name: 'ovn-acl', needles: ['acl_log('], writers: ['ovn-controller', 'ovn-acl-logging'], parse: parseOvn },
   { name: 'weave-npc', needles: ['blocked by Weave NPC'], writers: ['weave-npc'], parse: parseWeave },
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
@@ -99,6 +106,13 @@ export function parse(
 }
 
 const onlyByOrigin = new Set([...kernel, ...ulogd]);
+
+const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
+
+/** Whether a container of that name writes of packets: what else it writes is no record of kube-proxy or calico-node. */
+export function isPacketLogger(container: string | undefined): boolean {
+  return container !== undefined && packetLoggers.has(container);
+}
 
 /** The API server has checked names of these kinds; loggers may have cut the end of a name off. */
 const kubernetesKinds = new Set<string | undefined>([

@@ -5,17 +5,26 @@ import type {
   Martian,
   NeighbourOverflow,
   Observation,
+  PacketPart,
   Suppressed,
   Unparsable,
 } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
-import { parse, parseDroppedLogs, parseProgramRecord, type PrefixTable, type Refused } from '../parsing/parsing.ts';
+import {
+  isPacketLogger,
+  parse,
+  parseDroppedLogs,
+  parseProgramRecord,
+  type PrefixTable,
+  type Refused,
+} from '../parsing/parsing.ts';
 import type { Directory, Moment } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
 import type { LineOrigin } from '../sources/source.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
 import { createTwinLines } from './twin-lines.ts';
+import { createVerdictLines } from './verdict-lines.ts';
 import { containerOf } from '../log-formats/container-path.ts';
 import { copy } from '../platform/address.ts';
 
@@ -26,6 +35,8 @@ export type Decision =
   | { kind: 'no-drop'; observation: PacketObservation }
   /** Another line of the same packet was counted. */
   | { kind: 'twin'; observation: PacketObservation }
+  /** The rest of the packet is in another line. */
+  | { kind: 'part'; observation: PacketPart }
   | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
@@ -65,14 +76,16 @@ export interface Decisions {
 export function createDecisions({ prefixes, directory, includeNoise, ...options }: DecisionOptions): Decisions {
   const flows = createFlowMemo(directory, options.node);
   const uncounted = createTwinLines();
+  const joined = createVerdictLines();
 
   return {
     lost,
     meaningOf,
     epochAt: flows.epochAt,
     decide(line, origin) {
-      const observation = observe(line, origin, prefixes, options.programsAnywhere);
-      if (observation === undefined) return undefined;
+      const found = observe(line, origin, prefixes, options.programsAnywhere);
+      if (found === undefined) return undefined;
+      const observation = found.kind === 'packet-part' ? joined(line, found) : found;
       switch (observation.kind) {
         case 'refused':
           return observation;
@@ -80,6 +93,8 @@ export function createDecisions({ prefixes, directory, includeNoise, ...options 
           if (observation.notice !== undefined) return twin(line, observation);
           if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
           return { kind: 'no-drop', observation };
+        case 'packet-part':
+          return { kind: 'part', observation };
         case 'martian':
           return lost(line, observation);
         case 'suppressed':
@@ -140,6 +155,7 @@ export function observe(
   const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
   if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
   if (origin === 'kernel' || !(isProgram || programsAnywhere)) return packet;
+  if (origin === 'container' && isPacketLogger(writer)) return packet;
   return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
 }
 

@@ -97,7 +97,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       repeatedDecisions.flush();
       const decision = decisions.decide(line, origin);
       repeatedDecisions.decided(line, decision);
-      if (decision === undefined) return;
+      if (decision === undefined || decision.kind === 'part') return;
       if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
       carryOut.decision(decision, { line, lines: 1, last: undefined });
     },
@@ -141,6 +141,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
         return packets?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
       }
       case 'twin':
+      case 'part':
       case 'unparsable':
         return;
       default:

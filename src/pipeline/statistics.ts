@@ -1,6 +1,6 @@
 import type { Ends } from '../model/endpoint.ts';
 import type { LogLine } from '../model/log-line.ts';
-import type { Observation } from '../model/observation.ts';
+import type { Observation, PacketPart } from '../model/observation.ts';
 import type { Verdict } from '../model/packet.ts';
 
 /** Distinct values kept for the summary, so that a hostile log cannot fill the memory. */
@@ -31,7 +31,7 @@ export interface Statistics {
   notKernel: number;
   nodeUnknown: number;
   /** `lines`: so many were alike. */
-  observed: (line: LogLine, observation: Observation, lines?: number) => void;
+  observed: (line: LogLine, observation: Exclude<Observation, PacketPart>, lines?: number) => void;
   resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
 }
 
@@ -59,7 +59,7 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
   };
   return statistics;
 
-  function observed(line: LogLine, observation: Observation, lines = 1): void {
+  function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
     switch (observation.kind) {
       case 'packet':
         statistics.verdicts[observation.verdict] += observation.repeat * lines;

@@ -1,5 +1,6 @@
 import { gkeLines } from './lines-gke.ts';
 import { hubbleLines } from './lines-hubble.ts';
+import { nfqueueLines } from './lines-nfqueue.ts';
 import { kernelLines } from './lines-kernel.ts';
 import { loggerLines } from './lines-loggers.ts';
 import { packetLines } from './lines-packets.ts';
@@ -14,4 +15,5 @@ export const lines: Row[] = [
   ...loggerLines,
   ...hubbleLines,
   ...gkeLines,
+  ...nfqueueLines,
 ];

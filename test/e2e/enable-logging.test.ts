@@ -65,7 +65,8 @@ test.each([
   ['antrea-agent-x2kq7', 'app=antrea,component=antrea-agent', 'Antrea', 'switch'],
   ['ovnkube-node-x2kq7', 'app=ovnkube-node', 'OVN-Kubernetes', 'switch'],
   ['kube-router-x2kq7', 'k8s-app=kube-router', 'kube-router', 'switch'],
-  ['kindnet-x2kq7', 'k8s-app=kindnet,app=kindnet', 'kindnet', 'no'],
+  ['kindnet-x2kq7', 'k8s-app=kindnet,app=kindnet', 'kindnet', 'switch'],
+  ['kube-network-policies-x2kq7', 'k8s-app=kube-network-policies', 'kube-network-policies', 'ready'],
   ['azure-npm-x2kq7', 'k8s-app=azure-npm', 'Azure Network Policy Manager', 'no'],
 ])('%s is recognised: %s is %s, %s', async (pod, labels, name, works) => {
   await plugIn(pod, labels);

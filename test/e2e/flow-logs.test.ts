@@ -5,7 +5,7 @@ import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from './a
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 
-/** The agent reads lines of the exporter of Cilium's Hubble, as samples/hubble-flows.log has them, at a real API server. */
+/** The agent reads lines of data planes' own loggers, as samples/ has them, at a real API server. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'flow-node';
@@ -85,4 +85,23 @@ test('the log of a container counts only if it is that of cilium-agent', async (
   appendFileSync(ours, stamped(packets(2, '10.83.0.2')));
   const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 2);
   expect(sumOf(events)).toBe(2);
+});
+
+test('the log of kube-network-policies is read by default, and each packet of two records counts once', async () => {
+  const namespace = 'nfqueue-container';
+  await podIn(namespace, '10.83.0.3');
+  const root = rig.newFolder();
+  const folder = join(root, 'kube-system_kube-network-policies-q7ztn_2f6a1c1e/kube-network-policies');
+  mkdirSync(folder, { recursive: true });
+  const log = join(folder, '0.log');
+  writeFileSync(log, '');
+  await rig.start({ NODE_NAME: node, SOURCES: 'containers', POD_LOGS: root }).untilReady();
+  const sample = readFileSync('samples/kube-network-policies.log', 'utf8');
+  const now = new Date().toISOString();
+  appendFileSync(log, sample.replaceAll(/^2026-11-21T\S+/gm, now).replaceAll('10.244.1.30', '10.83.0.3'));
+  const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 6);
+  expect(sumOf(events)).toBe(6);
+  expect(events.map(({ message }) => message).join()).toMatch(
+    /receiving traffic from 10\.244\.0\.50 .*? on port 9187\/TCP/,
+  );
 });

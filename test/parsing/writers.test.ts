@@ -40,7 +40,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
     const stamp = 'Nov 21 10:15:03 node-b';
 
     test('is believed where no writer is named, and of its writers', () => {
-      expect(believed).toMatch(/^(?:packet|conntrack-full|neighbour-overflow|martian|suppressed)$/);
+      expect(believed).toMatch(/^(?:packet|packet-part|conntrack-full|neighbour-overflow|martian|suppressed)$/);
       for (const writer of writers) {
         const tag = writer === 'kernel' ? 'kernel: ' : `${writer}[12]: `;
         expect(kindOf(`${stamp} ${tag}${text}`)).toBe(believed);

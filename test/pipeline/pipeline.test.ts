@@ -208,10 +208,29 @@ describe('what only the kernel can say', () => {
     }
   });
 
+  test('a packet and its verdict, in two records of one container, are one drop', () => {
+    const head = 'I1121 09:00:00.526613       1';
+    const evaluated = `${head} logging.go:67] "Evaluating packet" id=9 direction="Ingress" packet=<\n\t[9] 10.65.1.4:40243 10.65.2.9:8080 TCP\n >`;
+    const judged = `${head} controller.go:277] "Finished syncing packet" id=9 duration="171.516µs" verdict="drop"`;
+    const { statistics, drops } = run(inLog('kindnet-cni', [evaluated, judged]));
+    expect(drops).toHaveLength(1);
+    expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, unparsable: 0, notKernel: 0, programRecords: 0 });
+    expect(run(inLog('kindnet-cni', [judged])).statistics).toMatchObject({ verdicts: { dropped: 0 }, unparsable: 1 });
+    expect(run(inLog('shell', [evaluated, judged])).drops).toEqual([]);
+  });
+
   test('other lines of other programs are none of ours', () => {
     expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
   });
 });
+
+/** The same lines as the log of a container of that name has them. */
+function inLog(container: string, lines: Text[]): Text[] {
+  const source = `/var/log/pods/kube-system_x_uid/${container}/0.log`;
+  return lines.map((each) =>
+    Object.assign(typeof each === 'string' ? { text: each } : each, { origin: 'container', source }),
+  );
+}
 
 /** Ten seconds apart. */
 const twice = (text: string, host?: string): Text[] => [0, 10_000].map((later) => ({ text, time: nine + later, host }));
@@ -257,6 +276,12 @@ describe('a record of a program', () => {
 
   test('is else of the node that its log is from', () => {
     expect(run([failure(0), failure(1)], { nodeOfLog: ofNodeB }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
+  });
+
+  test('is none of kube-proxy in the log of a program that judges packets', () => {
+    const { series, statistics } = run(inLog('kube-network-policies', [failure(0), failure(1)]), { node: 'node-b' });
+    expect(series).toEqual([]);
+    expect(statistics.programRecords).toBe(0);
   });
 
   test('is no drop, however its text looks', () => {

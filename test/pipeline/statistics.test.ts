@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { createStatistics } from '../../src/pipeline/statistics.ts';
-import type { Observation } from '../../src/model/observation.ts';
+import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
+import type { Unparsable } from '../../src/model/observation.ts';
 import { line, observation } from '../builders.ts';
 
-const bad = (reason: string): Observation => ({ kind: 'unparsable', format: 'netfilter', reason });
+const bad = (reason: string): Unparsable => ({ kind: 'unparsable', format: 'netfilter', reason });
 
 describe('observed', () => {
   test('counts each kind', () => {
     const statistics = createStatistics();
-    const seen: Observation[] = [
+    const seen: Parameters<Statistics['observed']>[1][] = [
       observation({ repeat: 3 }),
       observation({ verdict: 'rejected' }),
       observation({ verdict: 'accepted' }),

@@ -2,7 +2,7 @@
 import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
-import { needlesOfAll, parseDroppedLogs, parseProgramRecord } from '../../parsing/parsing.ts';
+import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
 import { type ClockOptions, createClock } from '../../sources/envelopes/clock.ts';
@@ -109,6 +109,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
 
   /** The log of a container: its records may have many lines, and every line may begin or end one. */
   function programReader(): Reader {
+    let writesPackets = false;
     const { take, finish } = createSavedLogReader({
       latest: clockOptions.latest,
       onRecord({ text, time, number }) {
@@ -120,7 +121,11 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
-        pipeline.take(line, 'userspace');
+        // Nothing names the writer of a saved log, but only these write so: what else is in it is no record of kube-proxy.
+        const isPacket = parseNfqueue(text) !== undefined;
+        writesPackets ||= isPacket;
+        if (writesPackets && !isPacket && !isContainerLog) return;
+        pipeline.take(line, isContainerLog ? 'container' : isPacket ? 'unknown' : 'userspace');
       },
     });
     return { scanner: createScanner({ needles: undefined, lines: { take, tooLong } }), finish };

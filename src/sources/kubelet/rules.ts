@@ -8,10 +8,15 @@ export interface ContainerRule {
 
 const namespaces = ['kube-system', 'calico-system'];
 
-/** The programs that write the node's rules, with their usual places. */
+/** The programs that write the node's rules or judge its packets, with their usual places. */
 export const defaultRules: readonly ContainerRule[] = [
   { namespaces, pods: ['kube-proxy*'], containers: ['kube-proxy'] },
   { namespaces, pods: ['calico-node*'], containers: ['calico-node'] },
+  {
+    namespaces: ['kube-system'],
+    pods: ['kube-network-policies*', 'kindnet*'],
+    containers: ['kube-network-policies', 'kindnet-cni'],
+  },
 ];
 
 export interface ContainerMatcher {

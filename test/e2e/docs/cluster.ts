@@ -104,6 +104,7 @@ function programs(podAddress: string): KubernetesObject[] {
     { apiVersion: 'acn.azure.com/v1alpha1', kind: 'ContainerNetworkLog', metadata: { name: 'drops' } },
     { apiVersion: 'networking.gke.io/v1alpha1', kind: 'NetworkLogging', metadata: { name: 'default' } },
     workload('DaemonSet', 'kube-system', 'kube-proxy'),
+    workload('DaemonSet', 'kube-system', 'kindnet'),
     workload('DaemonSet', 'calico-system', 'calico-node'),
     {
       apiVersion: 'v1',

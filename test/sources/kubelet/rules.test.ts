@@ -15,6 +15,9 @@ test.each([
   ['kube-system', 'calico-node-abcde', 'calico-node', true],
   ['kube-system', 'calico-node-abcde', 'install-cni', false],
   ['kube-system', 'calico-node-abcde', 'kube-proxy', false],
+  ['kube-system', 'kube-network-policies-q7ztn', 'kube-network-policies', true],
+  ['kube-system', 'kindnet-x2kq7', 'kindnet-cni', true],
+  ['default', 'kindnet-x2kq7', 'kindnet-cni', false],
   ['default', 'kube-proxy-x2x4z', 'kube-proxy', false],
   ['kube-system', 'my-kube-proxy', 'kube-proxy', false],
 ])('by default: %s/%s/%s %s', (namespace, name, container, expected) => {

@@ -239,7 +239,9 @@ describe('what kind of log it is', () => {
     const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
     const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));
     expect(logs.length - ofPrograms.length).toBeGreaterThan(10);
-    expect(ofPrograms.filter((name) => !/^(?:kube-proxy|calico|bgp|felix)/.test(name))).toStrictEqual([]);
+    expect(
+      ofPrograms.filter((name) => !/^(?:kube-(?:proxy|network-policies)|calico|bgp|felix)/.test(name)),
+    ).toStrictEqual([]);
   });
 
   test('64 KiB of it are looked at', () => {

@@ -14,6 +14,7 @@ export type PlugIn =
   | 'kube-router'
   | 'k3s'
   | 'azure-npm'
+  | 'kube-network-policies'
   | 'kindnet'
   | 'flannel'
   | 'weave';
@@ -47,6 +48,7 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
   ['ovn-kubernetes', 'app=ovnkube-node', ['openshift-ovn-kubernetes', 'ovn-kubernetes']],
   ['kube-router', 'k8s-app=kube-router'],
   ['azure-npm', 'k8s-app=azure-npm'],
+  ['kube-network-policies', 'k8s-app=kube-network-policies'],
   ['kindnet', 'k8s-app=kindnet'],
   ['flannel', 'app=flannel', ['kube-flannel']],
   ['weave', 'name=weave-net'],

@@ -75,11 +75,23 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     why: 'its chains AZURE-NPM drop without logging, and a LOG rule in them is gone after its next sync',
     page: 'docs/networks/aks.md',
   },
+  'kube-network-policies': {
+    name: 'kube-network-policies',
+    works: 'ready',
+    why: 'it writes each packet that it judges into the log of its container, at --v=2 as its manifests start it',
+    page: 'docs/logging/kube-network-policies.md',
+  },
   kindnet: {
     name: 'kindnet',
-    works: 'no',
-    why: 'it drops what policies refuse in a program of its own, by NFQUEUE, and logs nothing to the kernel',
-    page: 'docs/networks/kind.md',
+    works: 'switch',
+    why: 'it writes each packet that it judges into the log of its container, at -v=2',
+    before: [
+      'Its own manifest has --v=2. In kind it has not: the command is for kind with images of before 2026-05-27; newer ones log no addresses.',
+    ],
+    commands: [kindnetArguments('{"op":"add","path":"/spec/template/spec/containers/0/args","value":["-v=2"]}')],
+    undo: [kindnetArguments('{"op":"remove","path":"/spec/template/spec/containers/0/args"}')],
+    cost: 'four to six lines for each new connection, admitted ones too; kindnet restarts on each node',
+    page: 'docs/logging/kube-network-policies.md',
   },
   flannel: {
     name: 'flannel',
@@ -138,6 +150,10 @@ function nflog(name: string, file: string, page: Recipe['page']): Recipe {
     cost: '10 lines a minute for each Pod or policy; a daemon on each node',
     page,
   };
+}
+
+function kindnetArguments(operation: string): string {
+  return `kubectl -n kube-system patch daemonset kindnet --type=json --patch='[${operation}]'`;
 }
 
 function updateAddOn(enabled: boolean): string {
