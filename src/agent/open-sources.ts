@@ -7,6 +7,7 @@ import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Choice, chooseKernelGiver, chooseKernelSource } from '../sources/auto.ts';
 import { zoneTime } from '../sources/envelopes/clock.ts';
+import { createBpfTrace, defaultTracefs } from '../sources/bpf-trace/bpf-trace.ts';
 import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
 import { createFollowFile } from '../sources/tail/follow-file.ts';
 import { findJournal } from '../sources/journald/find-journal.ts';
@@ -49,7 +50,10 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   const { chooseGiver = chooseGiverByLooking } = options;
   const found = settle(options);
   const giver = chooseGiver(
-    found.filter((setting): setting is KernelSetting => setting.kind !== 'containers' && setting.kind !== 'program'),
+    found.filter(
+      (setting): setting is KernelSetting =>
+        setting.kind !== 'containers' && setting.kind !== 'program' && setting.kind !== 'bpf-trace',
+    ),
   );
   const shared = createSharedLines({
     kernelGiver: giver && nameOf(giver),
@@ -85,6 +89,8 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
       }
       case 'containers':
         return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
+      case 'bpf-trace':
+        return createBpfTrace({ ...common, tracefs: setting.directory ?? defaultTracefs });
       case 'kernel':
         return createKernelRing({ ...common, since });
       default:

@@ -24,7 +24,8 @@ export const sourceSettings = {
     help:
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
       'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
-      'file of kube-proxy, or of a program that it is a part of)',
+      'file of kube-proxy, or of a program that it is a part of), bpf-trace or bpf-trace:DIR (what BPF programs print, in the ' +
+      'tracefs of the node)',
     default: 'auto,containers',
     list: /[,\n]/,
     schema: listOf(source).check(

@@ -14,6 +14,7 @@ export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
   | { kind: 'journal'; directory: string | undefined }
+  | { kind: 'bpf-trace'; directory: string | undefined }
   | { kind: 'file'; path: string }
   | { kind: 'program'; program: string; path: string };
 
@@ -43,10 +44,13 @@ export function bitsUpTo(most: number) {
 
 export const source = z.pipe(
   text.check(
-    z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*|program:[\w.@-]{1,64}=\/.*)$/, {
-      error:
-        'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
-    }),
+    z.regex(
+      /^(?:auto|kernel|containers|journal|bpf-trace|(?:journal|file|bpf-trace):\/.*|program:[\w.@-]{1,64}=\/.*)$/,
+      {
+        error:
+          'must be auto, kernel, containers, journal, journal:DIR, file:PATH, program:NAME=PATH, bpf-trace or bpf-trace:DIR, with absolute paths',
+      },
+    ),
   ),
   z.transform(readSource),
 );
@@ -134,7 +138,7 @@ function readSource(given: string): SourceSetting {
     const at = where.indexOf('=');
     return { kind, program: where.slice(0, at), path: where.slice(at + 1) };
   }
-  if (kind === 'journal') return { kind, directory: given === kind ? undefined : where };
+  if (kind === 'journal' || kind === 'bpf-trace') return { kind, directory: given === kind ? undefined : where };
   return { kind: kind as 'auto' | 'kernel' | 'containers' };
 }
 

@@ -8,6 +8,7 @@ import {
 } from './kernel-warnings.ts';
 import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
+import { parseCalicoBpf } from './policy-loggers/calico-bpf.ts';
 import { parseGke } from './policy-loggers/gke.ts';
 import { parseHubble } from './policy-loggers/hubble.ts';
 import { parseNfqueue } from './policy-loggers/nfqueue.ts';
@@ -39,6 +40,8 @@ export interface Refused {
 
 const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
+/** BPF programs, which print to a trace of the kernel. */
+const bpf = ['bpf'];
 
 /** The first that does not answer `undefined` has the line. */
 export const formats: readonly Format[] = [
@@ -54,6 +57,7 @@ export const formats: readonly Format[] = [
     writers: ['systemd-journald'],
     parse: parseJournald,
   },
+  { name: 'calico-bpf', needles: [': policy DENIED', ': policy ALLOWED'], writers: bpf, parse: parseCalicoBpf },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
   { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {
@@ -105,7 +109,7 @@ export function parse(
   return refused;
 }
 
-const onlyByOrigin = new Set([...kernel, ...ulogd]);
+const onlyByOrigin = new Set([...kernel, ...bpf, ...ulogd]);
 
 const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
 

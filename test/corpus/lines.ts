@@ -1,3 +1,4 @@
+import { calicoBpfLines } from './lines-calico-bpf.ts';
 import { gkeLines } from './lines-gke.ts';
 import { hubbleLines } from './lines-hubble.ts';
 import { nfqueueLines } from './lines-nfqueue.ts';
@@ -16,4 +17,5 @@ export const lines: Row[] = [
   ...hubbleLines,
   ...gkeLines,
   ...nfqueueLines,
+  ...calicoBpfLines,
 ];

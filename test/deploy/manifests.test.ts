@@ -85,17 +85,21 @@ test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
   for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
 });
 
-test.each(daemonSets)('$file mounts from the host read-only, but for the state and the audit', ({ manifest }) => {
-  const { volumes = [] } = manifest.spec.template.spec;
-  for (const { name, volumeMounts = [] } of containersOf(manifest)) {
-    expect(name).toBe('agent');
-    // A patch may also take one away.
-    const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
-    const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
-    expect(writable.filter((path) => path !== settings.stateDir.default && path !== '/audit')).toEqual([]);
-    for (const mount of mounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
-  }
-});
+test.each(daemonSets)(
+  '$file mounts from the host read-only, but for the state, the audit and the trace of BPF programs',
+  ({ manifest }) => {
+    const { volumes = [] } = manifest.spec.template.spec;
+    for (const { name, volumeMounts = [] } of containersOf(manifest)) {
+      expect(name).toBe('agent');
+      // A patch may also take one away.
+      const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
+      const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+      const known = new Set([settings.stateDir.default, '/audit', '/tracing']);
+      expect(writable.filter((path) => !known.has(path))).toEqual([]);
+      for (const mount of mounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
+    }
+  },
+);
 
 test("the host's processes are seen by conntrack-owners only: their files are behind /proc/PID/root, also where it is read-only", () => {
   const seen = daemonSets.flatMap(({ file, manifest }) =>

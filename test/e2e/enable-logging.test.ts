@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Recipe } from '../../src/commands/doctor/enable-logging/recipes.ts';
+import type { Recipe } from '../../src/commands/doctor/enable-logging/recipe.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import { nodeObject, podObject } from './agent-rig.ts';
 import { bundle } from './bundle.ts';
@@ -109,10 +109,10 @@ describe('Calico', () => {
     expect(await stateOfCalico()).toEqual(before);
   });
 
-  test('eBPF is seen: it does not work', async () => {
+  test('eBPF is seen: its packets are read from another place', async () => {
     await configure({ bpfEnabled: true });
     await plugIn('calico-node-x2kq8', 'k8s-app=calico-node', 'quay.io/calico/node:v3.31.4');
-    expect(await recipes()).toMatchObject([{ works: 'no' }]);
+    expect(await recipes()).toMatchObject([{ name: 'Calico 3.31.4 with eBPF', works: 'switch' }]);
   });
 });
 

@@ -10,6 +10,7 @@ const kernel = [
   'policies/**/*.test.ts',
   'kernel.test.ts',
   'sources-kernel.test.ts',
+  'bpf/*.test.ts',
 ];
 
 const globalSetup = './control-plane/global-setup.ts';

@@ -18,7 +18,14 @@ import {
   checkLogRules,
   checkProcRoot,
 } from './checks/rules.ts';
-import { checkContainers, checkFlows, checkKernelSources, checkProgramLogs, checkState } from './checks/sources.ts';
+import {
+  checkBpfTraces,
+  checkContainers,
+  checkFlows,
+  checkKernelSources,
+  checkProgramLogs,
+  checkState,
+} from './checks/sources.ts';
 import type { Facts, Gathered, Given, Known } from './facts.ts';
 import { answersOf, type Check } from './report.ts';
 
@@ -34,6 +41,7 @@ export const checks = [
   row('sources', ['kernelSources'], checkKernelSources),
   row('source containers', ['containers', 'pods'], checkContainers),
   row('sources of programs', ['programLogs'], checkProgramLogs),
+  row('sources of BPF programs', ['bpfTraces'], checkBpfTraces),
   row('source of flows', ['unreadFlows'], checkFlows),
   row('proc-root', ['hasProcRoot'], checkProcRoot),
   row('log-rules', ['rules', 'view', 'kernelSources'], checkLogRules),

@@ -17,7 +17,8 @@ import {
   type StateFolder,
 } from './files.ts';
 import { findUnread } from './flow-logs.ts';
-import { type KernelSetting, type KernelSourceLook, lookAtKernelSources } from './kernel-log.ts';
+import { type KernelSetting, type KernelSourceLook, lookAtKernelSources, sourceName } from './kernel-log.ts';
+import { defaultTracefs, obstacleOf } from '../../sources/bpf-trace/bpf-trace.ts';
 import { type AgentAnswer, askAgent, type Machine } from './machine.ts';
 import type { NetworkView, PodName } from './own-pod.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
@@ -44,6 +45,8 @@ export interface Facts {
   /** Undefined if they are not in SOURCES. */
   containers: ContainerLook | undefined;
   programLogs: readonly (ProgramLog & { look: ProgramLogLook })[];
+  /** For each trace of BPF programs that is in SOURCES, why it cannot be read. */
+  bpfTraces: readonly { name: string; tracefs: string; obstacle: string | undefined }[];
   /** Logs of dropped flows that are not in SOURCES. */
   unreadFlows: readonly string[];
   view: NetworkView;
@@ -93,7 +96,9 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
   const version = askVersion(api, now);
   const pods = podsOn(api, node);
   const ownNode = node === '' ? Promise.resolve(undefined) : findNode(api, node);
-  const kernelSettings = sources.filter(({ kind }) => kind !== 'containers' && kind !== 'program') as KernelSetting[];
+  const kernelSettings = sources.filter(
+    ({ kind }) => kind !== 'containers' && kind !== 'program' && kind !== 'bpf-trace',
+  ) as KernelSetting[];
   return {
     version,
     pods,
@@ -116,6 +121,13 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     ),
     programLogs: look(() =>
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
+    ),
+    bpfTraces: look(() =>
+      sources.flatMap((setting) => {
+        if (setting.kind !== 'bpf-trace') return [];
+        const tracefs = setting.directory ?? defaultTracefs;
+        return [{ name: sourceName(setting), tracefs, obstacle: obstacleOf(tracefs) }];
+      }),
     ),
     unreadFlows: look(() =>
       findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),

@@ -45,7 +45,7 @@ export interface KernelSourceLook {
 }
 
 export type KernelSetting =
-  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' }>
+  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' | 'bpf-trace' }>
   | { kind: 'auto' }
   | { kind: 'kernel' };
 
@@ -53,7 +53,10 @@ export type KernelSetting =
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
-  return setting.kind === 'journal' && setting.directory !== undefined ? `journal:${setting.directory}` : setting.kind;
+  const { kind } = setting;
+  return (kind === 'journal' || kind === 'bpf-trace') && setting.directory !== undefined
+    ? `${kind}:${setting.directory}`
+    : kind;
 }
 
 /** Looks at all the settings that may have the kernel's lines, and which of them gives these. */

@@ -45,6 +45,7 @@ export function readRecord(
   }
 }
 
+/** What keeps the ring buffer from being read, and what to do. */
 export function adviceOn(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EPERM':
@@ -62,13 +63,15 @@ export interface DevicePollOptions {
   device: Device;
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
+  /** Says to a person why it cannot be opened or read, and what to do. */
+  advise: (error: unknown) => string;
   records: RecordSink;
 }
 
 /** Takes the records of a device. */
 export interface RecordSink {
-  /** One record, as latin1; `length`: the bytes that were read. Returns false if it is no record. */
-  take: (record: string, length: number) => boolean;
+  /** What one read has given, as latin1. Returns false if it is no record. */
+  take: (text: string) => boolean;
   /** There is no more for now. */
   foundEmpty: () => void;
 }
@@ -85,9 +88,7 @@ const readsPerTurn = 256;
 const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
-const newline = 10;
-
-export function createDevicePoll({ path, device, schedule, listener, records }: DevicePollOptions): DevicePoll {
+export function createDevicePoll({ path, device, schedule, listener, advise, records }: DevicePollOptions): DevicePoll {
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);
   /** Records since the last wait. */
@@ -131,9 +132,7 @@ export function createDevicePoll({ path, device, schedule, listener, records }: 
         return goOn(wait);
       }
       if (outcome === 'again') continue;
-      // Properties of a device follow; newlines in the message itself are escaped.
-      const end = buffer.indexOf(newline);
-      if (records.take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
+      if (records.take(buffer.toString('latin1', 0, outcome))) found++;
       if (state === 'stopped') return;
     }
     if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
@@ -151,7 +150,7 @@ export function createDevicePoll({ path, device, schedule, listener, records }: 
     close();
     state = 'failed';
     cancel = schedule(open, retryInterval);
-    const text = `${path} cannot be read: ${adviceOn(error)}. It is tried again every 10 s`;
+    const text = `${path} cannot be read: ${advise(error)}. It is tried again every 10 s`;
     if (published === text) return;
     published = text;
     listener.notice({ level: 'error', key: 'failed', text });

@@ -4,7 +4,7 @@ import { monotonicNow } from '../../platform/clock.ts';
 import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { type Loss, type Position, type Source, type SourceListener, type Timing, systemTiming } from '../source.ts';
-import { type Device, createDevicePoll, kmsgDevice } from './device.ts';
+import { adviceOn, type Device, createDevicePoll, kmsgDevice } from './device.ts';
 
 export interface KernelRingOptions {
   path?: string;
@@ -40,7 +40,9 @@ export function createKernelRing(options: KernelRingOptions): Source {
     device,
     schedule: timing.schedule,
     listener,
-    records: { take, foundEmpty },
+    advise: adviceOn,
+    // Properties of a device follow; newlines in the message itself are escaped.
+    records: { take: (text) => take(text.split('\n', 1)[0] ?? '', text.length), foundEmpty },
   });
 
   return {

@@ -136,12 +136,13 @@ describe('Calico', () => {
     expect(recipe?.manifest?.text).toContain('name: deny-in\n');
   });
 
-  test('with eBPF it does not work', () => {
+  test('with eBPF the policies are the same, and nothing of the prefix is set', () => {
     const [recipe] = recipesFor(
       seen({ calico: { version: [3, 31, 4], bpf: true, logPrefix: undefined, isServed: true } }),
     );
-    expect(recipe).toMatchObject({ works: 'no' });
-    expect(recipe).not.toHaveProperty('commands');
+    expect(recipe?.works).toBe('switch');
+    expect(recipe?.manifest).toEqual(recipesFor(seen({}))[0]?.manifest);
+    expect(recipe?.commands?.join()).not.toContain('felixconfiguration');
   });
 });
 

@@ -91,6 +91,7 @@ const unknown: Facts & Given = {
   view: 'initial',
   rules: rulesOf(),
   switches: switchesOf(undefined),
+  bpfTraces: [],
   hasProcRoot: false,
 };
 

@@ -142,6 +142,19 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
 }
 
+/** Whether what BPF programs print can be read, where it is asked for. */
+export function checkBpfTraces({ bpfTraces }: Known<'bpfTraces'>): Check[] {
+  return bpfTraces.map(({ name, tracefs, obstacle }) => {
+    const { ok, problem } = answersOf(`source ${name}`);
+    return obstacle === undefined
+      ? ok(`${tracefs} can be read, and has what BPF programs print`)
+      : problem(
+          `${tracefs}: ${obstacle}`,
+          `mount the node's /sys/kernel/tracing (${documentAt('docs/logging/calico.md#ebpf')})`,
+        );
+  });
+}
+
 /** Whether a data plane writes what it drops to a file that nobody reads. */
 export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
   return unreadFlows.map((path) =>

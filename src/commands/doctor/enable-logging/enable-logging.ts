@@ -3,7 +3,8 @@ import { documentAt } from '../../../config/docs-url.ts';
 import { printable, printableJson } from '../../../platform/printable.ts';
 import type { Api } from '../api.ts';
 import { detectPlugIns, type Seen } from './detect.ts';
-import { type Recipe, recipesFor } from './recipes.ts';
+import type { Recipe } from './recipe.ts';
+import { recipesFor } from './recipes.ts';
 
 const verdicts: Readonly<Record<Recipe['works'], string>> = {
   switch: 'works after these steps',

@@ -1,21 +1,7 @@
 /** Prints how to have dropped packets logged with each network plug-in. Nothing is carried out. */
+import { calicoRecipe } from './calico-recipe.ts';
 import type { PlugIn, Seen } from './detect.ts';
-
-export interface Recipe {
-  /** `Calico 3.29.1` */
-  name: string;
-  /** `switch`: after what is in `commands`; `ready`: nothing is to be done on the plug-in's side; `no`: it cannot. */
-  works: 'switch' | 'ready' | 'no';
-  /** One sentence without an end. */
-  why: string;
-  before?: readonly string[];
-  commands?: readonly string[];
-  /** A file that `commands` apply. */
-  manifest?: { file: string; text: string };
-  undo?: readonly string[];
-  cost?: string;
-  page: `docs/${string}`;
-}
+import type { Recipe } from './recipe.ts';
 
 const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni'>, Recipe>> = {
   cilium: {
@@ -164,83 +150,4 @@ function updateAddOn(enabled: boolean): string {
 function networkLogging(enabled: boolean): string {
   const patch = JSON.stringify({ spec: { cluster: { deny: { log: enabled, delegate: false } } } });
   return `kubectl patch networklogging default --type=merge --patch='${patch}'`;
-}
-
-type Version = NonNullable<Seen['calico']['version']>;
-
-/** The first versions whose lines name the policy and whose LOG rules have a limit (docs/logging/calico.md). */
-function namesPolicies([major, minor, patch]: Version): boolean {
-  if (major !== 3 || minor > 31) return major > 3 || minor > 31;
-  return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);
-}
-
-/** A test holds this against deploy/logging/calico. */
-function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
-  const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
-  const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
-  if (calico.bpf === true)
-    return {
-      name: `${name} with eBPF`,
-      works: 'no',
-      why: 'felix drops in eBPF, and its action Log writes to the tracing pipe, which this program does not read',
-      page,
-    };
-  const { version, isServed } = calico;
-  const shown = version === undefined ? 'of an unknown version' : version.join('.');
-  const isNew = version !== undefined && namesPolicies(version);
-  const spec = isNew
-    ? { logPrefix: 'calico-drop %k %p', logActionRateLimit: '10/second', logActionRateLimitBurst: 50 }
-    : { logPrefix: 'calico-drop' };
-  // Objects of the store itself have the tier in their names before 3.32.
-  const tier = isServed || (version !== undefined && version[0] === 3 && version[1] >= 32) ? '' : 'default.';
-  const policies = [`${tier}deny-in`, `${tier}deny-out`];
-  // Null takes a field away. A prefix that Calico would not take was not read from it.
-  const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
-  const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
-  return {
-    name: `${name} ${shown}`,
-    works: 'switch',
-    why:
-      calico.bpf === undefined
-        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged'
-        : 'a Kubernetes NetworkPolicy cannot log; a policy of Calico behind it can',
-    before: [
-      'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
-      'The policy denies in every namespace with the label: label only namespaces in which a policy selects all Pods in that direction (podSelector: {}).',
-    ],
-    commands: [
-      `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`,
-      'kubectl apply -f log-denied.yaml',
-      'kubectl label namespace NAMESPACE log-denied-ingress= log-denied-egress=',
-    ],
-    manifest: {
-      file: 'log-denied.yaml',
-      text: policies.map((policy, i) => manifestOf(policy, i === 0 ? 'ingress' : 'egress', isServed)).join('---\n'),
-    },
-    undo: [
-      'kubectl label namespace NAMESPACE log-denied-ingress- log-denied-egress-',
-      'kubectl delete -f log-denied.yaml',
-      `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify(before)}'`,
-    ],
-    cost: isNew
-      ? 'at most 10 lines a second for each LOG rule and node, about 3 µs each; felix restarts once, its rules stay'
-      : 'no limit in this version: a flood of 100,000 packets a second takes a third of a core and 25 MB of log a second; felix restarts once, its rules stay',
-    page,
-  };
-}
-
-function manifestOf(name: string, direction: 'ingress' | 'egress', isServed: boolean): string {
-  return `apiVersion: ${isServed ? 'projectcalico.org/v3' : 'crd.projectcalico.org/v1'}
-kind: GlobalNetworkPolicy
-metadata:
-  name: ${name}
-spec:
-  tier: default
-  order: 10000
-  namespaceSelector: has(log-denied-${direction})
-  types: [${direction === 'ingress' ? 'Ingress' : 'Egress'}]
-  ${direction}:
-    - action: Log
-    - action: Deny
-`;
 }
