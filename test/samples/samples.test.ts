@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { expectedPath, logText, type Outcome, replaySample, samplesFolder, samplesWith } from './sample.ts';
 
 const cases = samplesWith('.log');
-const packetLine = /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":/;
+const packetLine = /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="/;
 /** Trace points, and the second line of a packet that a policy dropped: in the sample, only those have a `sub_type`. */
 const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
