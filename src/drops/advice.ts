@@ -124,9 +124,17 @@ const table: readonly Advice[] = [
   {
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
     say: (details, { namespace }) => policyAdvice(details, namespace),
-    sayAnswer: ({ text }) => text,
+    sayAnswer: ({ text, outcome }, details) =>
+      outcome === 'admits' && isOftenFalse(details)
+        ? `${text} The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.`
+        : text,
   },
 ];
+
+/** The agent of AWS has told of denied egress of Pods that only ingress policies select (aws-network-policy-agent#582). */
+function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
+  return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
+}
 
 /** A device of the node that more than one way may lead to. A Pod's must stay strict, and a container names its own as it likes. */
 function isLoosened(device: string): boolean {
@@ -203,7 +211,9 @@ export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict)
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
-  const { direction, refusedBy, peer, policy, prefix } = details;
+  const { direction, refusedBy, peer, policy, prefix, logger } = details;
+  const kinds = logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy';
+  const describe = (where: string): string => `kubectl -n ${where} describe ${kinds}`;
   if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
@@ -222,8 +232,4 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   const isMine = refusedBy === undefined || refusedBy === (receiving ? 'receiver' : 'sender');
   if (isMine) return say(of(mine, 'this Pod'), [namespace]);
   return peerNamespace === undefined ? '' : say(of(theirs, nameOf(peer)), [peerNamespace]);
-}
-
-function describe(namespace: string): string {
-  return `kubectl -n ${namespace} describe networkpolicy`;
 }

@@ -151,6 +151,7 @@ function flow(
     verdict: verdict === 'rejected' ? 'rejected' : 'dropped',
     prefix,
     enforcer,
+    logger: observation.logger,
     policy,
     refusedBy: observation.policySide ?? refusedBy(ends),
     clusterTier: observation.clusterTier,

@@ -29,6 +29,8 @@ export interface FlowDetails {
   verdict: 'dropped' | 'rejected';
   prefix: string;
   enforcer: Enforcer;
+  /** The same as in `PacketObservation`. Undefined: of a state that an earlier version saved. */
+  logger?: string | undefined;
   policy: PolicyName | undefined;
   /** The side whose network policies refused it, as far as the interfaces show or the logger says. */
   refusedBy: 'sender' | 'receiver' | undefined;

@@ -119,6 +119,7 @@ const cases: readonly Case[] = [
   ['API server by its node', { direction: 'sending', peer: nodeEnd(), port: 6443 }],
   ['probe', { peer: nodeEnd() }],
   ...policyCases.map(([name, given]): Case => [`policy, ${name}`, { ...denied, ...given }]),
+  ['policy of Cilium', { ...shown, logger: 'hubble' }],
   // The rule behind the LOG rule is not known, so the advice is what to check.
   ...policyCases.map(([name, given]): Case => [
     `policy by its prefix alone, ${name}`,
@@ -195,4 +196,19 @@ test.each<PolicyName>([
   { kind: '$(reboot)', namespace: 'shop', name: 'deny', tier: undefined },
 ])('a policy that cannot be asked for is not shown: %j', (policy) => {
   expect(advice({ ...shown, policy })).toBe(advice(shown));
+});
+
+const admits = { outcome: 'admits', text: 'Policies admit this.', policy: undefined } as const;
+const ofAws = { ...denied, logger: 'aws-network-policy-agent', refusedBy: 'sender' } as const;
+
+test('where policies admit egress that the agent of AWS calls denied, its known fault is named', () => {
+  expect(adviseOn(flow(ofAws), own, admits)).toMatch(/^Policies admit this\. .*#582\.$/);
+});
+
+test.each<[string, Partial<FlowDetails>, 'admits' | 'denies']>([
+  ['ingress', { ...ofAws, refusedBy: 'receiver' }, 'admits'],
+  ['egress that policies deny', ofAws, 'denies'],
+  ['another logger', { ...ofAws, logger: 'netfilter' }, 'admits'],
+])('the fault of the agent of AWS is not named for %s', (_, given, outcome) => {
+  expect(adviseOn(flow(given), own, { ...admits, outcome })).toBe('Policies admit this.');
 });
