@@ -119,16 +119,18 @@ export const loggerLines: Row[] = [
     expected: { ...flow('TCP', '10.128.2.57', '10.128.2.55', 54343, 8080), ...ovn, verdict: 'accepted' },
   },
   ...[
-    ['what no policy of the namespace allows', 'NP:prod:Ingress', undefined],
-    ['the same in older releases', 'prod_egressDefaultDeny', undefined],
+    ['what no policy of the namespace allows', 'NP:prod:Ingress', undefined, 'receiver'],
+    ['the same in older releases', 'prod_egressDefaultDeny', undefined, 'sender'],
+    ['of the sender', 'NP:prod:web:Egress:0', { namespace: 'prod', name: 'web' }, 'sender'],
+    ['of an egress firewall', 'EF:prod:Egress:0', { kind: 'EgressFirewall', namespace: 'prod' }, 'sender'],
     ['an older name with the number of the rule', 'prod_web_0', { namespace: 'prod', name: 'web' }],
     ['cut to 63 characters', `NP:prod:${'x'.repeat(55)}`, { namespace: 'prod', name: `${'x'.repeat(55)}…` }],
     ['cut within the direction', `NP:${'x'.repeat(56)}:Ing`, undefined],
     ['cut within the namespace', `NP:${'x'.repeat(60)}`, undefined],
-  ].map(([id, name, policy]) => ({
+  ].map(([id, name, policy, policySide]) => ({
     id: `OVN, policy: ${id as string}`,
     text: acl(name as string, 'drop', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53`),
-    expected: { ...ovn, verdict: 'dropped', policy } as Row['expected'],
+    expected: { ...ovn, verdict: 'dropped', policy, policySide } as Row['expected'],
   })),
   {
     id: 'OVN, a verdict that is none',

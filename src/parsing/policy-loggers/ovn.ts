@@ -23,6 +23,7 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
     logger: 'ovn-acl',
     verdict: verdicts.get(verdict) ?? 'logged',
     policy: policyOf(name),
+    policySide: sideOf(name),
     source: fields.get('nw_src') ?? fields.get('ipv6_src'),
     destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
     protocol:
@@ -40,6 +41,13 @@ const verdicts = new Map<string, Verdict>([
   ['reject', 'rejected'],
   ['allow', 'accepted'],
 ]);
+
+/** No name of a policy or Namespace has a capital or a `_`. The field `direction` is that of OVN's port, which some versions have for both. */
+function sideOf(name: string): PacketObservation['policySide'] {
+  const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
+  if (direction === undefined) return undefined;
+  return direction.toLowerCase() === 'ingress' ? 'receiver' : 'sender';
+}
 
 /**
  * `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`; older `ns_policy`, `ns_policy_0`. `NP:ns:Ingress`, what all of a namespace's do not
