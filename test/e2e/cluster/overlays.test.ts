@@ -27,6 +27,8 @@ beforeAll(async () => {
   // Ubuntu's log belongs to the user syslog and the group adm, and no other may read it.
   await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
   await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
+  // systemd does it where there is one.
+  await node.shell('mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing');
 });
 
 afterAll(async () => {
@@ -83,7 +85,17 @@ const ways: readonly Way[] = [
     rights: restricted,
     reads: `${reading} /var/log/kern.log`,
   },
-  { options: { overlay: 'openshift' }, rights: restricted, reads: journal },
+  {
+    options: { overlay: 'openshift', components: ['bpf-trace'] },
+    rights: restricted,
+    reads: journal,
+    tries: [
+      [
+        `console.log(fs.readFileSync('/tracing/instances/kube-netfilter-tailer/events/bpf_trace/bpf_trace_printk/enable', 'latin1'))`,
+        '1',
+      ],
+    ],
+  },
   { options: { overlay: 'kmsg' }, rights: privileged, reads: '"sources":["/dev/kmsg","containers"]' },
 ];
 
