@@ -51,6 +51,15 @@ test('packets of one flow wait as one', () => {
   expect(queue.size).toBe(1);
 });
 
+test('what has been released is written to disk as gone', () => {
+  const queue = createLookupQueue(10);
+  queue.admit(line(), syn(80), nine);
+  queue.admit(line(), syn(81), nine);
+  expect(queue.changes.take()).toHaveLength(2);
+  queue.release((flow) => portOf(flow) === 80);
+  expect(queue.changes.take()).toEqual([['remove', expect.stringContaining('waiting ')]]);
+});
+
 const minute = 60 * second;
 const minutesOf = ({ flows }: LookupQueue): unknown[] =>
   flows.map(({ line: { time }, first, last, weight }) => [time - nine, first - nine, last - nine, weight]);

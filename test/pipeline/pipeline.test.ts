@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -131,6 +132,20 @@ describe('a packet', () => {
     expect(series).toEqual([]);
     expect(drops).toEqual(['node-a packet 8.8.8.8']);
     expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
+  });
+
+  test('the second line of a packet of Cilium counts nowhere', () => {
+    const [verdict = '', drop = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
+    const lines = [verdict, drop].map((text): Text => ({ text, origin: 'userspace', program: 'cilium-agent' }));
+    const { statistics, drops } = run(lines);
+    expect(statistics.verdicts.dropped).toBe(1);
+    expect(drops).toHaveLength(1);
+  });
+
+  test('a packet to the interface of a known Pod counts as a sign of this cluster', () => {
+    const text = syn({ from: '8.8.8.8', inDevice: 'eth0' });
+    const { podInterfaces } = run([text.replace(/OUT=\S*/, `OUT=${veth}`)]).statistics;
+    expect(podInterfaces).toEqual({ seen: 1, known: 1 });
   });
 
   test('a packet from an interface that no known Pod has counts as a sign of another cluster', () => {
