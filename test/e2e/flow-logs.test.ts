@@ -98,10 +98,16 @@ test('the log of kube-network-policies is read by default, and each packet of tw
   await rig.start({ NODE_NAME: node, SOURCES: 'containers', POD_LOGS: root }).untilReady();
   const sample = readFileSync('samples/kube-network-policies.log', 'utf8');
   const now = new Date().toISOString();
-  appendFileSync(log, sample.replaceAll(/^2026-11-21T\S+/gm, now).replaceAll('10.244.1.30', '10.83.0.3'));
+  appendFileSync(
+    log,
+    sample
+      .replaceAll(/^2026-11-21T\S+/gm, now)
+      .replaceAll('10.244.1.30', '10.83.0.3')
+      .replaceAll(/10\.244\.\d\./g, '198.51.100.'),
+  );
   const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 6);
   expect(sumOf(events)).toBe(6);
   expect(events.map(({ message }) => message).join()).toMatch(
-    /receiving traffic from 10\.244\.0\.50 .*? on port 9187\/TCP/,
+    /receiving traffic from 198\.51\.100\.50 .*? on port 9187\/TCP/,
   );
 });

@@ -22,6 +22,7 @@ const components: Readonly<Record<string, Values>> = {
   'admission-policy': { admissionPolicy: { enabled: true } },
   'audit-file': { audit: { file: true } },
   'audit-opt-out': { audit: { optOut: true } },
+  'bpf-trace': { bpfTrace: true },
   'calico-lookups': { lookups: { calico: true } },
   'conntrack-details': { conntrack: { details: true } },
   'conntrack-owners': { conntrack: { owners: true } },

@@ -76,7 +76,7 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
       fieldPath: metadata.namespace
 {{- if not (hasKey $config "sources") }}
 - name: SOURCES
-  value: {{ $preset.sources }}
+  value: {{ ternary "auto,bpf-trace:/tracing,containers" $preset.sources .Values.bpfTrace }}
 {{- end }}
 {{- if and .Values.hostNetwork (not (hasKey $config "metricsAddress")) }}
 # 9090 is often taken on nodes (Cockpit, Prometheus).

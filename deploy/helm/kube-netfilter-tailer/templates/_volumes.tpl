@@ -27,6 +27,10 @@
   mountPath: /var/lib/docker/containers
   readOnly: true
 {{- end }}
+{{- if .Values.bpfTrace }}
+- name: tracing
+  mountPath: /tracing
+{{- end }}
 {{- if .Values.lookups.directory.enabled }}
 - name: directory
   mountPath: {{ .Values.config.directory | default "/var/run/kube-netfilter-tailer" | quote }}
@@ -87,6 +91,12 @@
 - name: docker-containers
   hostPath:
     path: /var/lib/docker/containers
+    type: Directory
+{{- end }}
+{{- if .Values.bpfTrace }}
+- name: tracing
+  hostPath:
+    path: /sys/kernel/tracing
     type: Directory
 {{- end }}
 {{- if .Values.lookups.directory.enabled }}
