@@ -14,6 +14,13 @@ const uptime = 5000;
 
 /** Reads these pieces of trace_pipe, one at each read. */
 function read(...pieces: string[]): Heard {
+  const { heard, source, time } = reading(pieces);
+  time.advance(500);
+  source.stop();
+  return heard;
+}
+
+function reading(pieces: string[]) {
   const { heard, listener } = listening();
   const time = fakeTime(start);
   const device: Device = {
@@ -28,9 +35,7 @@ function read(...pieces: string[]): Heard {
   const monotonic = (): number => uptime + time.elapsed();
   const source = createBpfTrace({ tracefs: '/nowhere', listener, timing: time, monotonic, device });
   source.start();
-  time.advance(500);
-  source.stop();
-  return heard;
+  return { heard, source, time };
 }
 
 const denied = 'cali8d1e69e5f89-I: policy DENIED  proto 6 src 10.65.0.2:43553 dest 10.65.0.3:8055';
@@ -83,4 +88,13 @@ test('where no tracefs is, the notice and the check say so', () => {
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
   source.stop();
   expect(obstacleOf(tracefs)).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
+});
+
+test('a flood leaves other work its turn after some hundred lines, however many a read gives', () => {
+  const { heard, source, time } = reading(Array.from({ length: 10 }, () => printed(denied).repeat(50)));
+  time.step();
+  expect(heard.lines).toHaveLength(300);
+  time.advance(0);
+  expect(heard.lines).toHaveLength(500);
+  source.stop();
 });

@@ -1,21 +1,9 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Millis } from '../../model/log-line.ts';
 import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { createKernelClock } from '../kmsg/kernel-ring.ts';
-import { createDevicePoll, type Device } from '../kmsg/device.ts';
+import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
 import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
@@ -28,7 +16,7 @@ const bufferKilobytes = 512;
 const longestRest = 16_384;
 
 export interface BpfTraceOptions {
-  /** Where the node's tracefs is mounted. */
+  /** The folder where the node's tracefs is mounted. */
   tracefs: string;
   listener: SourceListener;
   timing?: Timing;
@@ -50,7 +38,6 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
   const folder = join(tracefs, instance);
   const { device = deviceOf(folder) } = options;
   const name = 'bpf-trace';
-  const clock = createKernelClock({ wall: timing.wall, monotonic });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let rest = '';
   const poll = createDevicePoll({
@@ -59,7 +46,7 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
     schedule: timing.schedule,
     listener,
     advise: adviceOn,
-    records: { take, foundEmpty: clock.foundEmpty },
+    records: { take, foundEmpty() {} },
   });
 
   return {
@@ -78,12 +65,12 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
     },
   };
 
-  function take(text: string): boolean {
+  function take(text: string): number {
     const lines = (rest + text).split('\n');
     rest = (lines.pop() ?? '').slice(-longestRest);
-    for (const line of lines) takeLine(line);
+    for (const line of lines) if (poll.state !== 'stopped') takeLine(line);
     counts.bytes += text.length;
-    return true;
+    return lines.length;
   }
 
   function takeLine(line: string): void {
@@ -96,9 +83,8 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
     }
     const [, seconds, text] = printed.exec(line) ?? [];
     if (text === undefined) return;
-    const stamp = Number(seconds) * 1000;
-    clock.compare(stamp);
-    const time = clock.timeOf(stamp);
+    const present = timing.wall();
+    const time = Math.min(present, present - monotonic() + Number(seconds) * 1000);
     listener.take(
       { source: name, line: counts.lines, text, time, timeIsExact: true, host: undefined, program: 'bpf' },
       'kernel',
@@ -128,6 +114,7 @@ export function obstacleOf(tracefs: string): string | undefined {
 
 function deviceOf(folder: string): Device {
   return {
+    ...kmsgDevice,
     open(path) {
       // Elsewhere than in a tracefs nothing is made.
       if (!existsSync(folder)) mkdirSync(folder);
@@ -138,10 +125,8 @@ function deviceOf(folder: string): Device {
         writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
         writeFileSync(enable, '1');
       }
-      return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return kmsgDevice.open(path);
     },
-    read: (fd, buffer) => readSync(fd, buffer, 0, buffer.length, null),
-    close: closeSync,
   };
 }
 

@@ -70,8 +70,8 @@ export interface DevicePollOptions {
 
 /** Takes the records of a device. */
 export interface RecordSink {
-  /** What one read has given, as latin1. Returns false if it is no record. */
-  take: (text: string) => boolean;
+  /** What one read has given, as latin1. Returns how many records that was. */
+  take: (text: string) => number;
   /** There is no more for now. */
   foundEmpty: () => void;
 }
@@ -83,6 +83,8 @@ export interface DevicePoll {
 }
 
 /** Taken before other work has its turn: a few milliseconds. */
+const recordsPerTurn = 256;
+/** So many in a row that give no record are a failure. */
 const readsPerTurn = 256;
 /** A buffer of 128 KiB holds some 400 records, so that up to eight times as many as expected are not lost. */
 const pacing = { aim: 48, shortest: 2, longest: 100 };
@@ -122,7 +124,7 @@ export function createDevicePoll({ path, device, schedule, listener, advise, rec
 
   function turn(): void {
     const before = found;
-    for (let reads = 0; reads < readsPerTurn; reads++) {
+    for (let reads = 0; reads < readsPerTurn && found - before < recordsPerTurn; reads++) {
       const outcome = readRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
       if (outcome === 'empty') {
@@ -132,7 +134,7 @@ export function createDevicePoll({ path, device, schedule, listener, advise, rec
         return goOn(wait);
       }
       if (outcome === 'again') continue;
-      if (records.take(buffer.toString('latin1', 0, outcome))) found++;
+      found += records.take(buffer.toString('latin1', 0, outcome));
       if (state === 'stopped') return;
     }
     if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));

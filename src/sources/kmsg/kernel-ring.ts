@@ -42,7 +42,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     listener,
     advise: adviceOn,
     // Properties of a device follow; newlines in the message itself are escaped.
-    records: { take: (text) => take(text.split('\n', 1)[0] ?? '', text.length), foundEmpty },
+    records: { take: (text) => Number(take(text.split('\n', 1)[0] ?? '', text.length)), foundEmpty },
   });
 
   return {
