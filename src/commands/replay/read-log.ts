@@ -122,7 +122,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
         // Nothing names the writer of a saved log, but only these write so: what else is in it is no record of kube-proxy.
-        const isPacket = parseNfqueue(text) !== undefined;
+        const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
         writesPackets ||= isPacket;
         if (writesPackets && !isPacket && !isContainerLog) return;
         pipeline.take(line, isContainerLog ? 'container' : isPacket ? 'unknown' : 'userspace');
