@@ -2,23 +2,19 @@
  * node samples/capture-kube-network-policies.ts PROGRAM: makes kube-network-policies.log anew, out of what a real kube-network-policies, built from
  * its source (`go build ./cmd/kube-network-policies/standard`), prints on node-b of cluster.json. Takes a minute, root and Linux.
  *
- * An iptables rule hands it the packets, so the kernel need not have nft's `queue`. All is as it was printed but the date and the hour.
+ * An iptables rule hands it the packets, so the kernel need not have nft's `queue`. All is as it was printed but the time of day.
  */
 import { on } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startControlPlane } from '../test/e2e/control-plane/control-plane.ts';
-import type { KubernetesObject } from '../test/e2e/control-plane/creatable.ts';
-import { createObjects } from '../test/e2e/control-plane/objects.ts';
 import { createCriLog } from '../test/e2e/kube-proxy/cri-log.ts';
-import { createNodeNamespace } from '../test/e2e/kube-proxy/node-namespace.ts';
 import { installPrograms } from '../test/programs/install.ts';
+import { moved, withNode } from './capturing.ts';
 
-const day = '2026-11-21T14:';
-const kinds = new Set(['Namespace', 'Node', 'Pod', 'NetworkPolicy']);
+/** When the first line is said to have been printed. */
+const start = Date.parse('2026-11-21T14:22:48.526Z');
 
 /** Source, destination and its port. */
 const connections: readonly (readonly [string, string, number])[] = [
@@ -32,14 +28,7 @@ const connections: readonly (readonly [string, string, number])[] = [
 const [program] = process.argv.slice(2);
 if (program === undefined) throw new Error('Usage: node samples/capture-kube-network-policies.ts PROGRAM');
 await installPrograms('e2e');
-const connection = await startControlPlane();
-const place = await createNodeNamespace(connection.server);
-const podLogs = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-capture-'));
-try {
-  const { items } = JSON.parse(readFileSync(join(import.meta.dirname, 'cluster.json'), 'utf8')) as {
-    items: KubernetesObject[];
-  };
-  await createObjects(connection, { items: items.filter(({ kind }) => kinds.has(kind)) });
+await withNode(['Namespace', 'Node', 'Pod', 'NetworkPolicy'], async ({ connection, place, podLogs }) => {
   const addresses = new Set(connections.flatMap(([source, destination]) => [source, destination]));
   for (const address of addresses) await place.run('ip', ['address', 'add', address, 'dev', 'lo']);
   // Its own connections to the API server are none of a Pod.
@@ -74,17 +63,11 @@ setTimeout(()=>process.exit(),1500)`;
     await place.run(process.execPath, ['-e', script]);
   }
   child.kill('SIGKILL');
-  writeFileSync(join(import.meta.dirname, 'kube-network-policies.log'), moved(readFileSync(log.path, 'utf8')));
-} finally {
-  await place.destroy();
-  await connection.stop();
-  rmSync(podLogs, { recursive: true });
-}
+  const text = withoutNft(readFileSync(log.path, 'utf8'));
+  writeFileSync(join(import.meta.dirname, 'kube-network-policies.log'), moved(text, start));
+});
 
-/** Lays it onto the day, and leaves out that this kernel's nft knows no queue, with the lines of the error. */
-function moved(text: string): string {
-  return text
-    .replaceAll(/^.* logger="nftables-sync".*\n(?:\S+ \S+ F [\t ].*\n)*/gm, '')
-    .replaceAll(/^\d{4}-\d\d-\d\dT\d\d:/gm, day)
-    .replaceAll(/( [FP] [IWEF])\d{4} \d\d:/g, `$1${day.slice(5, 10).replace('-', '')} ${day.slice(11)}`);
+/** Leaves out that this kernel's nft knows no queue, with the lines of the error. */
+function withoutNft(text: string): string {
+  return text.replaceAll(/^.* logger="nftables-sync".*\n(?:\S+ \S+ F [\t ].*\n)*/gm, '');
 }

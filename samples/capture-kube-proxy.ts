@@ -4,20 +4,18 @@
  *
  * All is as it was printed but the time of day: the intervals are kept, and laid onto 2026-11-21.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from '../test/e2e/control-plane/connection.ts';
-import { startControlPlane } from '../test/e2e/control-plane/control-plane.ts';
-import type { KubernetesObject } from '../test/e2e/control-plane/creatable.ts';
 import { createObjects } from '../test/e2e/control-plane/objects.ts';
 import { createCriLog } from '../test/e2e/kube-proxy/cri-log.ts';
 import { cleanUp } from '../test/e2e/kube-proxy/felix.ts';
-import { createNodeNamespace, type NodeNamespace } from '../test/e2e/kube-proxy/node-namespace.ts';
+import type { NodeNamespace } from '../test/e2e/kube-proxy/node-namespace.ts';
 import { endpointSlice } from '../test/e2e/kube-proxy/objects.ts';
 import { type KubeProxy, startKubeProxy } from '../test/e2e/kube-proxy/proxy.ts';
 import { installPrograms } from '../test/programs/install.ts';
+import { moved, withNode } from './capturing.ts';
 
 interface Case {
   readonly name: string;
@@ -149,15 +147,8 @@ async function deleteChain(place: NodeNamespace, chain: string): Promise<void> {
 }
 
 async function capture({ name, mode, start, isViewed, play }: Case): Promise<void> {
-  const connection = await startControlPlane();
-  const place = await createNodeNamespace(connection.server);
-  const podLogs = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-capture-'));
-  try {
-    const { items } = JSON.parse(readFileSync(join(import.meta.dirname, 'cluster.json'), 'utf8')) as {
-      items: KubernetesObject[];
-    };
-    const wanted = items.filter(({ kind }) => ['Namespace', 'Node', 'Service'].includes(kind));
-    await createObjects(connection, { items: [...wanted, ...slices.map(endpointSlice)] });
+  await withNode(['Namespace', 'Node', 'Service'], async ({ connection, place, podLogs }) => {
+    await createObjects(connection, { items: slices.map(endpointSlice) });
     const pod = { pod: 'kube-proxy-lw8zd', uid: '9f1a92ea-2d48-461a-acfe-1357b1932677' };
     const log = createCriLog({ podLogs, namespace: 'kube-system', ...pod, container: 'kube-proxy' });
     const proxy = startKubeProxy({ connection, place, node: 'node-a', log, mode, ...SETTINGS });
@@ -171,11 +162,7 @@ async function capture({ name, mode, start, isViewed, play }: Case): Promise<voi
     const text = moved(readFileSync(log.path, 'utf8'), Date.parse(start));
     writeFileSync(join(import.meta.dirname, `${name}.log`), isViewed === true ? viewed(text) : text);
     process.stdout.write(`${name}.log\n`);
-  } finally {
-    await place.destroy();
-    await connection.stop();
-    rmSync(podLogs, { recursive: true });
-  }
+  });
 }
 
 /** Without containerd's stamps; tabs are four spaces, and neither what marks a value of several lines nor its empty lines are there. */
@@ -185,29 +172,6 @@ function viewed(text: string): string {
     .replaceAll(/=<$/gm, '=')
     .replaceAll('\t', '    ')
     .replaceAll(/^ +\n/gm, '');
-}
-
-/** All stamps, of containerd, of klog and of its traces, earlier or later by one and the same time. */
-function moved(text: string, start: number): string {
-  const by = start - Date.parse(text.slice(0, text.indexOf(' ')));
-  const shift = (stamp: string): string => new Date(Date.parse(stamp) + by).toISOString();
-  const now = new Date();
-  const day = now.toISOString().slice(0, 10);
-  return text
-    .replaceAll(/^(\S+?\.\d{3})(\d*)Z/gm, (_, millis: string, rest: string) =>
-      shift(`${millis}Z`).replace('Z', `${rest}Z`),
-    )
-    .replaceAll(
-      /( [FP] [IWEF])\d{4} (\d\d:\d\d:\d\d\.\d{3})(\d{3})/g,
-      (_, before: string, time: string, rest: string) => {
-        const [date = '', clock = ''] = shift(`${day}T${time}Z`).split('T');
-        return `${before}${date.slice(5).replace('-', '')} ${clock.replace('Z', rest)}`;
-      },
-    )
-    .replaceAll(/\(\d\d-\w{3}-\d{4} (\d\d:\d\d:\d\d\.\d{3})\)/g, (_, time: string) => {
-      const [, clock = ''] = shift(`${day}T${time}Z`).split('T');
-      return `(21-Nov-2026 ${clock.replace('Z', '')})`;
-    });
 }
 
 await installPrograms('e2e');
