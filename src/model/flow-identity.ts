@@ -33,6 +33,8 @@ export const observationFields: Readonly<
   policy: 'flow',
   policySide: 'flow',
   clusterTier: 'flow',
+  sourceName: 'flow',
+  destinationName: 'flow',
   dropReason: 'flow',
   notice: 'packet',
   inInterface: 'flow',
@@ -114,6 +116,8 @@ export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientatio
     a.logger === b.logger &&
     a.policySide === b.policySide &&
     a.clusterTier === b.clusterTier &&
+    a.sourceName === b.sourceName &&
+    a.destinationName === b.destinationName &&
     a.dropReason === b.dropReason &&
     a.mtu === b.mtu &&
     isSamePolicy(a.policy, b.policy)

@@ -61,6 +61,9 @@ export interface PacketObservation {
   /** The end whose policies decided, where the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
+  /** The Pods that the logger names as its ends, `shop/web-0`: compared with who has the addresses, and believed as names only. */
+  sourceName?: string | undefined;
+  destinationName?: string | undefined;
   /** The data plane's own name for why it dropped the packet, where that is no network policy: `CT_MAP_INSERTION_FAILED`. */
   dropReason?: string | undefined;
   /** Which of the two lines this is that the logger may write of one packet (pipeline/twin-lines.ts). */

@@ -21,7 +21,8 @@ export interface Directory {
   podByInterface: (name: string, address: string, at: Moment) => Endpoint | undefined;
   /** The node of the Pod that an interface is of: interfaces exist on one node only. */
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
-  byAddress: (address: string, at: Moment) => Endpoint;
+  /** `named`: the Pod that the logger names, `shop/web-0`. Where another one has the address, neither is believed. */
+  byAddress: (address: string, at: Moment, named?: string) => Endpoint;
   /** Returns the name that a Pod or Service gives to a port, at its own addresses only; `protocol` as in a packet (`TCP`). */
   portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
   /** The node of that name or host name. */
@@ -112,44 +113,66 @@ export function directoryOf(lists: Lists): EditableDirectory {
       );
     },
     nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,
-    byAddress(address, at) {
-      const here = pods.byAddress(address);
-      const pod = holder(here, at);
-      if (pod) return podEndpoint(pod, address, 'pod-address');
-      const before = holder(earlier?.byAddress(address), at);
-      if (before) return podEndpoint(before, address, 'earlier-run');
-      const found = holder(remote?.podsOf(address), at);
-      if (found) return podEndpoint(found, address, 'pod-address');
-      const node = nodes().byAddress.get(address);
-      if (node) return nodeEndpoint(node, address);
-      const service = services().get(address);
-      if (service) return serviceEndpoint(service, address);
-      const nodeName = remote?.nodeOf(address);
-      if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
-      return unassigned(address, here ?? remote?.podsOf(address));
+    byAddress(address, at, named) {
+      const end = ownerOfAddress(address, at);
+      return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
     },
     portName({ kind, object, address }, port, protocol) {
       const transport = protocol.toLowerCase();
       if (kind === 'service') return servicePortName(services().get(address), port, transport);
       if (kind !== 'pod' || object === undefined) return undefined;
-      const key = objectKey(object);
-      const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
-      const pod = all.flatMap((each) => each ?? []).find((each) => objectKey(each) === key);
+      const pod = holdersOf(address).find((each) => objectKey(each) === objectKey(object));
       return pod?.ports && packedName(pod.ports, port, transport);
     },
   };
 
-  function unassigned(address: string, holders: readonly Pod[] | undefined): Endpoint {
-    const [past] = holders ?? [];
-    if (past) {
-      const note = `${past.namespace}/${past.name} has this address, but not at that time`;
-      return unknownEndpoint(address, 'none', note);
-    }
-    const home = nodes().homeOf(address);
-    if (home !== undefined)
-      return unknownEndpoint(address, 'address-range', `in the Pod range of ${home}, but no Pod known had it then`);
-    return externalEndpoint(address, remote?.hostNameOf(address));
+  function holdersOf(address: string): Pod[] {
+    const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
+    return all.flatMap((each) => each ?? []);
   }
+
+  function ownerOfAddress(address: string, at: Moment): Endpoint {
+    const here = pods.byAddress(address);
+    const pod = holder(here, at);
+    if (pod) return podEndpoint(pod, address, 'pod-address');
+    const before = holder(earlier?.byAddress(address), at);
+    if (before) return podEndpoint(before, address, 'earlier-run');
+    const found = holder(remote?.podsOf(address), at);
+    if (found) return podEndpoint(found, address, 'pod-address');
+    const node = nodes().byAddress.get(address);
+    if (node) return nodeEndpoint(node, address);
+    const service = services().get(address);
+    if (service) return serviceEndpoint(service, address);
+    const nodeName = remote?.nodeOf(address);
+    if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
+    const [past] = here ?? remote?.podsOf(address) ?? [];
+    return unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
+  }
+}
+
+/** The address of a Pod of another time, or of the Pod range of a node. */
+function unassigned(address: string, past: Pod | undefined, home: string | undefined): Endpoint | undefined {
+  if (past !== undefined)
+    return unknownEndpoint(address, 'none', `${past.namespace}/${past.name} has this address, but not at that time`);
+  const note = `in the Pod range of ${home}, but no Pod known had it then`;
+  return home === undefined ? undefined : unknownEndpoint(address, 'address-range', note);
+}
+
+/**
+ * Compares the Pod that a log names with who has the address. The name is of the packet's time, so a Pod of that name that ever had the
+ * address goes before the one that has it now; of two names neither is believed.
+ */
+function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
+  const { kind, object, address } = end;
+  if (kind === 'node' || kind === 'service') return end;
+  const known = object && `${object.namespace}/${object.name}`;
+  if (known === named) return end;
+  const namesakes = holders.filter(({ namespace, name }) => `${namespace}/${name}` === named);
+  const pod = holder(namesakes, at) ?? namesakes.at(-1);
+  if (pod !== undefined) return podEndpoint(pod, address, 'pod-address');
+  const note =
+    known === undefined ? `${named}, named by the log` : `the log names ${named}, but ${known} has this address`;
+  return unknownEndpoint(address, 'none', note);
 }
 
 /** The span of time around `time` in which no Pod of any of them takes or leaves an address. */

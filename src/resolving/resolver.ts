@@ -15,11 +15,11 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
 
 /** A Pod's interface is the best evidence: the Pod's alone, even when the address is another's by now or never was its own. */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment): Ends {
-  const { packet, inner, inInterface, outInterface, physIn, physOut } = observation;
+  const { packet, inner, inInterface, outInterface, physIn, physOut, sourceName, destinationName } = observation;
   let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
   let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
-  source ??= directory.byAddress(packet.source, at);
-  destination ??= directory.byAddress(packet.destination, at);
+  source ??= directory.byAddress(packet.source, at, sourceName);
+  destination ??= directory.byAddress(packet.destination, at, destinationName);
   if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.

@@ -67,7 +67,10 @@ test('the Event names the nearest rule of a policy of Cilium where no rule admit
   writeFileSync(log, '');
   const reading = await kubeconfigWith(controlPlane, 'cilium', rulesIn(rightsFile, policiesFile));
   await rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading }).untilReady();
-  const [line = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
+  const [sample = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
+  const line = sample
+    .replaceAll(/"namespace":"(shop|batch)"/g, '"namespace":"cilium-$1"')
+    .replace(/"pod_name":"worker-[^"]*"/, '"pod_name":"worker-7"');
   const packet = (port: number): string =>
     `${line.replaceAll(/2026-11-21T[\d:.]*Z/g, new Date().toISOString()).replace('"destination_port":5432', `"destination_port":${port}`)}\n`;
 

@@ -30,13 +30,17 @@ async function podIn(namespace: string, address: string): Promise<void> {
 }
 
 let port = 32_768;
-/** Both lines of so many packets to that address, each of another connection, written now. */
-function packets(count: number, address: string): string {
+/** Both lines of so many packets to that address, each of another connection, written now. Both name the Pod `web` there. */
+function packets(count: number, address: string, namespace: string): string {
   const now = new Date().toISOString();
   return Array.from({ length: count }, () => {
     port++;
     return [verdict, drop].map((line) => {
-      const moved = line.replaceAll(/2026-11-21T13:45:03[.\d]*Z/g, now).replace('10.244.1.30', address);
+      const moved = line
+        .replaceAll(/2026-11-21T13:45:03[.\d]*Z/g, now)
+        .replace('10.244.1.30', address)
+        .replace('"namespace":"shop"', `"namespace":"${namespace}"`)
+        .replace('"pod_name":"postgres-0"', '"pod_name":"web"');
       return `${moved.replace('"source_port":40112', `"source_port":${port}`)}\n`;
     });
   })
@@ -52,15 +56,27 @@ test('each packet counts once, over a rotation as Hubble makes it while the agen
   const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
   const first = rig.start(env);
   await first.untilReady();
-  appendFileSync(log, packets(20, '10.83.0.1'));
+  appendFileSync(log, packets(20, '10.83.0.1', namespace));
   await rig.untilEvents(namespace, (all) => sumOf(all) === 20);
   await first.kill();
-  appendFileSync(log, packets(3, '10.83.0.1'));
+  appendFileSync(log, packets(3, '10.83.0.1', namespace));
   renameSync(log, join(dirname(log), `events-${new Date().toISOString().replaceAll(':', '-').replace('Z', '')}.log`));
-  writeFileSync(log, packets(4, '10.83.0.1'));
+  writeFileSync(log, packets(4, '10.83.0.1', namespace));
   await rig.start(env).untilReady();
   const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 27);
   expect(sumOf(events)).toBe(27);
+});
+
+test('the packet of a Pod that is gone is not given to the Pod that has its address now', async () => {
+  const namespace = 'flows-named';
+  await podIn(namespace, '10.83.0.4');
+  const log = join(rig.newFolder(), 'events.log');
+  writeFileSync(log, '');
+  await rig.start({ NODE_NAME: node, SOURCES: `file:${log}` }).untilReady();
+  appendFileSync(log, packets(5, '10.83.0.4', 'flows-gone'));
+  appendFileSync(log, packets(2, '10.83.0.4', namespace));
+  const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 2);
+  expect(sumOf(events)).toBe(2);
 });
 
 /** The lines as the container runtime writes them. */
@@ -81,8 +97,8 @@ test('the log of a container counts only if it is that of cilium-agent', async (
   const [ours, other] = [logOf('cilium-x7k2p', 'cilium-agent'), logOf('cilium-evil', 'shell')];
   const CONTAINERS = 'kube-system/cilium*/*';
   await rig.start({ NODE_NAME: node, SOURCES: 'containers', POD_LOGS: root, CONTAINERS }).untilReady();
-  appendFileSync(other, stamped(packets(5, '10.83.0.2')));
-  appendFileSync(ours, stamped(packets(2, '10.83.0.2')));
+  appendFileSync(other, stamped(packets(5, '10.83.0.2', namespace)));
+  appendFileSync(ours, stamped(packets(2, '10.83.0.2', namespace)));
   const events = await rig.untilEvents(namespace, (all) => sumOf(all) >= 2);
   expect(sumOf(events)).toBe(2);
 });

@@ -33,6 +33,8 @@ const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inn
   policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
   policySide: 'sender',
   clusterTier: 'Admin',
+  sourceName: 'shop/another',
+  destinationName: 'shop/another',
   dropReason: 'TTL_EXCEEDED',
   notice: 'drop',
   inInterface: 'eth7',
@@ -63,8 +65,17 @@ test.each(changed)('packets that differ in %s (%s) are compared and named by the
   expect(flowKey(one) === flowKey(original.observation)).toBe(isOfFlow);
 });
 
+const directory = createDirectory(
+  cluster({
+    pods: [
+      pod(),
+      pod({ name: 'web-1', addresses: ['10.65.1.9'] }),
+      pod({ name: 'db-0', addresses: [packet().destination] }),
+    ],
+  }),
+);
+
 test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, __, one) => {
-  const directory = createDirectory(cluster({ pods: [pod(), pod({ name: 'web-1', addresses: ['10.65.1.9'] })] }));
   const afresh = createFlowMemo(directory, 'node-a').meaningOf(line(), one);
   const { meaningOf } = createFlowMemo(directory, 'node-a');
   // It is remembered when it comes again.
@@ -76,12 +87,12 @@ test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, 
 const mixedInAudit = new Set(['inInterface', 'outInterface', 'physIn', 'physOut', 'destinationMac', 'mtu']);
 const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
 
+function auditKeyOf(each: PacketObservation): string {
+  const { ends, node, noise } = createFlowMemo(directory, 'node-a').meaningOf(line({ time: nine }), each);
+  return flowOf({ observation: each, ends, node, noise }).key;
+}
+
 test.each(changed)('the audit counts packets that differ in %s (%s) as the list says', (name, part, one) => {
-  const directory = createDirectory(cluster({ pods: [pod(), pod({ name: 'web-1', addresses: ['10.65.1.9'] })] }));
-  const keyOf = (each: PacketObservation): string => {
-    const { ends, node, noise } = createFlowMemo(directory, 'node-a').meaningOf(line({ time: nine }), each);
-    return flowOf({ observation: each, ends, node, noise }).key;
-  };
   const isTogether = part === 'packet' || mixedInAudit.has(name) || notInAudit.has(name);
-  expect(keyOf(one) === keyOf(original.observation)).toBe(isTogether);
+  expect(auditKeyOf(one) === auditKeyOf(original.observation)).toBe(isTogether);
 });

@@ -140,6 +140,41 @@ describe('who has an address', () => {
 const owner = (pods: Pod[], text: string, exact = true): string =>
   createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
 
+describe('the Pod that a log names', () => {
+  const gone = pod({ name: 'gone', until: clock('09:10:00') });
+  const here = pod({ name: 'here', from: clock('09:20:00') });
+  const named = createDirectory(cluster({ pods: [gone, here], nodes: [node()] }));
+
+  test.each([
+    ['has the address', '10.65.1.4', 'shop/here', { kind: 'pod', object: { name: 'here' } }],
+    ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', object: { name: 'gone' } }],
+    [
+      'is another than has it',
+      '10.65.1.4',
+      'shop/other',
+      { kind: 'unknown', object: undefined, note: 'the log names shop/other, but shop/here has this address' },
+    ],
+    [
+      'is of another namespace than who has it',
+      '10.65.1.4',
+      'bank/here',
+      { kind: 'unknown', object: undefined, note: 'the log names bank/here, but shop/here has this address' },
+    ],
+    [
+      'is known by its name only',
+      '203.0.113.9',
+      'shop/other',
+      { kind: 'unknown', object: undefined, identity: '203.0.113.9', note: 'shop/other, named by the log' },
+    ],
+  ])('%s', (_, address, name, expected) => {
+    expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
+  });
+
+  test('is not asked for at the address of a Node', () => {
+    expect(named.byAddress('192.168.7.11', then, 'shop/here')).toMatchObject({ kind: 'node', node: 'node-a' });
+  });
+});
+
 describe('a reused address', () => {
   const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
   const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });

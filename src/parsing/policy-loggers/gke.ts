@@ -1,7 +1,7 @@
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, Verdict } from '../../model/packet.ts';
 import { at, parsedBytes } from '../../platform/json.ts';
-import { fieldOf, isCount, observePacket } from './record.ts';
+import { fieldOf, isCount, observePacket, podName } from './record.ts';
 
 /**
  * Network policy logging of GKE Dataplane V2, keys in any order. Denied connections of five seconds are one line; it names no policy:
@@ -25,6 +25,8 @@ export function parseGke(text: string): PacketObservation | Unparsable | undefin
     logger,
     verdict,
     policySide: sides.get(at(connection, 'direction')),
+    sourceName: podName(at(line, 'src', 'pod_namespace'), at(line, 'src', 'pod_name')),
+    destinationName: podName(at(line, 'dest', 'pod_namespace'), at(line, 'dest', 'pod_name')),
     source: fieldOf(at(connection, 'src_ip')),
     destination: fieldOf(at(connection, 'dest_ip')),
     protocol: fieldOf(at(connection, 'protocol')),

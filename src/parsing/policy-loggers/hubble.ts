@@ -1,7 +1,7 @@
 import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
 import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
-import { fieldOf, isCount, observePacket } from './record.ts';
+import { fieldOf, isCount, observePacket, podName } from './record.ts';
 
 /**
  * A flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or masked are
@@ -72,6 +72,8 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
     policySide: isPolicys && ingress ? 'receiver' : isPolicys && egress ? 'sender' : undefined,
     dropReason: isPolicys ? undefined : dropReason,
     notice: dropReason === policys ? noticeOf(type) : undefined,
+    sourceName: podName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
+    destinationName: podName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
     source: fieldOf(at(flow, 'IP', 'source')),
     destination: fieldOf(at(flow, 'IP', 'destination')),
     protocol: protocol || undefined,

@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from '../../model/packet.ts';
 import { canonicalAddress } from '../../platform/address.ts';
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { newPacket } from '../netfilter/header.ts';
 
 type Field = string | number | undefined;
@@ -23,6 +24,8 @@ export interface PacketRecord {
   policy?: PolicyName | undefined;
   policySide?: PacketObservation['policySide'];
   clusterTier?: ClusterTier | undefined;
+  sourceName?: string | undefined;
+  destinationName?: string | undefined;
   dropReason?: string | undefined;
   notice?: PacketObservation['notice'];
   inInterface?: string;
@@ -78,6 +81,8 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     policy: record.policy,
     policySide: record.policySide,
     clusterTier: record.clusterTier,
+    sourceName: record.sourceName,
+    destinationName: record.destinationName,
     dropReason: record.dropReason,
     notice: record.notice,
     inInterface: record.inInterface ?? '',
@@ -97,6 +102,12 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
 /** A value of JSON as a field of a record; objects are none. */
 export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
+}
+
+/** `shop/web-0`; undefined for what is no name of a Pod. */
+export function podName(namespace: unknown, name: unknown): string | undefined {
+  const isPod = typeof namespace === 'string' && typeof name === 'string' && isLabel(namespace) && isSubdomain(name);
+  return isPod ? `${namespace}/${name}` : undefined;
 }
 
 /** Whether it may be a number of packets. */
