@@ -10,10 +10,10 @@ import { observePacket } from './record.ts';
  */
 export function parseAntrea(text: string): PacketObservation | Unparsable | undefined {
   const found =
-    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(?:Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.+)$/.exec(
+    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.+)$/.exec(
       text,
     );
-  const [, kind = '', policy = '', rest = ''] = found ?? [];
+  const [, table = '', kind = '', policy = '', rest = ''] = found ?? [];
   if (!found || rest.length > 1000) return undefined;
   const words = rest.split(' ');
   // A rule may be called as an action is; only behind the action stands the OpenFlow priority.
@@ -32,6 +32,7 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
     logger: 'antrea',
     verdict,
     policy: policy === '<nil>' ? undefined : policyOf(kind, policy),
+    policySide: table.includes('Egress') ? 'sender' : table.includes('Ingress') ? 'receiver' : undefined,
     repeat: repeated ? Math.max(1, Number(repeated[1])) : 1,
     source,
     sourcePort,
