@@ -98,8 +98,8 @@ const table: readonly Advice[] = [
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
-    say: (_, { namespace }) =>
-      `This Pod cannot resolve names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
+    say: (details, { namespace }) =>
+      `This Pod cannot resolve names. Allow egress to the cluster DNS on port 53, UDP and TCP: ${describeIn(namespace, details)}`,
     sayAnswer: ({ text, outcome }) =>
       `This Pod cannot resolve names. ${text}${outcome === 'denies' ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
   },
@@ -111,25 +111,24 @@ const table: readonly Advice[] = [
   {
     applies: ({ peer, port, direction }) =>
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
-    say: (_, { namespace }) =>
-      `This Pod cannot reach the Kubernetes API. Allow egress to the API server: kubectl -n ${namespace} describe networkpolicy`,
+    say: (details, { namespace }) =>
+      `This Pod cannot reach the Kubernetes API. Allow egress to the API server: ${describeIn(namespace, details)}`,
     sayAnswer: ({ text }) => `This Pod cannot reach the Kubernetes API. ${text}`,
   },
   {
     applies: isProbe,
-    say: (_, { namespace }) =>
-      `Allow ingress from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy (without the kubelet's probes this Pod stays unready)`,
+    say: (details, { namespace }) =>
+      `Allow ingress from the nodes' addresses: ${describeIn(namespace, details)} (without the kubelet's probes this Pod stays unready)`,
     sayAnswer: ({ text }) => `${text} Without the kubelet's probes this Pod stays unready.`,
   },
   {
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
     say: (details, { namespace }) => policyAdvice(details, namespace),
-    sayAnswer: ({ text, outcome }, details) =>
-      outcome === 'admits' && isOftenFalse(details)
-        ? `${text} The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.`
-        : text,
+    sayAnswer: ({ text }) => text,
   },
 ];
+
+const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
 /** The agent of AWS has told of denied egress of Pods that only ingress policies select (aws-network-policy-agent#582). */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
@@ -201,19 +200,26 @@ function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
+/** The command that shows the policies of a namespace. */
+function describeIn(namespace: string, { logger }: FlowDetails): string {
+  return `kubectl -n ${namespace} describe ${logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy'}`;
+}
+
 /** '' where no advice is true of every such drop. `answer`: what policies say of it, where they were asked. */
 export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
   const row = table.find(({ applies }) => applies(details, own));
   const advice = row?.say(details, own) ?? '';
   if (answer === undefined) return advice;
-  if (answer.outcome !== 'unknown' && row?.sayAnswer !== undefined) return row.sayAnswer(answer, details, own);
+  if (answer.outcome !== 'unknown' && row?.sayAnswer !== undefined) {
+    const hint = answer.outcome === 'admits' && isOftenFalse(details) ? ` ${falseDrop}` : '';
+    return row.sayAnswer(answer, details, own) + hint;
+  }
   return advice === '' ? answer.text : `${answer.text} ${advice}`;
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
-  const { direction, refusedBy, peer, policy, prefix, logger } = details;
-  const kinds = logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy';
-  const describe = (where: string): string => `kubectl -n ${where} describe ${kinds}`;
+  const { direction, refusedBy, peer, policy, prefix } = details;
+  const describe = (where: string): string => describeIn(where, details);
   if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';

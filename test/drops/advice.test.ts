@@ -118,6 +118,9 @@ const cases: readonly Case[] = [
   ['API server by its Service', { direction: 'sending', peer: serviceEnd({ role: 'api-server' }), port: 443 }],
   ['API server by its node', { direction: 'sending', peer: nodeEnd(), port: 6443 }],
   ['probe', { peer: nodeEnd() }],
+  ['DNS, by Cilium', { direction: 'sending', peer: dns, port: 53, protocol: 'UDP', ...denied, logger: 'hubble' }],
+  ['API server by its node, by Cilium', { direction: 'sending', peer: nodeEnd(), port: 6443, logger: 'hubble' }],
+  ['probe, by Cilium', { peer: nodeEnd(), logger: 'hubble' }],
   ...policyCases.map(([name, given]): Case => [`policy, ${name}`, { ...denied, ...given }]),
   ['policy of Cilium', { ...shown, logger: 'hubble' }],
   // The rule behind the LOG rule is not known, so the advice is what to check.
@@ -201,8 +204,12 @@ test.each<PolicyName>([
 const admits = { outcome: 'admits', text: 'Policies admit this.', policy: undefined } as const;
 const ofAws = { ...denied, logger: 'aws-network-policy-agent', refusedBy: 'sender' } as const;
 
-test('where policies admit egress that the agent of AWS calls denied, its known fault is named', () => {
-  expect(adviseOn(flow(ofAws), own, admits)).toMatch(/^Policies admit this\. .*#582\.$/);
+test.each<[string, Partial<FlowDetails>]>([
+  ['a Pod', {}],
+  ['the cluster DNS', { direction: 'sending', peer: dns, port: 53 }],
+  ['the API server', { direction: 'sending', peer: serviceEnd({ role: 'api-server' }) }],
+])('where policies admit egress to %s that the agent of AWS calls denied, its known fault is named', (_, given) => {
+  expect(adviseOn(flow({ ...ofAws, ...given }), own, admits)).toMatch(/Policies admit this\. .*#582\.$/);
 });
 
 test.each<[string, Partial<FlowDetails>, 'admits' | 'denies']>([
