@@ -159,8 +159,7 @@ describe('Loki', () => {
 });
 
 describe('Loki with the audit', () => {
-  const page = textOf('docs/audit.md');
-  const queries = Array.from(page.matchAll(/^```logql\n(.*?)^```$/gms), ([, text = '']) => text.trim());
+  const queries = textOf('deploy/audit/loki-queries.logql').trim().split('\n\n');
 
   test.each(queries)('%s is LogQL', (query) => {
     expect(errorsIn(query)).toBe(0);
