@@ -8,6 +8,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Choice, chooseKernelGiver, chooseKernelSource } from '../sources/auto.ts';
 import { zoneTime } from '../sources/envelopes/clock.ts';
 import { createBpfTrace, defaultTracefs } from '../sources/bpf-trace/bpf-trace.ts';
+import { createCalicoFlows, defaultFlowsFolder } from '../sources/calico-flows/calico-flows.ts';
 import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
 import { createFollowFile } from '../sources/tail/follow-file.ts';
 import { findJournal } from '../sources/journald/find-journal.ts';
@@ -52,7 +53,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   const giver = chooseGiver(
     found.filter(
       (setting): setting is KernelSetting =>
-        setting.kind !== 'containers' && setting.kind !== 'program' && setting.kind !== 'bpf-trace',
+        setting.kind === 'kernel' || setting.kind === 'journal' || setting.kind === 'file',
     ),
   );
   const shared = createSharedLines({
@@ -91,6 +92,8 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
       case 'bpf-trace':
         return createBpfTrace({ ...common, tracefs: setting.directory ?? defaultTracefs });
+      case 'calico-flows':
+        return createCalicoFlows({ ...common, folder: setting.directory ?? defaultFlowsFolder });
       case 'kernel':
         return createKernelRing({ ...common, since });
       default:

@@ -43,8 +43,8 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
     if (origin === 'program' || origin === 'container')
       return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
     if (origin !== 'kernel') return true;
-    // No other source has what BPF programs print.
-    if (program === 'bpf') return true;
+    // No other source has what BPF programs print, and the flows of Calico.
+    if (program === 'bpf' || program === 'calico-flows') return true;
     // The kernel hands these packets to ulogd alone: they are in no source of the kernel's own lines.
     if (program === 'ulogd' || program === 'ulogd2') return (ulogdGiver ??= source) === source;
     return source === kernelGiver;

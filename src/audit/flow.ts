@@ -4,6 +4,7 @@ import type { Finding } from '../model/finding.ts';
 import type { LogLine } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import { type Packet, type PacketObservation, TcpFlag } from '../model/packet.ts';
+import { isName } from '../platform/address.ts';
 import type { FlowRecord } from './fields.ts';
 import { loggedVerdict } from './policy-fields.ts';
 
@@ -108,7 +109,10 @@ function actionOf(observation: PacketObservation | Martian): FlowRecord {
 
 function serviceOf(observation: PacketObservation | Martian): FlowRecord & { kind: string } {
   const address = observation.kind === 'martian' ? observation.source : observation.packet.source;
-  const type = { kind: observation.kind, 'network.type': address.includes(':') ? 'ipv6' : 'ipv4' };
+  const type = {
+    kind: observation.kind,
+    'network.type': isName(address) ? undefined : address.includes(':') ? 'ipv6' : 'ipv4',
+  };
   if (observation.kind === 'martian') return type;
   const { packet } = observation;
   const { port, reply } = orient(packet);
@@ -151,11 +155,15 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
 /** The interfaces show the direction; where they do not, the nodes of the Pods do. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
-  const isOut = ends.fromPodInterface || (source.kind === 'pod' && source.node === node);
-  const isIn = ends.toPodInterface || (destination.kind === 'pod' && destination.node === node);
+  const isOut = ends.fromPodInterface || isOn(source, node);
+  const isIn = ends.toPodInterface || isOn(destination, node);
   if (isOut && isIn) return 'internal';
   if (isIn) return 'ingress';
   return isOut ? 'egress' : undefined;
+}
+
+function isOn({ kind, node, candidates }: Endpoint, logged: string): boolean {
+  return (kind === 'pod' && node === logged) || (candidates !== undefined && candidates.length > 0);
 }
 
 const kindNames = { pod: 'Pod', node: 'Node', service: 'Service', external: 'external', unknown: 'unknown' } as const;
@@ -167,12 +175,19 @@ function endOf({ kind, address, evidence, object, workload, role, labels }: Endp
     kind: kindNames[kind],
     role,
     evidence: evidence === 'none' ? undefined : evidence,
-    namespace: object?.namespace,
+    namespace: object?.namespace ?? namespaceIn(address),
     pod: kind === 'pod' ? object?.name : undefined,
     labels,
     ownerKind: workload?.kind ?? (kind === 'pod' ? undefined : object?.kind),
     ownerName: workload?.name ?? (kind === 'pod' ? undefined : object?.name),
   };
+}
+
+/** A name in the place of an address may have a namespace: `shop/web-*`, `NetworkSet shop/partners`. */
+function namespaceIn(address: string): string | undefined {
+  if (!isName(address)) return undefined;
+  const slash = address.indexOf('/');
+  return slash < 0 ? undefined : address.slice(address.indexOf(' ') + 1, slash);
 }
 
 /** Written out: with names that are computed, V8 makes a hash table of each object, and a flow costs twice as much. */

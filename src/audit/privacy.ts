@@ -1,4 +1,4 @@
-import { networkOf } from '../platform/address.ts';
+import { isName, networkOf } from '../platform/address.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { withoutHiddenPolicies } from './policy-fields.ts';
@@ -105,14 +105,14 @@ function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord
   return cut;
 }
 
-/** One that was cut by a setting before this one is cut further, or stays. */
+/** One that was cut by a setting before this one is cut further, or stays. A name in the place of an address is none. */
 function cutAddress(address: string, bits: Privacy['bits']): string | undefined {
   const [bare = '', length] = address.split('/', 2);
   const limits =
     length === undefined
       ? bits
       : { ipv4: Math.min(bits.ipv4, Number(length)), ipv6: Math.min(bits.ipv6, Number(length)) };
-  return networkOf(bare, limits) || undefined;
+  return networkOf(bare, limits) || (isName(address) ? address : undefined);
 }
 
 interface Restorable {

@@ -14,3 +14,9 @@ export function policyText({ kind, namespace, name, tier }: PolicyName): string 
   const full = namespace === undefined ? name : `${namespace}/${name}`;
   return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
 }
+
+/** `a, b, c, d, e and 12 more`. */
+export function listed(seen: readonly string[], past: number): string {
+  if (seen.length <= 6) return seen.join(', ');
+  return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
+}

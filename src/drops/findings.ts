@@ -1,9 +1,8 @@
 import { type Endpoint, type Ends, type ObjectRef, objectKey } from '../model/endpoint.ts';
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
-import { type Orientation, isDhcp, orient } from '../model/flow-identity.ts';
+import { type Orientation, orient } from '../model/flow-identity.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
-import { isNoise } from './reasons.ts';
 
 /** A port as its Pod or Service names it; `protocol` as in a packet. */
 export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
@@ -40,12 +39,16 @@ function ofBothEnds(
   node: string,
   details: (direction: Direction, peer: Endpoint, own: Endpoint) => FlowDetails,
 ): Finding[] {
-  const findings: Finding[] = [];
-  if (destination.kind === 'pod')
-    findings.push(finding('receiving', destination, source, details('receiving', source, destination), node));
-  if (source.kind === 'pod')
-    findings.push(finding('sending', source, destination, details('sending', destination, source), node));
-  return findings;
+  return [...findingsOf('receiving', destination, source), ...findingsOf('sending', source, destination)];
+
+  function findingsOf(direction: Direction, end: Endpoint, peer: Endpoint): Finding[] {
+    if (end.kind === 'pod') return [finding(direction, end, peer, details(direction, peer, end), node)];
+    const { candidates = [] } = end;
+    return candidates.map((own) => {
+      const sharedWith = candidates.flatMap((each) => (each === own ? [] : (each.object?.name ?? [])));
+      return finding(direction, own, peer, { ...details(direction, peer, own), sharedWith }, node);
+    });
+  }
 }
 
 /** A martian is a drop by the kernel's routing, no rule involved. */
@@ -220,29 +223,4 @@ function identityOf(
   ];
   // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
   return parts.join('|');
-}
-
-/** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
-const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
-const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
-
-/** Chatter between machines of one link, which host firewalls log by the thousand; undefined for an application's traffic. */
-export function noiseOf(
-  packet: Packet,
-  destinationMac: string | undefined,
-  { source, destination }: Ends,
-  dropReason?: string,
-): string | undefined {
-  if (dropReason !== undefined && isNoise(dropReason)) return dropReason;
-  if (groupProtocols.has(packet.protocol)) return packet.protocol;
-  if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
-  if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
-  if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
-    return 'neighbour discovery';
-  if (packet.protocol === 'UDP' && (isDhcp(packet.sourcePort) || isDhcp(packet.destinationPort))) return 'DHCP';
-  if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
-  const linkLocal =
-    (destination.range === 'link-local' && destination.role === undefined) ||
-    (source.range === 'link-local' && source.role === undefined);
-  return linkLocal ? 'link-local' : undefined;
 }

@@ -4,7 +4,7 @@ import type { IncidentDetails } from '../model/incident.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
-import { nameOf, policyText } from './endpoint-name.ts';
+import { listed, nameOf, policyText } from './endpoint-name.ts';
 import { ianaName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
@@ -45,6 +45,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
     // Before the advice, which often ends in a command: what a stranger wrote is not to be pasted with it.
     loggedAt(details, series.finding.node),
+    sharedText(details),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
     // A verdict of the policies says more than the policy in the LOG prefix, so that one is left out.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
@@ -53,6 +54,11 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
       ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
       : '',
   ];
+}
+
+function sharedText({ sharedWith = [] }: FlowDetails): string {
+  if (sharedWith.length === 0) return '';
+  return `The log counts this Pod and ${listed(sharedWith, 0)} as one: it may have been ${sharedWith.length === 1 ? 'either' : 'any'} of them.`;
 }
 
 function opening({ direction }: FlowDetails): string {
@@ -235,12 +241,6 @@ function openingOfMany(example: FlowDetails, { peers, ports }: Series): string {
 function portsText({ seen, past }: DistinctValues): string {
   if (seen.length === 0) return '';
   return `, on ${seen.length === 1 ? 'port' : 'ports'} ${listed(seen, past)}`;
-}
-
-/** `a, b, c, d, e and 12 more`. */
-function listed(seen: readonly string[], past: number): string {
-  if (seen.length <= 6) return seen.join(', ');
-  return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
 }
 
 /** A peer without the other Pods of its workload. */

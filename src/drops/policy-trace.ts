@@ -2,6 +2,7 @@
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Series } from '../model/series.ts';
+import { isName } from '../platform/address.ts';
 import {
   connectionOf,
   type Direction,
@@ -44,7 +45,7 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 /**
  * A record of what enforces policies (Antrea, OVN) names the policy that denied. A LOG prefix, which such records do not have, names one
  * whose LOG rule matched. The ClusterNetworkPolicies of AWS are not evaluated. A Service's address is none that a
- * policy sees.
+ * policy sees, and of a peer that is only named (Calico's flows) no address is known.
  */
 function isOfPolicies(details: FlowDetails): boolean {
   const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
@@ -57,6 +58,7 @@ function isOfPolicies(details: FlowDetails): boolean {
     protocol !== '' &&
     !ownAddressIsForeign &&
     peer.kind !== 'service' &&
+    !isName(peer.address) &&
     !(peer.kind === 'pod' && peer.note !== undefined)
   );
 }

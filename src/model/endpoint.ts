@@ -33,12 +33,13 @@ export interface Workload {
 }
 
 /**
- * How an address was given to an object; the first that applies wins. `earlier-run`: a Pod that the state has of this node, by its address
+ * How an address was given to an object; the first that applies wins. `pod-name`: the logger names Pods and no addresses. `earlier-run`: a Pod that the state has of this node, by its address
  * or interface, and that the API server has not listed since this agent was started.
  */
 export type Evidence =
   | 'interface'
   | 'pod-address'
+  | 'pod-name'
   | 'earlier-run'
   | 'node-address'
   | 'service-address'
@@ -49,6 +50,7 @@ export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback'
 
 export interface Endpoint {
   kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
+  /** A name where the logger has no addresses and the Pod is not known (`Packet.source`). */
   address: string;
   /** Equal for all that count as one peer: the workload of a Pod, else the object, else the address. */
   identity: string;
@@ -65,6 +67,8 @@ export interface Endpoint {
   role: 'dns' | 'api-server' | 'metadata' | undefined;
   /** Says to a person why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
   note: string | undefined;
+  /** Of an unknown end: Pods of this node that the logger counts as one, each of which may be it. */
+  candidates?: readonly Endpoint[] | undefined;
 }
 
 /** The two ends of a packet and, for an ICMP error that goes back to the sender of the packet it is about, of that packet. */

@@ -14,6 +14,8 @@ export interface FlowDetails {
   /** Address of the regarding object in this flow, and whether it is one of its own. */
   ownAddress: string;
   ownAddressIsForeign: boolean;
+  /** Names of other Pods of the node, of which each may have been the one, as the logger counts them as one. */
+  sharedWith?: readonly string[] | undefined;
   protocol: string;
   /** The port of the service side; undefined for protocols without ports and for later fragments. */
   port: number | undefined;

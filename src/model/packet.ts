@@ -16,7 +16,7 @@ export type ClusterTier = 'Admin' | 'Baseline';
 
 /** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
 export interface Packet {
-  /** RFC 5952 text for IPv6, dotted decimal for IPv4. */
+  /** RFC 5952 text for IPv6, dotted decimal for IPv4; a name where the logger has no addresses: `shop/web-*`, `public network`. */
   source: string;
   destination: string;
   /** IANA keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number when IANA has no short keyword. */

@@ -9,6 +9,7 @@ import {
 import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
 import { parseCalicoBpf } from './policy-loggers/calico-bpf.ts';
+import { parseCalicoFlow } from './policy-loggers/calico-flow.ts';
 import { parseGke } from './policy-loggers/gke.ts';
 import { parseHubble } from './policy-loggers/hubble.ts';
 import { parseNfqueue } from './policy-loggers/nfqueue.ts';
@@ -42,6 +43,8 @@ const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
 /** BPF programs, which print to a trace of the kernel. */
 const bpf = ['bpf'];
+/** Calico's Felix, through its socket. */
+const flows = ['calico-flows'];
 
 /** The first that does not answer `undefined` has the line. */
 export const formats: readonly Format[] = [
@@ -58,6 +61,7 @@ export const formats: readonly Format[] = [
     parse: parseJournald,
   },
   { name: 'calico-bpf', needles: [': policy DENIED', ': policy ALLOWED'], writers: bpf, parse: parseCalicoBpf },
+  { name: 'calico-flow', needles: ['WorkloadEndpoint', 'HostEndpoint'], writers: flows, parse: parseCalicoFlow },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
   { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {
@@ -109,7 +113,7 @@ export function parse(
   return refused;
 }
 
-const onlyByOrigin = new Set([...kernel, ...bpf, ...ulogd]);
+const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...ulogd]);
 
 const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
 

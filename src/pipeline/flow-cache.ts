@@ -79,7 +79,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
   function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
     const at = { time: line.time, exact: line.timeIsExact };
     const node = nodeOf(fixedNode ?? line.host, observation, directory, at);
-    const ends = resolvePacket(observation, directory, at);
+    const ends = resolvePacket(observation, directory, at, node);
     return {
       node,
       ends,

@@ -1,4 +1,5 @@
-import type { Ends } from '../model/endpoint.ts';
+import { isName } from '../platform/address.ts';
+import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { LogLine } from '../model/log-line.ts';
 import type { Observation, PacketPart } from '../model/observation.ts';
 import type { Verdict } from '../model/packet.ts';
@@ -107,12 +108,19 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
       return;
     }
     onLost?.(ends, weight);
-    if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod')
-      statistics.withPods += weight;
+    if (hasPods(source) || hasPods(destination) || hasPods(ends.inner?.source)) statistics.withPods += weight;
     else statistics.withoutPods += weight;
-    if (source.kind === 'unknown') bump(statistics.unresolved, source.address, lines);
-    if (destination.kind === 'unknown') bump(statistics.unresolved, destination.address, lines);
+    if (isUnresolved(source)) bump(statistics.unresolved, source.address, lines);
+    if (isUnresolved(destination)) bump(statistics.unresolved, destination.address, lines);
   }
+}
+
+function hasPods(end: Endpoint | undefined): boolean {
+  return end !== undefined && (end.kind === 'pod' || (end.candidates !== undefined && end.candidates.length > 0));
+}
+
+function isUnresolved({ kind, address }: Endpoint): boolean {
+  return kind === 'unknown' && !isName(address);
 }
 
 function bump(counts: Map<string, number>, key: string, by: number): void {

@@ -53,6 +53,11 @@ export function copy(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
+/** Whether it is a name that a logger without addresses gives an end: `shop/web-*`, `public network`. */
+export function isName(end: string): boolean {
+  return end.includes('/') || end.includes(' ');
+}
+
 export function isIPv6(canonical: string): boolean {
   return canonical.includes(':');
 }

@@ -10,6 +10,7 @@ import {
   unknownEndpoint,
 } from './endpoints.ts';
 import { createPodIndex, holder, isOwn, type Moment, ownerOf, type PodIndex } from './pod-index.ts';
+import { ownerOfName } from './named-ends.ts';
 import { indexPodRanges } from './scope.ts';
 import { packedName } from './pod-record.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
@@ -23,6 +24,8 @@ export interface Directory {
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
   /** `named`: the Pod that the logger names, `shop/web-0`. Where another one has the address, neither is believed. */
   byAddress: (address: string, at: Moment, named?: string) => Endpoint;
+  /** The end that a logger without addresses names. `shop/web-*` are Pods of `node`; '': of any; undefined: of one that is not known. */
+  byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
   /** Returns the name that a Pod or Service gives to a port, at its own addresses only; `protocol` as in a packet (`TCP`). */
   portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
   /** The node of that name or host name. */
@@ -117,6 +120,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
       const end = ownerOfAddress(address, at);
       return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
     },
+    byName: (name, at, node) => ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
     portName({ kind, object, address }, port, protocol) {
       const transport = protocol.toLowerCase();
       if (kind === 'service') return servicePortName(services().get(address), port, transport);

@@ -4,7 +4,7 @@ import { rangeOf, scopeOf } from './scope.ts';
 import { type Node, type Pod, type Service, workloadKey } from './objects.ts';
 
 /** The fields of an address without an object. */
-function addressOnly(address: string) {
+export function addressOnly(address: string) {
   const none = { object: undefined, workload: undefined, node: undefined, role: undefined, note: undefined };
   return { address, identity: address, range: rangeOf(address), ...none };
 }

@@ -18,6 +18,8 @@ export function createPodIndex(ownNode: string | undefined) {
   let latestChange: Millis = -Infinity;
   /** All changes in order, made when first asked for. */
   let changes: Millis[] | undefined;
+  /** Made when first asked for after a change: few loggers name Pods. */
+  let names: Map<string, Pod[]> | undefined;
 
   return {
     get size(): number {
@@ -27,7 +29,7 @@ export function createPodIndex(ownNode: string | undefined) {
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
-      changes = undefined;
+      changes = names = undefined;
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
@@ -40,7 +42,7 @@ export function createPodIndex(ownNode: string | undefined) {
     /** `pod` must be an object that was added, with its addresses unchanged. */
     remove(pod: Pod): void {
       if (!all.delete(pod)) return;
-      changes = undefined;
+      changes = names = undefined;
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
           const rest = map.get(key)?.filter((each) => each !== pod) ?? [];
@@ -52,6 +54,8 @@ export function createPodIndex(ownNode: string | undefined) {
     },
     byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
+    /** `shop/web-0`, or for Pods that share a `generateName`, `shop/web-*`. */
+    byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name) ?? [],
     /** The span of time around `time` in which no Pod takes or leaves an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
       // A node's agent nearly always asks for a time after every change.
@@ -76,6 +80,25 @@ export function createPodIndex(ownNode: string | undefined) {
       [interfaces, isHere ? interfaceNames(pod.namespace, pod.name) : []],
     ];
   }
+}
+
+function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
+  const index = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    if (pod.hostNetwork) continue;
+    for (const name of [pod.name, `${generateNameOf(pod.name)}*`]) {
+      const key = `${pod.namespace}/${name}`;
+      const same = index.get(key);
+      if (same) same.push(pod);
+      else index.set(key, [pod]);
+    }
+  }
+  return index;
+}
+
+/** Controllers name Pods by a common beginning and five letters, or a number. */
+function generateNameOf(pod: string): string {
+  return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
 
 /** The time of a packet; an inexact time does not decide between Pods unless it must. */

@@ -1,3 +1,4 @@
+import { isName } from '../platform/address.ts';
 import { isHostName } from '../platform/api-names.ts';
 import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { Martian } from '../model/observation.ts';
@@ -13,13 +14,17 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
     : resolveMartian(observation, directory, at);
 }
 
-/** A Pod's interface is the best evidence: the Pod's alone, even when the address is another's by now or never was its own. */
-export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment): Ends {
-  const { packet, inner, inInterface, outInterface, physIn, physOut, sourceName, destinationName } = observation;
+/**
+ * A Pod's interface is the best evidence: the Pod's alone, even when the address is another's by now or never was its own. `logged`: the node
+ * on which the packet was, where a logger names Pods instead of addresses; '' if unknown.
+ */
+export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
+  const { packet, inner, inInterface, outInterface, physIn, physOut, sourceName, destinationName, policySide } =
+    observation;
   let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
   let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
-  source ??= directory.byAddress(packet.source, at, sourceName);
-  destination ??= directory.byAddress(packet.destination, at, destinationName);
+  source ??= endOf(packet.source, sourceName, 'sender');
+  destination ??= endOf(packet.destination, destinationName, 'receiver');
   if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.
@@ -27,6 +32,12 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
   return { source, destination, inner: { source: destination, destination: target }, ...interfaces };
+
+  function endOf(address: string, named: string | undefined, side: 'sender' | 'receiver'): Endpoint {
+    return isName(address)
+      ? directory.byName(address, at, policySide === side ? logged : undefined)
+      : directory.byAddress(address, at, named);
+  }
 }
 
 /** The kernel names no input device for what a node itself sends. An address in its Pod range is that of its bridge or gateway then. */

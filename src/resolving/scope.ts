@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { AddressRange, Endpoint } from '../model/endpoint.ts';
+import { isName } from '../platform/address.ts';
 import type { Node } from './objects.ts';
 
 /** The range of an address that belongs to no object of the cluster. */
@@ -30,9 +31,11 @@ export function scopeOf(address: string): Scope {
   return { range, role: undefined, note: notes[range] };
 }
 
+/** Also of a name in the place of an address: most of those are Pods. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);
+  if (isName(address)) return address === 'public network' ? 'public' : 'private';
   let range = ipv6Ranges.get(address);
   if (range === undefined) ipv6Ranges.set(address, (range = ourRange(ipaddr.process(address).range())));
   return range;

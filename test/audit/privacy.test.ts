@@ -123,6 +123,37 @@ describe('a namespace that opted out', () => {
   });
 });
 
+const named = (address: string) => {
+  const source = externalEnd({ kind: 'unknown', address, identity: address, note: undefined });
+  return {
+    observation: observation({ packet: packet({ source: address }) }),
+    ends: ends({ source, destination: podEnd() }),
+  };
+};
+
+describe('an end that is only named', () => {
+  test.each(['batch/worker-*', 'NetworkSet batch/partners'])('%s is of its namespace', (address) => {
+    expect(flow({}, named(address)).fields).toMatchObject({
+      'source.address': address,
+      'source.k8s.namespace.name': 'batch',
+      'network.type': undefined,
+    });
+    for (const privacy of [
+      { isHidden: (namespace: string) => namespace === 'batch' },
+      { peers: 'redacted' },
+    ] as const) {
+      const found = flow(privacy, named(address));
+      expect(JSON.stringify(found)).not.toMatch(/worker|partners|batch/);
+      expect(found.fields).toMatchObject({ 'source.kind': 'redacted' });
+    }
+  });
+
+  test('keeps its name where addresses are cut', () => {
+    for (const address of ['batch/worker-*', 'public network', 'GlobalNetworkSet partners'])
+      expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, named(address)).fields['source.address']).toBe(address);
+  });
+});
+
 describe('addresses are cut', () => {
   test.each([
     ['203.0.113.9', '203.0.113.0/24'],

@@ -1,4 +1,5 @@
 import { calicoBpfLines } from './lines-calico-bpf.ts';
+import { calicoFlowLines } from './lines-calico-flow.ts';
 import { gkeLines } from './lines-gke.ts';
 import { hubbleLines } from './lines-hubble.ts';
 import { nfqueueLines } from './lines-nfqueue.ts';
@@ -18,4 +19,5 @@ export const lines: Row[] = [
   ...gkeLines,
   ...nfqueueLines,
   ...calicoBpfLines,
+  ...calicoFlowLines,
 ];

@@ -86,7 +86,7 @@ test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
 });
 
 test.each(daemonSets)(
-  '$file mounts from the host read-only, but for the state, the audit and the trace of BPF programs',
+  '$file mounts from the host read-only, but for the state, the audit, the trace of BPF programs and the socket of flows',
   ({ manifest }) => {
     const { volumes = [] } = manifest.spec.template.spec;
     for (const { name, volumeMounts = [] } of containersOf(manifest)) {
@@ -94,7 +94,7 @@ test.each(daemonSets)(
       // A patch may also take one away.
       const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
       const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
-      const known = new Set([settings.stateDir.default, '/audit', '/tracing']);
+      const known = new Set([settings.stateDir.default, '/audit', '/tracing', '/flows']);
       expect(writable.filter((path) => !known.has(path))).toEqual([]);
       for (const mount of mounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
     }

@@ -57,6 +57,14 @@ describe('whose finding a packet is', () => {
     expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
   });
 
+  test('each Pod that an end may be has a finding, which names the others', () => {
+    const candidates = ['web-a', 'web-b'].map((name) => podEnd({ object: podRef(name) }));
+    const source = externalEnd({ kind: 'unknown', address: 'shop/web-*', identity: 'shop/web-*', candidates });
+    const found = explainPacket(observation(), ends({ source, destination: externalEnd() }), 'node-a');
+    expect(found.map(short)).toEqual(['sending shop/web-a, peer 203.0.113.9', 'sending shop/web-b, peer 203.0.113.9']);
+    expect(found.map(({ details }) => details.kind === 'flow' && details.sharedWith)).toEqual([['web-b'], ['web-a']]);
+  });
+
   test('the peer is related, when it is an object', () => {
     const [receiving, sending] = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a');
     expect(receiving).toMatchObject({

@@ -37,6 +37,20 @@ describe('in full', () => {
         'Check: kubectl -n shop describe networkpolicy default-deny',
     ],
     [
+      'one of several Pods, to a network',
+      {
+        direction: 'sending',
+        enforcer: 'network-policy',
+        logger: 'calico-flow',
+        peer: externalEnd({ address: 'public network', note: 'the log has no address' }),
+        sharedWith: ['web-b'],
+        policy: { kind: 'GlobalNetworkPolicy', namespace: undefined, name: 'lockdown', tier: 'platform' },
+      },
+      {},
+      'Packet dropped when sending traffic to public network (the log has no address) on port 5432/TCP. [node-a] The log counts this Pod and web-b as one: it may have been either of them. ' +
+        'Denied by GlobalNetworkPolicy lockdown (tier platform). Check: calicoctl get globalnetworkpolicy lockdown -o yaml',
+    ],
+    [
       'rejected by a firewall',
       {
         direction: 'sending',

@@ -202,6 +202,7 @@ describe('policies have no part', () => {
     ['the Pod used an address that is not its own', { ownAddressIsForeign: true }],
     ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
     ['the address of a Service', { peer: serviceEnd() }],
+    ['a peer without an address', { peer: externalEnd({ address: 'NetworkSet shop/partners' }) }],
     ['the protocol is missing', { protocol: '' }],
     ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
     ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],

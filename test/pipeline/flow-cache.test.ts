@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { explainPacket, noiseOf } from '../../src/drops/findings.ts';
+import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
 import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';

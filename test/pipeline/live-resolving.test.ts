@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { explainPacket, noiseOf } from '../../src/drops/findings.ts';
+import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
 import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
 import {
   createLookupGate,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainMartian, explainPacket, noiseOf } from '../../src/drops/findings.ts';
+import { explainMartian, explainPacket, noiseOf } from '../../src/drops/drops.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Martian } from '../../src/model/observation.ts';
 import type { Packet, PacketObservation } from '../../src/model/packet.ts';

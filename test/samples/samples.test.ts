@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { expectedPath, logText, type Outcome, replaySample, samplesFolder, samplesWith } from './sample.ts';
 
 const cases = samplesWith('.log');
-const packetLine = /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="/;
+const packetLine =
+  /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="|packets_(?:in|out)\\"/;
 /** Trace points, and the second line of a packet that a policy dropped: in the sample, only those have a `sub_type`. */
 const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
@@ -20,7 +21,13 @@ describe.each(cases)('%s', (name) => {
     const lines = logText(name)
       .split('\n')
       .filter((line) => packetLine.test(line) && !otherHubbleLine.test(line))
-      .reduce((sum, line) => sum + Number(/"count":(\d+)/.exec(line)?.[1] ?? 1), 0);
+      .reduce((sum, line) => {
+        const counts = [...line.matchAll(/"count":(\d+)|packets_(?:in|out)\\":(\d+)/g)];
+        return (
+          sum +
+          (counts.length === 0 ? 1 : counts.reduce((all, [, count, packets]) => all + Number(count ?? packets), 0))
+        );
+      }, 0);
     const { drops, logged, accepted } = (await replaySample(name)).summary;
     expect(drops + logged + accepted).toBe(lines);
   });

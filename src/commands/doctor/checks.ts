@@ -19,7 +19,7 @@ import {
   checkProcRoot,
 } from './checks/rules.ts';
 import {
-  checkBpfTraces,
+  checkFeeds,
   checkContainers,
   checkFlows,
   checkKernelSources,
@@ -41,7 +41,7 @@ export const checks = [
   row('sources', ['kernelSources'], checkKernelSources),
   row('source containers', ['containers', 'pods'], checkContainers),
   row('sources of programs', ['programLogs'], checkProgramLogs),
-  row('sources of BPF programs', ['bpfTraces'], checkBpfTraces),
+  row('traces and sockets', ['feeds'], checkFeeds),
   row('source of flows', ['unreadFlows'], checkFlows),
   row('proc-root', ['hasProcRoot'], checkProcRoot),
   row('log-rules', ['rules', 'view', 'kernelSources'], checkLogRules),

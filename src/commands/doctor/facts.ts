@@ -19,6 +19,7 @@ import {
 import { findUnread } from './flow-logs.ts';
 import { type KernelSetting, type KernelSourceLook, lookAtKernelSources, sourceName } from './kernel-log.ts';
 import { defaultTracefs, obstacleOf } from '../../sources/bpf-trace/bpf-trace.ts';
+import { defaultFlowsFolder, obstacleOf as socketObstacleOf } from '../../sources/calico-flows/calico-flows.ts';
 import { type AgentAnswer, askAgent, type Machine } from './machine.ts';
 import type { NetworkView, PodName } from './own-pod.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
@@ -45,8 +46,8 @@ export interface Facts {
   /** Undefined if they are not in SOURCES. */
   containers: ContainerLook | undefined;
   programLogs: readonly (ProgramLog & { look: ProgramLogLook })[];
-  /** For each trace of BPF programs that is in SOURCES, why it cannot be read. */
-  bpfTraces: readonly { name: string; tracefs: string; obstacle: string | undefined }[];
+  /** For the trace of BPF programs and the socket of Calico's flows that are in SOURCES, why they cannot be used. */
+  feeds: readonly { kind: 'bpf-trace' | 'calico-flows'; name: string; folder: string; obstacle: string | undefined }[];
   /** Logs of dropped flows that are not in SOURCES. */
   unreadFlows: readonly string[];
   view: NetworkView;
@@ -96,9 +97,9 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
   const version = askVersion(api, now);
   const pods = podsOn(api, node);
   const ownNode = node === '' ? Promise.resolve(undefined) : findNode(api, node);
-  const kernelSettings = sources.filter(
-    ({ kind }) => kind !== 'containers' && kind !== 'program' && kind !== 'bpf-trace',
-  ) as KernelSetting[];
+  const kernelSettings = sources.filter((setting): setting is KernelSetting =>
+    ['auto', 'kernel', 'journal', 'file'].includes(setting.kind),
+  );
   return {
     version,
     pods,
@@ -122,11 +123,14 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     programLogs: look(() =>
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
     ),
-    bpfTraces: look(() =>
+    feeds: look(() =>
       sources.flatMap((setting) => {
-        if (setting.kind !== 'bpf-trace') return [];
-        const tracefs = setting.directory ?? defaultTracefs;
-        return [{ name: sourceName(setting), tracefs, obstacle: obstacleOf(tracefs) }];
+        const { kind } = setting;
+        if (kind !== 'bpf-trace' && kind !== 'calico-flows') return [];
+        const isTrace = kind === 'bpf-trace';
+        const folder = setting.directory ?? (isTrace ? defaultTracefs : defaultFlowsFolder);
+        const obstacle = isTrace ? obstacleOf(folder) : socketObstacleOf(folder);
+        return [{ kind, name: sourceName(setting), folder, obstacle }];
       }),
     ),
     unreadFlows: look(() =>

@@ -45,7 +45,7 @@ export interface KernelSourceLook {
 }
 
 export type KernelSetting =
-  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' | 'bpf-trace' }>
+  | Extract<SourceSetting, { kind: 'journal' | 'file' }>
   | { kind: 'auto' }
   | { kind: 'kernel' };
 
@@ -54,9 +54,7 @@ export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
   const { kind } = setting;
-  return (kind === 'journal' || kind === 'bpf-trace') && setting.directory !== undefined
-    ? `${kind}:${setting.directory}`
-    : kind;
+  return 'directory' in setting && setting.directory !== undefined ? `${kind}:${setting.directory}` : kind;
 }
 
 /** Looks at all the settings that may have the kernel's lines, and which of them gives these. */

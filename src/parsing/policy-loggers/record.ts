@@ -30,6 +30,8 @@ export interface PacketRecord {
   notice?: PacketObservation['notice'];
   inInterface?: string;
   outInterface?: string;
+  /** The logger names the ends and has no addresses; `source` and `destination` are checked names. */
+  isNamed?: boolean;
   source: Field;
   destination: Field;
   protocol: Field;
@@ -47,8 +49,9 @@ export interface PacketRecord {
 
 /** A record with its addresses and numbers checked; `unparsable` names the first field that is none. */
 export function observePacket(record: PacketRecord): PacketObservation | Unparsable {
-  const source = canonicalAddress(String(record.source ?? ''));
-  const destination = canonicalAddress(String(record.destination ?? ''));
+  const endOf = (text: string): string => (record.isNamed === true ? text : canonicalAddress(text));
+  const source = endOf(String(record.source ?? ''));
+  const destination = endOf(String(record.destination ?? ''));
   const unparsable = (reason: string): Unparsable => ({ kind: 'unparsable', format: record.logger, reason });
   if (source === '') return unparsable(`the source ${shown(record.source)} is not an address`);
   if (destination === '') return unparsable(`the destination ${shown(record.destination)} is not an address`);

@@ -42,12 +42,12 @@ function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
   setTime(envelope, ownTimeOf(record, envelope, clock));
 }
 
-/** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`, Hubble `time`. */
+/** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`, Hubble `time`, a flow of Calico `start_time`. */
 function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
     return seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0);
-  return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'], envelope, clock);
+  return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'] ?? record['start_time'], envelope, clock);
 }
 
 /** A stamp as text, or since 1970 as a number: seconds (Fluent Bit), milliseconds, microseconds or nanoseconds, by its size. */

@@ -91,7 +91,7 @@ const unknown: Facts & Given = {
   view: 'initial',
   rules: rulesOf(),
   switches: switchesOf(undefined),
-  bpfTraces: [],
+  feeds: [],
   hasProcRoot: false,
 };
 

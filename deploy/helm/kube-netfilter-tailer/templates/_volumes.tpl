@@ -31,6 +31,10 @@
 - name: tracing
   mountPath: /tracing
 {{- end }}
+{{- if .Values.calicoFlows }}
+- name: flows
+  mountPath: /flows
+{{- end }}
 {{- if .Values.lookups.directory.enabled }}
 - name: directory
   mountPath: {{ .Values.config.directory | default "/var/run/kube-netfilter-tailer" | quote }}
@@ -98,6 +102,12 @@
   hostPath:
     path: /sys/kernel/tracing
     type: Directory
+{{- end }}
+{{- if .Values.calicoFlows }}
+- name: flows
+  hostPath:
+    path: /var/run/calico/flows
+    type: DirectoryOrCreate
 {{- end }}
 {{- if .Values.lookups.directory.enabled }}
 - name: directory

@@ -3,6 +3,8 @@ import { documentAt } from '../../../config/docs-url.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { podOf } from '../../../resolving/objects.ts';
 import type { Known } from '../facts.ts';
+import { defaultTracefs } from '../../../sources/bpf-trace/bpf-trace.ts';
+import { defaultFlowsFolder } from '../../../sources/calico-flows/calico-flows.ts';
 import type { ContainerLogFile } from '../files.ts';
 import { switchOf } from '../flow-logs.ts';
 import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
@@ -142,18 +144,29 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
 }
 
-/** Whether what BPF programs print can be read, where it is asked for. */
-export function checkBpfTraces({ bpfTraces }: Known<'bpfTraces'>): Check[] {
-  return bpfTraces.map(({ name, tracefs, obstacle }) => {
+/** Whether a trace of BPF programs can be read, and a socket for Calico's flows be made, where they are asked for. */
+export function checkFeeds({ feeds }: Known<'feeds'>): Check[] {
+  return feeds.map(({ kind, name, folder, obstacle }) => {
     const { ok, problem } = answersOf(`source ${name}`);
+    const { works, mount, page } = feedTexts[kind];
     return obstacle === undefined
-      ? ok(`${tracefs} can be read, and has what BPF programs print`)
-      : problem(
-          `${tracefs}: ${obstacle}`,
-          `mount the node's /sys/kernel/tracing (${documentAt('docs/logging/calico.md#ebpf')})`,
-        );
+      ? ok(`${folder} ${works}`)
+      : problem(`${folder}: ${obstacle}`, `mount the node's ${mount} (${documentAt(page)})`);
   });
 }
+
+const feedTexts = {
+  'bpf-trace': {
+    works: 'can be read, and has what BPF programs print',
+    mount: defaultTracefs,
+    page: 'docs/logging/calico.md#ebpf',
+  },
+  'calico-flows': {
+    works: "can hold the socket to which Calico's Felix sends its flows",
+    mount: defaultFlowsFolder,
+    page: 'docs/logging/calico.md#flows',
+  },
+} as const;
 
 /** Whether a data plane writes what it drops to a file that nobody reads. */
 export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {

@@ -10,6 +10,14 @@ function namesPolicies([major, minor, patch]: Version): boolean {
   return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);
 }
 
+/** The first version whose Felix sends its flows to a socket of the node. */
+function sendsFlows([major, minor, patch]: Version): boolean {
+  return major > 3 || (major === 3 && (minor > 30 || (minor === 30 && patch >= 3)));
+}
+
+const flowsInstead =
+  'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
+
 /** A test holds this against deploy/logging/calico. */
 export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
@@ -23,6 +31,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
     file: 'log-denied.yaml',
     text: policies.map((policy, i) => manifestOf(policy, i === 0 ? 'ingress' : 'egress', isServed)).join('---\n'),
   };
+  const instead = version !== undefined && sendsFlows(version) ? [flowsInstead] : [];
   const selects =
     'The policy denies in every namespace with the label: label only namespaces in which a policy selects all Pods in that direction (podSelector: {}).';
   const apply = [
@@ -41,6 +50,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
       before: [
         "Calico 3.30 (or 3.29.1) and Linux 5.16 or newer. Let the agent read the trace: components/bpf-trace, or the node's /sys/kernel/tracing mounted and SOURCES=auto,bpf-trace:DIR,containers",
         selects,
+        ...instead,
       ],
       commands: apply,
       manifest,
@@ -65,6 +75,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
     before: [
       'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
       selects,
+      ...instead,
     ],
     commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],
     manifest,

@@ -1,0 +1,111 @@
+import type { Unparsable } from '../../model/observation.ts';
+import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
+import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
+import { fieldOf, isCount, observePacket } from './record.ts';
+
+/**
+ * A flow of one interval as Calico's Felix tells Goldmane of it (goldmane/proto/api.proto), one object a line. It has no addresses: Pods that
+ * share a `generateName` count as one, others by what they are.
+ *
+ *     {"Key":{"source_name":"client-7c9f-*","source_namespace":"shop","source_type":"WorkloadEndpoint","dest_name":"db-*",
+ *      "dest_namespace":"shop","dest_type":"WorkloadEndpoint","dest_port":5432,"proto":"tcp","reporter":"Dst","action":"Deny",
+ *      "policies":{"enforced_policies":[{"kind":"EndOfTier","action":"Deny","trigger":{"kind":"NetworkPolicy",…}}]}},
+ *      "start_time":1795226670,"packets_in":3}
+ */
+export function parseCalicoFlow(text: string): PacketObservation | Unparsable | undefined {
+  if (!text.startsWith('{') || !text.includes('"source_type":')) return undefined;
+  const flow = parsedBytes(text);
+  if (flow === undefined) return unparsable('the JSON is damaged or cut off');
+  const key = at(flow, 'Key');
+  // Other programs have fields of that name, too.
+  if (at(key, 'dest_type') === undefined || at(key, 'reporter') === undefined) return undefined;
+  const action = String(fieldOf(at(key, 'action')) ?? '(missing)');
+  const verdict = verdicts.get(action);
+  if (verdict === undefined) return unparsable(`the action ${action.slice(0, 60)} is not known`);
+  const source = endName(at(key, 'source_type'), at(key, 'source_namespace'), at(key, 'source_name'));
+  const destination = endName(at(key, 'dest_type'), at(key, 'dest_namespace'), at(key, 'dest_name'));
+  if (source === undefined || destination === undefined)
+    return unparsable(`the ${source === undefined ? 'source' : 'destination'} is no Pod, host or network`);
+  const repeat = packetsOf(flow);
+  // Felix tells of a flow for some intervals after its last packet.
+  if (repeat === 0) return undefined;
+  return observePacket({
+    logger,
+    verdict,
+    policy: verdict === 'accepted' ? undefined : deniedBy(at(key, 'policies', 'enforced_policies')),
+    policySide: sides.get(at(key, 'reporter')),
+    source,
+    destination,
+    isNamed: true,
+    protocol: fieldOf(at(key, 'proto')),
+    destinationPort: fieldOf(at(key, 'dest_port')),
+    repeat,
+  });
+}
+
+const logger = 'calico-flow';
+
+function unparsable(reason: string): Unparsable {
+  return { kind: 'unparsable', format: logger, reason };
+}
+
+const verdicts = new Map<string, Verdict>([
+  ['Deny', 'dropped'],
+  ['Allow', 'accepted'],
+]);
+
+/** The node that tells of the flow is the sender's or the receiver's, and so are the policies. */
+const sides = new Map<unknown, PacketObservation['policySide']>([
+  ['Src', 'sender'],
+  ['Dst', 'receiver'],
+]);
+
+/** A name where other loggers have an address; undefined for what is none. */
+function endName(type: Json, namespace: Json, name: Json): string | undefined {
+  if (typeof name !== 'string') return undefined;
+  const space = typeof namespace === 'string' && isLabel(namespace) ? `${namespace}/` : '';
+  switch (type) {
+    case 'WorkloadEndpoint':
+      return space !== '' && isPodNames(name) ? `${space}${name}` : undefined;
+    case 'HostEndpoint':
+      return isSubdomain(name) ? `Node ${name}` : undefined;
+    case 'NetworkSet':
+      return isSubdomain(name) ? `${space === '' ? 'GlobalNetworkSet' : 'NetworkSet'} ${space}${name}` : undefined;
+    case 'Network':
+      return name === 'pub' ? 'public network' : 'private network';
+    default:
+      return undefined;
+  }
+}
+
+/** The name of a Pod, or a `generateName` and `*`. */
+function isPodNames(name: string): boolean {
+  return isSubdomain(name) || (name.endsWith('*') && isSubdomain(name.slice(0, -1).replace(/[-.]$/, '')));
+}
+
+/** Of a flow whose connections were denied at once, some versions count no packets. */
+function packetsOf(flow: Json): number {
+  const [incoming = 0, outgoing = 0, connections = 0] = ['packets_in', 'packets_out', 'num_connections_started'].map(
+    (name) => Number(at(flow, name) ?? 0),
+  );
+  return [incoming + outgoing, connections].find((count) => isCount(count) && count > 0) ?? 0;
+}
+
+/** The policy with the rule that denied it, or, where no rule matched it, the first that selects the Pod. */
+function deniedBy(policies: Json): PolicyName | undefined {
+  const denial = list(policies).find((hit) => at(hit, 'action') === 'Deny');
+  const policy = at(denial, 'kind') === 'EndOfTier' ? at(denial, 'trigger') : denial;
+  const kind = kinds.get(at(policy, 'kind'));
+  const name = textOf(at(policy, 'name'));
+  if (kind === undefined || name === undefined) return undefined;
+  const tier = kind === 'NetworkPolicy' ? undefined : textOf(at(policy, 'tier')) || undefined;
+  return { kind, namespace: textOf(at(policy, 'namespace')) || undefined, name, tier };
+}
+
+const kinds = new Map<unknown, string>([
+  ['CalicoNetworkPolicy', 'NetworkPolicy.projectcalico.org'],
+  ['GlobalNetworkPolicy', 'GlobalNetworkPolicy'],
+  ['NetworkPolicy', 'NetworkPolicy'],
+  ['ClusterNetworkPolicy', 'ClusterNetworkPolicy'],
+]);

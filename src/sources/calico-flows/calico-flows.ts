@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, lstatSync, rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
+import type { Millis } from '../../model/log-line.ts';
+import { reasonOf } from '../../platform/system-error.ts';
+import { createTimer } from '../../platform/timer.ts';
+import { type Json, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+import type { Flow } from './flow-collector.ts';
+
+/** Felix looks for a socket there every ten seconds, and sends its flows to whoever listens (felix/collector/local). */
+export const defaultFlowsFolder = '/var/run/calico/flows';
+const socketName = 'flows.sock';
+
+const name = 'calico-flows';
+/** The socket of another program, or one that was removed, is looked at again so often. */
+const lookAgain: Millis = 10_000;
+/** A flow with every label that it may have takes some tens of kilobytes. */
+const longestMessage = 1 << 20;
+const longestText = 65_536;
+/** Felix keeps what it has sent for five minutes, and forgets it within 30 s after that. */
+const longestKept: Millis = 360_000;
+/** 100 KB of state. Past that the oldest are forgotten, and counted twice if Felix connects again within five minutes. */
+const mostKept = 4096;
+
+export interface CalicoFlowsOptions {
+  /** The folder of the socket. */
+  folder: string;
+  saved: Position | undefined;
+  listener: SourceListener;
+  timing?: Timing;
+}
+
+/**
+ * Takes the flows that Calico's Felix has counted on this node, and hands over those that were denied. Felix sends all flows of the last five
+ * minutes again after each new connection, so none is lost while the agent restarts, and those that were taken are known by the position.
+ */
+export function createCalicoFlows({ folder, saved, listener, timing = systemTiming }: CalicoFlowsOptions): Source {
+  const path = join(folder, socketName);
+  const taken = createTakenFlows(saved?.['taken'], timing.wall);
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  const timer = createTimer(timing.schedule, timing.now, () => void listen());
+  let state: Source['state'] = 'waiting';
+  let socket: { server: Server; inode: number } | undefined;
+
+  return {
+    name,
+    get state() {
+      return state;
+    },
+    get position() {
+      return counts.lines === 0 && saved === undefined ? undefined : { taken: taken.state() };
+    },
+    counts,
+    start: () => void listen(),
+    stop() {
+      state = 'stopped';
+      timer.cancel();
+      close();
+    },
+  };
+
+  /** Listens where nobody does, or looks whether the socket is still this one. */
+  async function listen(): Promise<void> {
+    const inode = inodeOf(path);
+    if (socket === undefined || inode !== socket.inode) {
+      if (inode === undefined || !(await isAnswered(path))) await open();
+      else wait(`another program listens at ${path}: flows of Calico go to one program only`);
+    }
+    if (state !== 'stopped') timer.set(lookAgain);
+  }
+
+  async function open(): Promise<void> {
+    close();
+    rmSync(path, { force: true });
+    try {
+      const server = await serve(path, takeUpdate);
+      socket = { server, inode: inodeOf(path) ?? 0 };
+      if (state === 'stopped') close();
+      else state = 'reading';
+    } catch (error) {
+      wait(`${path} cannot be made: ${adviceOn(error)}`);
+    }
+  }
+
+  function wait(text: string): void {
+    if (state === 'stopped') return;
+    state = 'waiting';
+    listener.notice({ level: 'error', key: 'failed', text: `${text}. It is tried again every 10 seconds` });
+  }
+
+  /** Closing removes the file, also that of another program. */
+  function close(): void {
+    if (socket === undefined) return;
+    const inode = inodeOf(path);
+    if (inode === undefined || inode === socket.inode) socket.server.forceShutdown();
+    socket = undefined;
+  }
+
+  function takeUpdate(flow: Flow): void {
+    if (state === 'stopped') return;
+    counts.lines++;
+    if (flow.Key?.action !== 'Deny') return;
+    const text = JSON.stringify(flow);
+    counts.bytes += text.length;
+    if (text.length > longestText) {
+      counts.tooLong++;
+      return;
+    }
+    if (!taken.isNew(text)) return;
+    const time = Math.min(timing.wall(), (flow.start_time ?? 0) * 1000);
+    listener.take(
+      { source: name, line: counts.lines, text, time, timeIsExact: false, host: undefined, program: name },
+      'kernel',
+    );
+  }
+}
+
+/** gRPC is loaded only where it is needed: it takes 5 MB. */
+async function serve(path: string, take: (flow: Flow) => void): Promise<Server> {
+  const [grpc, { flowCollector }] = await Promise.all([import('@grpc/grpc-js'), import('./flow-collector.ts')]);
+  // It would write to the agent's output beside its log.
+  grpc.setLogVerbosity(grpc.logVerbosity.NONE);
+  const server = new grpc.Server({ 'grpc.max_receive_message_length': longestMessage });
+  server.addService(flowCollector, {
+    Connect(stream: ServerDuplexStream<{ flow?: Flow }, object>) {
+      stream.on('data', ({ flow }: { flow?: Flow }) => {
+        if (flow !== undefined) take(flow);
+        stream.write({});
+      });
+      stream.on('end', () => stream.end());
+      // Felix connects again by itself.
+      stream.on('error', () => {});
+    },
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(`unix:${path}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error === null ? resolve() : reject(error),
+    );
+  });
+  return server;
+}
+
+/** Whether a program listens at a socket, rather than having left it. */
+async function isAnswered(path: string): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const connection = createConnection(path, () => settle(true)).on('error', () => settle(false));
+    function settle(answered: boolean): void {
+      connection.destroy();
+      resolve(answered);
+    }
+  });
+}
+
+function inodeOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+function adviceOn(error: unknown): string {
+  return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
+}
+
+/** Why the socket cannot be made, to a person; undefined if it can, or is there. */
+export function obstacleOf(folder: string): string | undefined {
+  try {
+    accessSync(folder, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return adviceOn(error);
+  }
+}
+
+/** Remembers the flows that were taken, by a hash of all that they say. */
+function createTakenFlows(saved: Json | undefined, now: () => Millis) {
+  const times = new Map<string, Millis>(
+    (Array.isArray(saved) ? (saved as Json[]) : []).flatMap((entry): [string, Millis][] => {
+      const [hash, time] = Array.isArray(entry) ? (entry as Json[]) : [];
+      return typeof hash === 'string' && typeof time === 'number' ? [[hash, time]] : [];
+    }),
+  );
+  return {
+    state: (): Json => [...times],
+    isNew(text: string): boolean {
+      const hash = createHash('sha1').update(text).digest('base64').slice(0, 12);
+      if (times.has(hash)) return false;
+      times.set(hash, now());
+      for (const [oldest, time] of times) {
+        if (times.size <= mostKept && time > now() - longestKept) break;
+        times.delete(oldest);
+      }
+      return true;
+    },
+  };
+}
