@@ -115,6 +115,7 @@ export function createIngest(options: IngestOptions) {
       incidents: () => incidents,
       node: config.node,
       includeNoise,
+      hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
       hold: lookupGate.hold,
       packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
     });

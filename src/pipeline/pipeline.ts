@@ -27,6 +27,7 @@ import {
 } from './decision.ts';
 import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { FlowMeaning } from './flow-cache.ts';
+import { createFlowTwins } from './flow-twins.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -38,6 +39,8 @@ export { createStatistics, type Statistics } from './statistics.ts';
 
 export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
+  /** Flows of Calico will come, so packets are remembered that their LOG lines have shown. By default from the first flow on. */
+  hasFlows?: boolean;
   /** Called for each line that counts, before it is counted: what is due before `time` can be written. */
   advance: (node: string, time: Millis) => void;
   /** Before then `advance` does nothing, whatever is counted in the second before; by default it never does. */
@@ -120,7 +123,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** Carries decisions out: each becomes counts. */
 function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
-  const { statistics, packets, hold } = options;
+  const { statistics, packets: sink, hold } = options;
+  const twins = createFlowTwins(options.hasFlows);
   return { decision: carryOut, settle, report, suppress };
 
   function carryOut(decision: Decision, alike: Alike): void {
@@ -138,7 +142,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
       case 'no-drop': {
         const { observation } = decision;
         const weight = weightOf(observation) * lines;
-        return packets?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+        return sink?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
       }
       case 'twin':
       case 'part':
@@ -156,10 +160,11 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
       if (observation.kind === 'packet' && observation.enforcer === 'host-firewall') noteFirewall(meaning.node, alike);
       if (hold?.(alike, observation, meaning.ends)) return;
     }
-    const weight = weightOf(observation);
-    settle(line, lost, weight * lines, lines);
+    const packets = twins.uncounted(meaning.findings, weightOf(observation) * lines, line.time);
+    if (packets === 0) return;
+    settle(line, lost, packets, lines);
     if (lost.isIgnored) return;
-    report(meaning, line.time, weight * lines, last);
+    report(meaning, line.time, packets, last);
   }
 
   function noteFirewall(node: string, { line, lines, last }: Alike): void {
@@ -169,12 +174,13 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   }
 
   function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {
-    packets?.drop({ line, observation, meaning, weight });
+    sink?.drop({ line, observation, meaning, weight });
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
   function report({ findings, node }: FlowMeaning, time: Millis, weight: number, last?: Millis): void {
     options.advance(node, time);
+    twins.note(findings, weight, time);
     for (const finding of findings) options.series(node).count(finding, time, weight, last);
   }
 
@@ -188,7 +194,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   }
 
   function suppress(suppressed: Suppressed, node: string, time: Millis): void {
-    packets?.gap?.(suppressed, time);
+    sink?.gap?.(suppressed, time);
     options.advance(node, time);
     options.series(node).suppress(suppressed, node, time);
   }

@@ -97,7 +97,7 @@ function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
 }
 
 /** Controllers name Pods by a common beginning and five letters, or a number. */
-function generateNameOf(pod: string): string {
+export function generateNameOf(pod: string): string {
   return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
 

@@ -81,9 +81,10 @@ const ways: readonly Way[] = [
   },
   { options: { overlay: 'eks', components: ['host-network'] }, rights: restricted, reads: journal },
   {
-    options: { overlay: 'kern-log', components: ['docker-runtime'] },
+    options: { overlay: 'kern-log', components: ['docker-runtime', 'calico-flows'] },
     rights: restricted,
     reads: `${reading} /var/log/kern.log`,
+    tries: [[`console.log(fs.statSync('/flows/flows.sock').isSocket())`, 'true']],
   },
   {
     options: { overlay: 'openshift', components: ['bpf-trace'] },
