@@ -395,7 +395,7 @@ describe('a packet whose ends are being found out', () => {
     expect(series()).toEqual([]);
     drop();
     await pass(251);
-    expect(series()).toEqual(['web-0 sending 10.65.2.9 x3']);
+    expect([series(), vi.getTimerCount()]).toEqual([['web-0 sending 10.65.2.9 x3'], 0]);
     await open[0]?.answer([db]);
     drop();
     expect(series()).toEqual([
@@ -487,6 +487,7 @@ describe('a packet whose ends are being found out', () => {
       const { drop, series, open, sync } = scene({ synced: false });
       drop({}, 2);
       await pass(5 * second);
+      expect(open).toEqual([]);
       sync();
       expect([series(), open.map(({ what }) => what)]).toEqual([[], ['pods 10.65.2.9']]);
       await pass(100);
@@ -507,12 +508,13 @@ describe('a packet whose ends are being found out', () => {
   });
 
   test('waits no more once it is stopped, whatever news come in', async () => {
-    const { drop, lookupGate, open } = scene();
+    const { drop, lookupGate, open, queue } = scene();
     drop();
     lookupGate.stop();
     expect(vi.getTimerCount()).toBe(0);
     lookupGate.review();
-    expect(vi.getTimerCount()).toBe(0);
+    await pass(60 * second);
+    expect([vi.getTimerCount(), queue.size]).toEqual([0, 1]);
     await open[0]?.fail();
   });
 

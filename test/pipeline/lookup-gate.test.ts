@@ -19,7 +19,6 @@ import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { cluster, line, nine, pod } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 
-const second = 1000;
 /** How often it is looked again, at least. */
 const interval = 250;
 
@@ -48,8 +47,6 @@ interface Rig {
   counted: () => string[];
   /** The time that each flow had waited since it could have been looked up. */
   waits: number[];
-  /** Hosts that were asked about. */
-  asked: Set<string>;
   full: () => number;
   snapshot: () => string;
 }
@@ -70,7 +67,6 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   const queue = createLookupQueue(limit, state?.waiting);
   const table = createSeriesTable({ restored: state?.series, limits: { perObject: 1000, total: 1000 } });
   const answered = new Set<number>();
-  const asked = new Set<string>();
   const waits: number[] = [];
   let syncedAt = synced ? Date.now() : Infinity;
   let full = 0;
@@ -103,7 +99,6 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     table,
     lookupGate,
     waits,
-    asked,
     read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
     repeat(lines) {
       const { repeats } = pipeline;
@@ -131,7 +126,6 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   function startLookups({ source }: Ends): boolean {
     const host = hostOf(source.address);
     if (!unknown(host)) return false;
-    asked.add(source.address);
     return !answered.has(host);
   }
 }
@@ -141,14 +135,6 @@ function textOf(host: number, port: number): string {
 }
 
 const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
-
-test('what is known is counted at once', () => {
-  const one = rig({ unknown: () => false });
-  one.read(7);
-  expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
-  expect(one.queue.size).toBe(0);
-  expect(vi.getTimerCount()).toBe(0);
-});
 
 describe('what is looked up', () => {
   test('waits with all lines that repeat it, and is counted with them', () => {
@@ -168,118 +154,6 @@ describe('what is looked up', () => {
     for (const host of [7, 8]) one.read(host);
     one.repeat(5);
     expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
-  });
-
-  test('waits for its answer, and is counted as soon as it is there', () => {
-    const one = rig();
-    for (const host of [7, 7, 8]) one.read(host);
-    pass(900);
-    expect(one.counted()).toEqual([]);
-    one.answer(7);
-    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
-    expect(one.queue.size).toBe(1);
-  });
-
-  test('goes out without an answer after a while, and no timer is left', () => {
-    const one = rig();
-    one.read(7);
-    pass(longestWait - 1);
-    one.read(7);
-    expect(one.counted()).toEqual([]);
-    pass(1 + interval);
-    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test('does not wait for others', () => {
-    const one = rig({ unknown: (host) => host === 7 });
-    for (const host of [7, 8]) one.read(host);
-    expect(one.counted()).toEqual(['203.0.113.8 80 x1']);
-  });
-
-  test('is not overtaken by later packets of its flow, for which there is nothing to ask any more', () => {
-    let unknown = true;
-    const one = rig({ unknown: () => unknown });
-    one.read(7);
-    unknown = false;
-    one.read(7);
-    expect(one.counted()).toEqual([]);
-    expect(one.queue.flows).toMatchObject([{ weight: 2 }]);
-    pass(interval);
-    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
-  });
-
-  test('is counted with the times of its first and last packet', () => {
-    const one = rig();
-    one.read(7);
-    pass(700);
-    one.read(7);
-    one.answer(7);
-    expect(one.table.due(Infinity)).toMatchObject([{ count: 2, first: nine, last: nine + 700 }]);
-  });
-});
-
-describe('before the lists are there', () => {
-  test('everything waits, however long', () => {
-    const one = rig({ synced: false, unknown: () => false });
-    one.read(7);
-    pass(600 * second);
-    one.read(7);
-    expect(one.counted()).toEqual([]);
-    one.sync();
-    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
-    expect(one.asked.size).toBe(0);
-  });
-
-  test('no lookup begins; after that, an unknown address has the time of one answer', () => {
-    const one = rig({ synced: false });
-    one.read(7);
-    pass(60 * second);
-    expect(one.asked.size).toBe(0);
-    one.sync();
-    expect([...one.asked]).toEqual(['203.0.113.7']);
-    expect(one.counted()).toEqual([]);
-    pass(longestWait / 2);
-    one.answer(7);
-    expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
-  });
-
-  test('what had waited in an earlier run goes on waiting', () => {
-    const earlier = rig({ synced: false, unknown: () => false });
-    earlier.read(7);
-    const one = rig({ synced: false, unknown: () => false, snapshot: earlier.snapshot() });
-    one.read(7);
-    pass(10 * second);
-    expect(one.counted()).toEqual([]);
-    one.sync();
-    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
-  });
-});
-
-test('a packet that finds no place is counted as it is, and the overflow is reported', () => {
-  const one = rig({ limit: 2, synced: false });
-  for (const host of [7, 8, 9, 7]) one.read(host);
-  expect(one.counted()).toEqual(['203.0.113.9 80 x1']);
-  expect(one.full()).toBe(1);
-  expect(one.queue.flows.map(({ weight }) => weight)).toEqual([2, 1]);
-});
-
-describe('stopped', () => {
-  test('it waits for nothing, and keeps what waits', () => {
-    const one = rig();
-    one.read(7);
-    one.lookupGate.stop();
-    expect(vi.getTimerCount()).toBe(0);
-    pass(60 * second);
-    expect(one.queue.size).toBe(1);
-  });
-
-  test('it waits for nothing, whatever answer comes in late', () => {
-    const one = rig();
-    for (const host of [7, 8]) one.read(host);
-    one.lookupGate.stop();
-    one.answer(7);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
