@@ -121,7 +121,7 @@ function podEnd(pod: Pod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
 
-function peerEnd({ kind, object, address, node }: Endpoint, known: Pick<KnownPolicies, 'pod'>): End {
+function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pick<KnownPolicies, 'pod'>): End {
   if (kind === 'pod' && object !== undefined) {
     const { namespace = '', name } = object;
     const unknown: Pod = {
@@ -138,5 +138,5 @@ function peerEnd({ kind, object, address, node }: Endpoint, known: Pick<KnownPol
   }
   if (kind === 'node' && object !== undefined)
     return { kind: 'node', node: { name: object.name, labels: undefined }, address };
-  return { kind: kind === 'external' ? 'external' : 'unknown', address };
+  return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address };
 }

@@ -67,6 +67,8 @@ export interface Endpoint {
   role: 'dns' | 'api-server' | 'metadata' | undefined;
   /** Says to a person why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
   note: string | undefined;
+  /** Of an external end: the name by which the sender has asked for it (`PacketObservation.destinationHost`). */
+  hostName?: string | undefined;
   /** Of an unknown end: Pods of this node that the logger counts as one, each of which may be it. */
   candidates?: readonly Endpoint[] | undefined;
 }

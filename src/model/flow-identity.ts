@@ -35,6 +35,7 @@ export const observationFields: Readonly<
   clusterTier: 'flow',
   sourceName: 'flow',
   destinationName: 'flow',
+  destinationHost: 'flow',
   dropReason: 'flow',
   notice: 'packet',
   inInterface: 'flow',
@@ -118,6 +119,7 @@ export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientatio
     a.clusterTier === b.clusterTier &&
     a.sourceName === b.sourceName &&
     a.destinationName === b.destinationName &&
+    a.destinationHost === b.destinationHost &&
     a.dropReason === b.dropReason &&
     a.mtu === b.mtu &&
     isSamePolicy(a.policy, b.policy)

@@ -64,6 +64,8 @@ export interface PacketObservation {
   /** The Pods that the logger names as its ends, `shop/web-0`: compared with who has the addresses, and believed as names only. */
   sourceName?: string | undefined;
   destinationName?: string | undefined;
+  /** The name by which the sender has asked for the destination, where the logger has seen the look-up: `pay.example.com`. */
+  destinationHost?: string | undefined;
   /** The data plane's own name for why it dropped the packet, where that is no network policy: `CT_MAP_INSERTION_FAILED`. */
   dropReason?: string | undefined;
   /** Which of the two lines this is that the logger may write of one packet (pipeline/twin-lines.ts). */

@@ -40,12 +40,12 @@ export interface Node {
 
 /**
  * One end of a connection. `address` is what the filter saw: after the destination was translated, before the source is.
- * `external`: known to be no Pod's and no Node's. `unknown`: whose it is, is not known.
+ * `external`: known to be no Pod's and no Node's; `hostName`: the name by which the other end has asked for it. `unknown`: whose it is, is not known.
  */
 export type End =
   | { readonly kind: 'pod'; readonly pod: Pod; readonly address: string | undefined }
   | { readonly kind: 'node'; readonly node: Node; readonly address: string | undefined }
-  | { readonly kind: 'external'; readonly address: string }
+  | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
   | { readonly kind: 'unknown'; readonly address: string };
 
 /**

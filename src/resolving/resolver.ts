@@ -4,7 +4,7 @@ import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { Directory, Moment } from './directory.ts';
-import { nodeEndpoint } from './endpoints.ts';
+import { externalEndpoint, nodeEndpoint } from './endpoints.ts';
 import { isPodInterface } from './pod-index.ts';
 
 /** Resolves the ends of a lost packet. */
@@ -19,12 +19,24 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
  * on which the packet was, where a logger names Pods instead of addresses; '' if unknown.
  */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
-  const { packet, inner, inInterface, outInterface, physIn, physOut, sourceName, destinationName, policySide } =
-    observation;
+  const {
+    packet,
+    inner,
+    inInterface,
+    outInterface,
+    physIn,
+    physOut,
+    sourceName,
+    destinationName,
+    destinationHost,
+    policySide,
+  } = observation;
   let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
   let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
   source ??= endOf(packet.source, sourceName, 'sender');
   destination ??= endOf(packet.destination, destinationName, 'receiver');
+  if (destinationHost !== undefined && destination.kind === 'external')
+    destination = { ...externalEndpoint(packet.destination, destinationHost), hostName: destinationHost };
   if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.

@@ -193,6 +193,16 @@ export const hubbleLines: Row[] = [
     expected: { kind: 'unparsable', reason: 'the verdict constructor is not known' },
   },
   {
+    id: 'Hubble, names by which the sender has asked for the destination',
+    text: line({ destination_names: ['<!channel>', 7, 'pay.example.com', 'www.example.com'] }),
+    expected: { ...tcp, destinationHost: 'pay.example.com' },
+  },
+  {
+    id: 'Hubble, a name of a host that is endless',
+    text: line({ destination_names: ['a'.repeat(60_000)] }),
+    expected: { ...tcp, destinationHost: undefined },
+  },
+  {
     id: 'Hubble, half a line',
     text: line({}).slice(0, 120),
     expected: { kind: 'unparsable', format: 'hubble', reason: 'the JSON is damaged or cut off' },

@@ -35,6 +35,7 @@ const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inn
   clusterTier: 'Admin',
   sourceName: 'shop/another',
   destinationName: 'shop/another',
+  destinationHost: 'pay.example.com',
   dropReason: 'TTL_EXCEEDED',
   notice: 'drop',
   inInterface: 'eth7',
@@ -84,7 +85,15 @@ test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, 
 });
 
 /** What the audit counts together although it is of two flows: its records have no field for it, or one that may be mixed. */
-const mixedInAudit = new Set(['inInterface', 'outInterface', 'physIn', 'physOut', 'destinationMac', 'mtu']);
+const mixedInAudit = new Set([
+  'destinationHost',
+  'inInterface',
+  'outInterface',
+  'physIn',
+  'physOut',
+  'destinationMac',
+  'mtu',
+]);
 const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
 
 function auditKeyOf(each: PacketObservation): string {

@@ -21,6 +21,9 @@ const ends = (given: Parameters<typeof observation>[0]): string[] => {
   return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
 };
 
+const asked = (destination: string) =>
+  observation({ destinationHost: 'pay.example.com', packet: packet({ destination }) });
+
 describe('the ends of a packet', () => {
   test.each([
     { name: 'addresses', given: {}, expected: ['web-0 by pod-address', 'db-0 by pod-address'] },
@@ -90,6 +93,16 @@ describe('the ends of a packet', () => {
     },
   ])('$name', ({ given, expected }) => {
     expect(ends(given)).toEqual(expected);
+  });
+
+  test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
+    const outside = resolvePacket(asked('8.8.8.8'), directory, at).destination;
+    expect(outside).toMatchObject({ kind: 'external', address: '8.8.8.8', hostName: 'pay.example.com' });
+    expect(outside.note).toContain('pay.example.com, ');
+    expect(resolvePacket(asked('10.65.1.4'), directory, at).destination).toMatchObject({
+      kind: 'pod',
+      note: undefined,
+    });
   });
 
   test('a spoofed source is shown, though the Pod is known by its veth', () => {

@@ -1,5 +1,6 @@
 import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
+import { isHostName } from '../../platform/api-names.ts';
 import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
 import { fieldOf, isCount, observePacket, podName } from './record.ts';
 
@@ -74,6 +75,7 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
     notice: dropReason === policys ? noticeOf(type) : undefined,
     sourceName: podName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
     destinationName: podName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
+    destinationHost: list(at(flow, 'destination_names')).map(textOf).find(isDomainName),
     source: fieldOf(at(flow, 'IP', 'source')),
     destination: fieldOf(at(flow, 'IP', 'destination')),
     protocol: protocol || undefined,
@@ -102,6 +104,11 @@ function reasonOf(flow: Json): string | undefined {
   // A newer Cilium has reasons that its protocol has no name for.
   if (typeof given === 'number') return isCount(given) ? `reason ${given}` : undefined;
   return typeof given === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(given) ? given : undefined;
+}
+
+/** A tenant may ask for any name: what is none of a host is left out. */
+function isDomainName(name: string | undefined): name is string {
+  return name !== undefined && name.length <= 253 && isHostName(name);
 }
 
 /** The first of the policies that deny. Never one that allows: that is of the other end, or of another layer. */

@@ -26,6 +26,7 @@ export interface PacketRecord {
   clusterTier?: ClusterTier | undefined;
   sourceName?: string | undefined;
   destinationName?: string | undefined;
+  destinationHost?: string | undefined;
   dropReason?: string | undefined;
   notice?: PacketObservation['notice'];
   inInterface?: string;
@@ -86,6 +87,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     clusterTier: record.clusterTier,
     sourceName: record.sourceName,
     destinationName: record.destinationName,
+    destinationHost: record.destinationHost,
     dropReason: record.dropReason,
     notice: record.notice,
     inInterface: record.inInterface ?? '',

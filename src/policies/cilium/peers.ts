@@ -122,7 +122,10 @@ export class CiliumNetworks extends BlockPeer {
   }
 }
 
-/** `toFQDNs`: addresses that a name had when a Pod asked for it, outside the cluster. */
+/**
+ * `toFQDNs`: addresses that a name had when a Pod asked for it, outside the cluster. In a pattern `*` stands for a part of one label, alone for
+ * every name, and `**.` for any labels before (pkg/fqdn/matchpattern).
+ */
 export class DomainNames implements Clause {
   readonly #name: string;
 
@@ -132,6 +135,9 @@ export class DomainNames implements Clause {
 
   matches({ peer }: Probe): Match {
     if (peer.kind === 'pod' || peer.kind === 'node') return false;
+    const { hostName } = peer.kind === 'external' ? peer : {};
+    if (hostName !== undefined && matchesPattern(this.#name, hostName)) return true;
+    // An address may have had several names.
     return `whether ${this.#name} had the address ${endName(peer)}`;
   }
 
@@ -140,8 +146,38 @@ export class DomainNames implements Clause {
   }
 
   has({ peer }: Probe): string {
-    return `is ${endName(peer)}`;
+    return peer.kind === 'external' && peer.hostName !== undefined ? `is ${peer.hostName}` : `is ${endName(peer)}`;
   }
+}
+
+function matchesPattern(pattern: string, hostName: string): boolean {
+  if (pattern === '*') return true;
+  const wanted = labelsOf(pattern);
+  const given = labelsOf(hostName);
+  if (wanted[0] === '**') {
+    wanted.shift();
+    given.splice(0, Math.max(1, given.length - wanted.length));
+  }
+  return wanted.length === given.length && wanted.every((glob, index) => matchesLabel(glob, given[index] ?? ''));
+}
+
+/** A dot at the end changes nothing. */
+function labelsOf(name: string): string[] {
+  return name.toLowerCase().replace(/\.$/, '').split('.');
+}
+
+function matchesLabel(glob: string, label: string): boolean {
+  const [first = '', ...rest] = glob.split('*');
+  const last = rest.pop();
+  if (last === undefined) return glob === label;
+  if (!label.startsWith(first) || label.length < first.length + last.length || !label.endsWith(last)) return false;
+  let from = first.length;
+  for (const part of rest) {
+    const at = label.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return from <= label.length - last.length;
 }
 
 /** A port behind which a proxy decides by the request. */
