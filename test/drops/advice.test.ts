@@ -146,51 +146,28 @@ test('what is advised in each case is in advice.expected.txt', async () => {
   await expectLines(import.meta.dirname, 'advice.expected.txt', lines);
 });
 
+const policyNamed = (name: string, kind?: string, namespace?: string): PolicyName => {
+  return { kind, namespace, name, tier: undefined };
+};
+
 test.each<[PolicyName, string]>([
-  [
-    { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
-    'kubectl -n shop describe networkpolicy deny',
-  ],
-  [
-    { kind: undefined, namespace: 'shop', name: 'deny', tier: undefined },
-    'kubectl -n shop describe networkpolicy deny',
-  ],
+  [policyNamed('deny', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy deny'],
+  [policyNamed('deny', undefined, 'shop'), 'kubectl -n shop describe networkpolicy deny'],
   // The log prefix was too short for all of the name.
+  [policyNamed('den…', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy'],
+  [policyNamed('deny', 'GlobalNetworkPolicy'), 'calicoctl get globalnetworkpolicy deny -o yaml'],
+  [policyNamed('deny', 'NetworkPolicy.projectcalico.org', 'shop'), 'calicoctl get networkpolicy deny -n shop -o yaml'],
+  [policyNamed('deny', 'ClusterNetworkPolicy'), 'kubectl get clusternetworkpolicy deny -o yaml'],
   [
-    { kind: 'NetworkPolicy', namespace: 'shop', name: 'den…', tier: undefined },
-    'kubectl -n shop describe networkpolicy',
-  ],
-  [
-    { kind: 'GlobalNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
-    'calicoctl get globalnetworkpolicy deny -o yaml',
-  ],
-  [
-    { kind: 'NetworkPolicy.projectcalico.org', namespace: 'shop', name: 'deny', tier: undefined },
-    'calicoctl get networkpolicy deny -n shop -o yaml',
-  ],
-  [
-    { kind: 'ClusterNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
-    'kubectl get clusternetworkpolicy deny -o yaml',
-  ],
-  [
-    { kind: 'AntreaNetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
+    policyNamed('deny', 'AntreaNetworkPolicy', 'shop'),
     'kubectl -n shop get networkpolicies.crd.antrea.io deny -o yaml',
   ],
-  [
-    { kind: 'AntreaClusterNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
-    'kubectl get clusternetworkpolicies.crd.antrea.io deny -o yaml',
-  ],
+  [policyNamed('deny', 'AntreaClusterNetworkPolicy'), 'kubectl get clusternetworkpolicies.crd.antrea.io deny -o yaml'],
   // Logs are written by strangers, and commands are pasted.
-  [
-    { kind: 'NetworkPolicy', namespace: 'shop', name: '$(reboot)', tier: undefined },
-    'kubectl -n shop describe networkpolicy',
-  ],
+  [policyNamed('$(reboot)', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy'],
 ])('a policy with a name is shown: %j', (policy, command) => {
-  expect(
-    advice({ ...shown, policy })
-      .split(': ')
-      .at(-1),
-  ).toBe(command);
+  const commands = advice({ ...shown, policy }).split(': ');
+  expect(commands.at(-1)).toBe(command);
 });
 
 test.each<PolicyName>([

@@ -26,6 +26,13 @@ async function start(options: Partial<ServerOptions> = {}): Promise<RunningServe
   return server;
 }
 
+/** A server whose scrape has `began` and ends with what `scraped` resolves to. */
+async function startScraped(options: Partial<ServerOptions> = {}) {
+  const [began, scraped] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const scrape = (): Promise<string> => (began.resolve(), scraped.promise);
+  return { server: await start({ metrics: { ...metrics, text: scrape }, ...options }), began: began.promise, scraped };
+}
+
 const drops = async (): Promise<string> => '{"version":1}\n';
 
 function fail(): never {
@@ -47,24 +54,16 @@ async function ask({ address }: RunningServer, path: string, method = 'GET'): Pr
   return { status: response.statusCode, type, length, allow, body: await text(response) };
 }
 
-async function open({ address }: RunningServer): Promise<Socket> {
+async function open({ address }: RunningServer, from: { localAddress?: string } = {}): Promise<Socket> {
   const [host, port] = address.split(':');
-  const socket = connect(Number(port), host);
+  const socket = connect({ port: Number(port), host, ...from });
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
 }
 
-async function openFrom({ address }: RunningServer, localAddress: string, count: number): Promise<Socket[]> {
-  const [host, port] = address.split(':');
-  return await Promise.all(
-    Array.from({ length: count }, async () => {
-      const socket = connect({ port: Number(port), host, localAddress });
-      socket.on('error', () => {});
-      await once(socket, 'connect');
-      return socket;
-    }),
-  );
+async function openFrom(server: RunningServer, localAddress: string, count: number): Promise<Socket[]> {
+  return await Promise.all(Array.from({ length: count }, () => open(server, { localAddress })));
 }
 
 /** Also when it is reset. */
@@ -255,8 +254,7 @@ describe('bad clients', () => {
   });
 
   test('one that is being answered outlives idle ones', async () => {
-    const scraped = Promise.withResolvers<string>();
-    const server = await start({ timeout: 60_000, metrics: { ...metrics, text: () => scraped.promise } });
+    const { server, scraped } = await startScraped({ timeout: 60_000 });
     const got = ask(server, '/metrics');
     const idle = await Promise.all(Array.from({ length: 30 }, () => open(server)));
     await closed((idle[0] as Socket).resume());
@@ -276,20 +274,10 @@ describe('bad clients', () => {
   });
 
   test('one that leaves before its answer', async () => {
-    const scraped = Promise.withResolvers<string>();
-    const began = Promise.withResolvers<void>();
-    const server = await start({
-      metrics: {
-        ...metrics,
-        text() {
-          began.resolve();
-          return scraped.promise;
-        },
-      },
-    });
+    const { server, began, scraped } = await startScraped();
     const socket = await open(server);
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
-    await began.promise;
+    await began;
     socket.resetAndDestroy();
     await closed(socket);
     scraped.resolve('late');
@@ -311,19 +299,9 @@ describe('stop', () => {
   });
 
   test('lets an answer be finished', async () => {
-    const scraped = Promise.withResolvers<string>();
-    const began = Promise.withResolvers<void>();
-    const server = await start({
-      metrics: {
-        ...metrics,
-        text() {
-          began.resolve();
-          return scraped.promise;
-        },
-      },
-    });
+    const { server, began, scraped } = await startScraped();
     const got = ask(server, '/metrics');
-    await began.promise;
+    await began;
     const stopped = server.stop();
     scraped.resolve('last\n');
     expect(await got).toMatchObject({ status: 200, body: 'last\n' });
@@ -331,20 +309,10 @@ describe('stop', () => {
   });
 
   test('gives up on an answer that does not come', async () => {
-    const began = Promise.withResolvers<void>();
-    const server = await start({
-      timeout: 50,
-      metrics: {
-        ...metrics,
-        text() {
-          began.resolve();
-          return new Promise<string>(() => {});
-        },
-      },
-    });
+    const { server, began } = await startScraped({ timeout: 50 });
     await Promise.all([
       expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
-      began.promise.then(() => server.stop()),
+      began.then(() => server.stop()),
     ]);
   });
 
