@@ -70,146 +70,124 @@ function cilium(spec: object, name = 'policy'): object {
   return { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name, namespace: 'shop' }, spec };
 }
 
+function sentence(policies: object[], changes: Partial<Flow> = {}, max = 1024): string {
+  const { trace } = evaluator(policies, [namespace('shop'), namespace('batch', { team: 'batch' })]);
+  const text = sentenceOf(trace({ ...flow, ...changes }, 'ingress'), { max, node: 'node-b', at: nine });
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
+  return text;
+}
+
 test('sentences for an Event are as expected', async () => {
-  const rows: [title: string, policies: object[], changes?: Partial<Flow>, max?: number][] = [
-    ['a peer fails', [isolated, rule({ from: [fromFrontend], ports: [{ port: 5432 }] })]],
-    ['a port fails', [rule({ ports: [{ port: 80 }, { port: 443 }] })]],
-    [
-      'a label is missing',
-      [
-        rule({
-          from: [
-            {
-              namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] },
-              podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }] },
-            },
-          ],
-        }),
-      ],
-    ],
-    [
-      'the source is outside the cluster',
-      [rule({ from: [fromFrontend] })],
-      { source: { kind: 'external', address: '192.0.2.7' } },
-    ],
-    ['no policy has a rule', [isolated]],
-    ['a named port is missing', [rule({ ports: [{ port: 'metrics' }] })]],
-    ['an Admin policy denies', [cluster('Deny'), rule({})]],
-    [
-      'many policies, and few bytes',
+  const sentences = {
+    'a peer fails': sentence([isolated, rule({ from: [fromFrontend], ports: [{ port: 5432 }] })]),
+    'a port fails': sentence([rule({ ports: [{ port: 80 }, { port: 443 }] })]),
+    'a label is missing': sentence([
+      rule({
+        from: [
+          {
+            namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] },
+            podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }] },
+          },
+        ],
+      }),
+    ]),
+    'the source is outside the cluster': sentence([rule({ from: [fromFrontend] })], {
+      source: { kind: 'external', address: '192.0.2.7' },
+    }),
+    'no policy has a rule': sentence([isolated]),
+    'a named port is missing': sentence([rule({ ports: [{ port: 'metrics' }] })]),
+    'an Admin policy denies': sentence([cluster('Deny'), rule({})]),
+    'many policies, and few bytes': sentence(
       [isolated, ...Array.from({ length: 30 }, (_, index) => rule({ from: [fromFrontend] }, `p-${index}`))],
       {},
       200,
-    ],
-    ['fewer bytes than the reason has', [isolated], {}, 40],
-    ['a recent policy admits', [{ ...rule({}), ...changedAt('2026-11-21T08:59:56Z') }]],
-    ['no policy isolates', []],
-    [
-      'only policies of the cluster select the Pod',
-      [cluster('Pass')],
-      { source: { kind: 'external', address: '192.0.2.7' } },
-    ],
-    [
-      'the labels of a Namespace are unknown',
+    ),
+    'fewer bytes than the reason has': sentence([isolated], {}, 40),
+    'a recent policy admits': sentence([{ ...rule({}), ...changedAt('2026-11-21T08:59:56Z') }]),
+    'no policy isolates': sentence([]),
+    'only policies of the cluster select the Pod': sentence([cluster('Pass')], {
+      source: { kind: 'external', address: '192.0.2.7' },
+    }),
+    'the labels of a Namespace are unknown': sentence(
       [rule({ from: [{ namespaceSelector: { matchLabels: { team: 'x' } } }] })],
       { source: { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } },
-    ],
-    ['the source is unknown', [rule({ from: [fromFrontend] })], { source: { kind: 'unknown', address: '10.65.2.9' } }],
-    ['equal priorities', [cluster('Deny'), { ...cluster('Accept'), metadata: { name: 'open' } }]],
-    ['a label with control characters', [rule({ from: [{ podSelector: { matchLabels: { app: '\u001b[31m\n' } } }] })]],
-    [
-      'the tier default of Calico denies at its end',
-      [
-        isolated,
-        calico(
-          'NetworkPolicy',
-          {
-            ingress: [
-              { action: 'Allow', protocol: 'TCP', source: { selector: 'app == "web"' }, destination: { ports: [80] } },
-            ],
-          },
-          'web',
-          'shop',
-        ),
-      ],
-    ],
-    [
-      'a tier of Calico denies at its end',
-      [
-        calico('Tier', { order: 1 }, 'security'),
-        calico(
-          'GlobalNetworkPolicy',
-          {
-            tier: 'security',
-            ingress: [{ action: 'Allow', source: { namespaceSelector: 'team == "shop"', notNets: ['10.0.0.0/8'] } }],
-          },
-          'teams',
-        ),
-      ],
-    ],
-    [
-      'a rule of Calico denies',
-      [
-        calico(
-          'NetworkPolicy',
-          { ingress: [{ action: 'Log' }, { action: 'Deny', source: { namespaceSelector: 'all()' } }] },
-          'closed',
-          'shop',
-        ),
-      ],
-    ],
-    [
-      'a rule of Calico admits',
-      [calico('GlobalNetworkPolicy', { ingress: [{ action: 'Allow', source: { nets: ['10.65.0.0/16'] } }] }, 'pods')],
-    ],
-    [
-      'a tier of Calico that is not known',
-      [calico('NetworkPolicy', { tier: 'ghost', ingress: [{ action: 'Allow' }] }, 'x', 'shop')],
-    ],
-    ['a rule of Cilium denies', [cilium({ endpointSelector: {}, ingressDeny: [{}, fromBatch] }, 'deny')]],
-    [
-      'policies of Cilium isolate',
-      [
-        cilium({
-          endpointSelector: {},
+    ),
+    'the source is unknown': sentence([rule({ from: [fromFrontend] })], {
+      source: { kind: 'unknown', address: '10.65.2.9' },
+    }),
+    'equal priorities': sentence([cluster('Deny'), { ...cluster('Accept'), metadata: { name: 'open' } }]),
+    'a label with control characters': sentence([
+      rule({ from: [{ podSelector: { matchLabels: { app: '\u001b[31m\n' } } }] }),
+    ]),
+    'the tier default of Calico denies at its end': sentence([
+      isolated,
+      calico(
+        'NetworkPolicy',
+        {
           ingress: [
-            { fromEndpoints: [{ matchLabels: { app: 'frontend' } }], toPorts: [{ ports: [{ port: '5432' }] }] },
+            { action: 'Allow', protocol: 'TCP', source: { selector: 'app == "web"' }, destination: { ports: [80] } },
           ],
-        }),
-        cilium({ endpointSelector: {}, ingress: [{}] }, 'isolating'),
-      ],
-    ],
-    [
-      'a proxy of Cilium decides',
-      [
-        cilium({
-          endpointSelector: {},
-          ingress: [{ ...fromBatch, toPorts: [{ ports: [{ port: '5432' }], rules: { http: [{ path: '/' }] } }] }],
-        }),
-      ],
-    ],
-    ['a policy that was changed at that moment admits', [{ ...rule({}), ...changedAt('2026-11-21T09:00:00Z') }]],
-    ['a policy that was changed ten minutes before admits', [{ ...rule({}), ...changedAt('2026-11-21T08:50:00Z') }]],
-    ['a policy that was changed since admits', [{ ...rule({}), ...changedAt('2026-11-21T09:00:01Z') }]],
-    [
-      'a rule with several fields denies',
-      [
-        calico('GlobalNetworkPolicy', {
-          ingress: [{ action: 'Deny', protocol: 'TCP', source: { nets: ['10.0.0.0/8'] } }],
-        }),
-      ],
-    ],
-    [
-      'a kind that is not evaluated',
-      [{ apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
-    ],
-  ];
-  const lines = rows.map(([title, policies, changes = {}, max = 1024]) => {
-    const { trace } = evaluator(policies, [namespace('shop'), namespace('batch', { team: 'batch' })]);
-    const text = sentenceOf(trace({ ...flow, ...changes }, 'ingress'), { max, node: 'node-b', at: nine });
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
-    return `${title}: ${text}`;
-  });
+        },
+        'web',
+        'shop',
+      ),
+    ]),
+    'a tier of Calico denies at its end': sentence([
+      calico('Tier', { order: 1 }, 'security'),
+      calico(
+        'GlobalNetworkPolicy',
+        {
+          tier: 'security',
+          ingress: [{ action: 'Allow', source: { namespaceSelector: 'team == "shop"', notNets: ['10.0.0.0/8'] } }],
+        },
+        'teams',
+      ),
+    ]),
+    'a rule of Calico denies': sentence([
+      calico(
+        'NetworkPolicy',
+        { ingress: [{ action: 'Log' }, { action: 'Deny', source: { namespaceSelector: 'all()' } }] },
+        'closed',
+        'shop',
+      ),
+    ]),
+    'a rule of Calico admits': sentence([
+      calico('GlobalNetworkPolicy', { ingress: [{ action: 'Allow', source: { nets: ['10.65.0.0/16'] } }] }, 'pods'),
+    ]),
+    'a tier of Calico that is not known': sentence([
+      calico('NetworkPolicy', { tier: 'ghost', ingress: [{ action: 'Allow' }] }, 'x', 'shop'),
+    ]),
+    'a rule of Cilium denies': sentence([cilium({ endpointSelector: {}, ingressDeny: [{}, fromBatch] }, 'deny')]),
+    'policies of Cilium isolate': sentence([
+      cilium({
+        endpointSelector: {},
+        ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend' } }], toPorts: [{ ports: [{ port: '5432' }] }] }],
+      }),
+      cilium({ endpointSelector: {}, ingress: [{}] }, 'isolating'),
+    ]),
+    'a proxy of Cilium decides': sentence([
+      cilium({
+        endpointSelector: {},
+        ingress: [{ ...fromBatch, toPorts: [{ ports: [{ port: '5432' }], rules: { http: [{ path: '/' }] } }] }],
+      }),
+    ]),
+    'a policy that was changed at that moment admits': sentence([
+      { ...rule({}), ...changedAt('2026-11-21T09:00:00Z') },
+    ]),
+    'a policy that was changed ten minutes before admits': sentence([
+      { ...rule({}), ...changedAt('2026-11-21T08:50:00Z') },
+    ]),
+    'a policy that was changed since admits': sentence([{ ...rule({}), ...changedAt('2026-11-21T09:00:01Z') }]),
+    'a rule with several fields denies': sentence([
+      calico('GlobalNetworkPolicy', {
+        ingress: [{ action: 'Deny', protocol: 'TCP', source: { nets: ['10.0.0.0/8'] } }],
+      }),
+    ]),
+    'a kind that is not evaluated': sentence([
+      { apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
+    ]),
+  };
+  const lines = Object.entries(sentences).map(([title, text]) => `${title}: ${text}`);
   await expectLines(import.meta.dirname, 'sentences.expected.txt', lines);
 });
 
