@@ -1,32 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
-import { noProblems } from '../../src/agent/api-problems.ts';
-import { createProblems, type Problems } from '../../src/agent/problems.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
-import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { attempt, nine, series } from '../builders.ts';
-import { fakeLog, type LogEntry } from '../telemetry/fake-log.ts';
+import { createProblemsScene, refused } from './problems-scene.ts';
 
-let entries: LogEntry[];
-let metrics: Metrics;
-let problems: Problems;
-let now: number;
+let { problems, entries, metrics, clock } = createProblemsScene();
 
 beforeEach(() => {
-  now = nine;
-  const { log, entries: all } = fakeLog();
-  entries = all;
-  metrics = createMetrics({ version: '1' });
-  const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
-  problems = createProblems({
-    log,
-    rateLimitedLog,
-    metrics,
-    counts: noProblems(),
-    clock: { now: () => now, wall: () => now },
-    server: () => 'https://api',
-    isListed: () => true,
-  });
+  ({ problems, entries, metrics, clock } = createProblemsScene());
 });
 
 test.each([37_000, -3_600_000])('a clock that is %i ms off is logged once, and that it is right again', (skew) => {
@@ -103,11 +82,11 @@ test('a shared directory that fails now and then is one problem, which ends when
   for (let time = 0; time < 5; time++) {
     problems.api.directory(new Error('answers 503'));
     problems.api.directory(undefined);
-    now += 19_000;
+    clock.now += 19_000;
     problems.api.settle();
   }
   expect(keys()).toEqual(['directory']);
-  now += 1000;
+  clock.now += 1000;
   problems.api.settle();
   expect(keys()).toEqual(['directory', 'over: directory']);
 });
@@ -121,7 +100,7 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   problems.api.attempted(attempt('create', 'ok', series(), undefined));
   problems.api.synced('pods');
   expect(keys()).toHaveLength(1);
-  now += 60_000;
+  clock.now += 60_000;
   problems.api.settle();
   expect(keys()).toHaveLength(1);
   problems.api.synced('nodes');
@@ -136,7 +115,7 @@ test('a watch that is silent while the server is away, or was a moment ago, is n
   silence();
   problems.api.synced('nodes');
   silence();
-  now += 60_000;
+  clock.now += 60_000;
   problems.api.settle();
   expect(keys()).toEqual(['api server', 'over: api server']);
   silence();
@@ -147,11 +126,11 @@ test('a server that refuses now and then has one problem, which ends when it has
   for (let time = 0; time < 5; time++) {
     problems.api.attempted(attempt('create', 'throttled', series(), refused(429, 'too many')));
     problems.api.attempted(attempt('create', 'ok', series(), undefined));
-    now += 19_000;
+    clock.now += 19_000;
     problems.api.settle();
   }
   expect(keys()).toEqual(['throttled']);
-  now += 1000;
+  clock.now += 1000;
   problems.api.settle();
   expect(keys()).toEqual(['throttled', 'over: throttled']);
 });
@@ -161,7 +140,7 @@ test('rights that a server does not know yet when it comes back are missing if i
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
   problems.api.watchFailed('nodes', { verb: 'watch', refusal });
   expect(keys()).toEqual(['api server']);
-  now += 10_000;
+  clock.now += 10_000;
   problems.api.watchFailed('nodes', { verb: 'watch', refusal });
   expect(keys().slice(1)).toEqual(['right watch nodes']);
 });
@@ -171,7 +150,7 @@ test('a right that is missing is named although the server fails on something el
   for (let time = 0; time < 3; time++) {
     problems.api.attempted(attempt('create', 'unavailable', series(), refused(503, 'not now')));
     problems.api.watchFailed('nodes', { verb: 'watch', refusal });
-    now += 30_000;
+    clock.now += 30_000;
   }
   expect(keys()).toEqual(['api server', 'right watch nodes']);
 });
@@ -188,7 +167,7 @@ test('an Event on which admission fails all the time neither is nor prolongs a f
   problems.api.watchFailed('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });
   failing();
   problems.api.synced('pods');
-  now += 60_000;
+  clock.now += 60_000;
   failing();
   problems.api.settle();
   expect(keys()).toEqual(['event failed', 'api server', 'over: api server']);
@@ -235,8 +214,4 @@ function ofNamespace(namespace: string): ReturnType<typeof series> {
 function keys(): string[] {
   const about = entries.map(({ fields }) => fields).filter((fields) => 'problem' in fields);
   return about.map((fields) => `${'reports' in fields ? 'over: ' : ''}${String(fields['problem'])}`);
-}
-
-function refused(status: number, message: string): Refusal {
-  return { kind: 'refused', status, reason: '', message, retryAfter: undefined };
 }

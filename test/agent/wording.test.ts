@@ -1,21 +1,10 @@
 /** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
-import { noProblems } from '../../src/agent/api-problems.ts';
-import { createProblems, type Problems } from '../../src/agent/problems.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
-import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { attempt, nine, series } from '../builders.ts';
+import type { Problems } from '../../src/agent/problems.ts';
+import { attempt, series } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
-import { fakeLog } from '../telemetry/fake-log.ts';
+import { createProblemsScene, refused } from './problems-scene.ts';
 
-const refused = (status: number, message: string): Refusal => ({
-  kind: 'refused',
-  status,
-  reason: '',
-  message,
-  retryAfter: undefined,
-});
 let isListed = true;
 
 const informer = (api: Problems['api'], resource: 'pods' | 'endpointslices', status: number): void =>
@@ -82,22 +71,12 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
 
 test('what the log of the agent says of the API server is as expected', async () => {
   const said = told.map(([title, act, over]) => {
-    let now = nine;
     isListed = true;
-    const { log, entries } = fakeLog();
-    const { api } = createProblems({
-      log,
-      rateLimitedLog: createRateLimitedLog(log, { now: () => nine }),
-      metrics: createMetrics({ version: '1' }),
-      counts: noProblems(),
-      clock: { now: () => now, wall: () => now },
-      server: () => 'https://api',
-      isListed: () => isListed,
-    });
-    act(api);
-    over?.(api);
-    now += 60_000;
-    api.settle();
+    const { problems, entries, clock } = createProblemsScene(() => isListed);
+    act(problems.api);
+    over?.(problems.api);
+    clock.now += 60_000;
+    problems.api.settle();
     const texts = entries.filter(({ level }) => level !== 'debug').map(({ text }) => `  ${text}\n`);
     return `${title}:\n${texts.join('')}`;
   });
@@ -105,18 +84,7 @@ test('what the log of the agent says of the API server is as expected', async ()
 });
 
 test('a state that is changed on disk, a disk that does not keep it, and then does', () => {
-  const { log, entries } = fakeLog();
-  const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
-  const metrics = createMetrics({ version: '1' });
-  const problems = createProblems({
-    log,
-    rateLimitedLog,
-    metrics,
-    counts: noProblems(),
-    clock: { now: () => nine, wall: () => nine },
-    server: () => '',
-    isListed: () => true,
-  });
+  const { problems, entries } = createProblemsScene();
   problems.state.lost('state-1.log was removed');
   problems.state.failed(new Error('full'));
   problems.state.saved(1);
