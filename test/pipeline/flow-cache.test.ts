@@ -8,7 +8,7 @@ import { createDirectory, type Directory } from '../../src/resolving/directory.t
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
-import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';
+import { cluster, line, nine, node, observation, packet, pod, service } from '../builders.ts';
 
 /** The cache stands for this: resolving and explaining, each time again. */
 function afresh(
@@ -148,46 +148,6 @@ test('answers as resolving and explaining afresh would, whatever came before', (
     }),
     { numRuns: 1000 },
   );
-});
-
-test('the same flow differing in any one thing is another flow', () => {
-  const variations: Partial<PacketObservation>[] = [
-    {},
-    { verdict: 'rejected' },
-    { prefix: 'other' },
-    { logger: 'antrea' },
-    { inInterface: 'eth0' },
-    { outInterface: 'eth0' },
-    { physIn: veths[0] },
-    { physOut: veths[0] },
-    { destinationMac: 'ff:ff:ff:ff:ff:ff' },
-    { prefixRule: 'configured', enforcer: 'host-firewall' },
-    { policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'a', tier: undefined } },
-    { policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'b', tier: undefined } },
-    ...[
-      packet({ destinationPort: 5433 }),
-      packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: 18 }),
-      packet({ protocol: 'UDP', tcpFlags: undefined }),
-      packet({ protocol: 'UDP', destinationPort: 53, tcpFlags: undefined }),
-      packet({ protocol: 'UDP', destinationPort: 53, sourcePort: 68, tcpFlags: undefined }),
-      packet({ source: '10.65.1.5' }),
-      packet({ destination: '10.65.1.5' }),
-      packet({ laterFragment: true }),
-      icmp(8, 0),
-      icmp(3, 0),
-      icmp(3, 1),
-    ].map((each) => ({ packet: each })),
-  ];
-  const directory = createDirectory(
-    cluster({ pods: [pod({ name: 'pod-0' }), pod({ name: 'pod-1', addresses: ['10.65.1.5'] })] }),
-  );
-  const { meaningOf } = createFlowMemo(directory, undefined);
-  for (const first of variations) {
-    for (const second of variations) {
-      for (const one of [first, second])
-        expect(meaningOf(line(), observation(one))).toEqual(afresh(directory, undefined, line(), observation(one)));
-    }
-  }
 });
 
 test('a flow that comes back is remembered, and then not explained again', () => {
