@@ -3,33 +3,29 @@ import { mkdirSync, openSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createWorkFolder, writeTemporary } from '../../src/report/work-folder.ts';
+import { expectLines } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { linesOf, printed, row, writer } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writer(path);
 
-test.each<[string, string, string]>([
-  ['a line that is cut off', '{"schema.version":"1.0"', 'is no flow record: cut off, or no JSON'],
-  [
-    'a row without a version',
-    '{"event.id":"x"}',
-    'has no schema.version: no row of the audit, or one of an earlier checkout',
-  ],
-  [
-    'a row of another major version',
-    JSON.stringify(row(1, { 'schema.version': '2.0' })),
-    'has schema version 2.0; this program reads 1.x: read it with the program that wrote it, or a newer one',
-  ],
-  ['a row without an id', JSON.stringify(row(1, { 'event.id': undefined })), 'has no event.id'],
-  [
-    'a field of another type',
-    JSON.stringify({ ...row(1), 'destination.port': 'http' }),
-    'destination.port is not what docs/audit.md says',
-  ],
-])('%s', async (_, line, sentence) => {
-  const file = write('rows.ndjson', `${linesOf([row(1)])}${line}\n`);
-  expect((await printed({ rows: [file] })).problems).toEqual([`${file}:2: ${sentence}`]);
+test('what is said of a broken row is as expected', async () => {
+  const older = { 'schema.version': '2.0' };
+  const broken = {
+    'a line that is cut off': '{"schema.version":"1.0"',
+    'a row without a version': '{"event.id":"x"}',
+    'a row of another major version': JSON.stringify(row(1, older)),
+    'a row without an id': JSON.stringify(row(1, { 'event.id': undefined })),
+    'a field of another type': JSON.stringify({ ...row(1), 'destination.port': 'http' }),
+  };
+  const said: string[] = [];
+  for (const [title, line] of Object.entries(broken)) {
+    const file = write('rows.ndjson', `${linesOf([row(1)])}${line}\n`);
+    const { problems } = await printed({ rows: [file] });
+    said.push(`${title}: ${problems.join('\n').replaceAll(file, 'FILE')}`);
+  }
+  await expectLines(import.meta.dirname, 'broken-rows.expected.txt', said);
 });
 
 test('more broken rows than are named', async () => {
@@ -54,46 +50,27 @@ test('files that cannot be read', async () => {
   ]);
 });
 
-const howTo =
-  "To make rows of saved logs: kube-netfilter-tailer replay --pods cluster.json --output audit kern.log > audit.ndjson. The agent's: docs/audit.md";
-
-test.each<[string, string, string, string[]]>([
-  ['no file', '', `nothing was read. ${howTo}`, ['FILE: no such file']],
-  ['an empty file', '\n', `FILE: has no rows. ${howTo}`, []],
-  [
-    'a file of something else',
-    'kernel: drop\n'.repeat(30),
-    `FILE: is no audit: none of 30 lines is a flow record. ${howTo}`,
-    ['FILE:1: is no flow record: cut off, or no JSON'],
-  ],
-  [
-    'a large file of something else',
-    'kernel: drop\n'.repeat(1001),
-    `nothing was read. ${howTo}`,
-    ['FILE: is no audit: none of its first 1000 lines is a flow record'],
-  ],
-  [
-    'JSON of something else',
-    '{"level":"info"}\n',
-    `FILE: is no audit: none of 1 line is a flow record. ${howTo}`,
-    ['FILE:1: is no flow record: cut off, or no JSON'],
-  ],
-  [
-    'rows of another major version only',
-    linesOf([row(1, { 'schema.version': '2.0' }), row(2, { 'schema.version': '2.0' })]),
-    'FILE: no row can be read',
-    ['FILE:1: has schema version 2.0; this program reads 1.x: read it with the program that wrote it, or a newer one'],
-  ],
-])('nothing to report on: %s', async (_, content, error, problems) => {
-  const file = content === '' ? path('missing.ndjson') : write('nothing.ndjson', content);
-  const named: string[] = [];
-  const shown = (text: string): string => text.replaceAll(file, 'FILE');
-  const all = { rows: [file], onProblem: (problem: string) => void named.push(shown(problem)) };
-  const thrown = await printed(all).then(
-    () => 'nothing',
-    (reason: Error) => shown(reason.message),
-  );
-  expect({ thrown, named }).toEqual({ thrown: error, named: problems });
+test('what is said where there is nothing to report on is as expected', async () => {
+  const older = { 'schema.version': '2.0' };
+  const contents = {
+    'no file': undefined,
+    'an empty file': '\n',
+    'a file of something else': 'kernel: drop\n'.repeat(30),
+    'a large file of something else': 'kernel: drop\n'.repeat(1001),
+    'JSON of something else': '{"level":"info"}\n',
+    'rows of another major version only': linesOf([row(1, older), row(2, older)]),
+  };
+  const said: string[] = [];
+  for (const [title, content] of Object.entries(contents)) {
+    const file = content === undefined ? path('missing.ndjson') : write('nothing.ndjson', content);
+    const named: string[] = [];
+    const thrown = await printed({ rows: [file], onProblem: (problem) => void named.push(`\n  ${problem}`) }).then(
+      () => 'nothing',
+      (reason: Error) => reason.message,
+    );
+    said.push(`${title}: ${thrown}${named.join('')}`.replaceAll(file, 'FILE'));
+  }
+  await expectLines(import.meta.dirname, 'nothing.expected.txt', said);
 });
 
 test('a baseline without rows is none', async () => {
