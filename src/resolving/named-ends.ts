@@ -25,14 +25,18 @@ export function ownerOfName(name: string, at: Moment, node: string | undefined, 
   if (isGroup && node === undefined) return namedEndpoint(name, 'unknown', 'Pods that share this name');
   const index = lists.pods.byName(name).length > 0 ? lists.pods : lists.earlier;
   const isThere = (pod: Pod): boolean => !isGroup || node === '' || pod.node === node;
-  const owners = ownersAt(index?.byName(name).filter(isThere) ?? [], at);
+  const all = ownersAt(index?.byName(name).filter(isThere) ?? [], at);
+  // Only a Pod that was made by hand may have a name that looks like theirs.
+  const replicas = isGroup ? all.filter(({ workload }) => workload !== undefined) : [];
+  const owners = replicas.length > 0 ? replicas : all;
   const candidates = owners.map((pod) => podEndpoint(pod, pod.addresses[0] ?? name, 'pod-name'));
   const [only] = candidates;
   if (only === undefined) return namedEndpoint(name, 'unknown', 'no Pod of that name is known');
   if (candidates.length === 1) return only;
   const note = `one of ${candidates.length} Pods${node === '' ? '' : ` of ${node}`}`;
   const end = namedEndpoint(name, 'unknown', note);
-  return { ...end, workload: only.workload, candidates: candidates.slice(0, mostCandidates) };
+  const workload = candidates.every(({ identity }) => identity === only.identity) ? only.workload : undefined;
+  return { ...end, workload, candidates: candidates.slice(0, mostCandidates) };
 }
 
 function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string): Endpoint {

@@ -40,6 +40,16 @@ test('several Pods of one workload on the node are all that it may be, and none 
   expect(source.note).toBe('one of 2 Pods of node-a');
 });
 
+test('a Pod by hand that is named like the replicas of a workload is none of them', () => {
+  const own = { kind: 'StatefulSet', namespace: 'shop', name: 'web' };
+  const named = createDirectory(cluster({ pods: [pod({ workload: own }), pod({ name: 'web-debug' })] }));
+  expect(named.byName('shop/web-*', at, 'node-a').object?.name).toBe('web-0');
+  const two = createDirectory(
+    cluster({ pods: [pod({ workload: own }), pod({ name: 'web-1', workload: { ...own, kind: 'DaemonSet' } })] }),
+  );
+  expect(two.byName('shop/web-*', at, 'node-a')).toMatchObject({ kind: 'unknown', workload: undefined });
+});
+
 test('where the node is not known, Pods of all nodes may be it', () => {
   const { source } = resolve('shop/web-6c8d5f7b94-*', 'shop/db-*', 'sender', '');
   expect(source.candidates?.map(({ object }) => object?.uid)).toEqual(['b', 'a', 'c']);
