@@ -38,10 +38,10 @@ function propertyOf(name: string, { type, about, values }: Field): object {
   return { description, type, ...(values && { enum: values }) };
 }
 
-/** Both ends have the same fields, so they stand in one row. */
+/** What both ends have stands in one row. */
 function tableOf(): string {
   const rows = Object.entries<Field>(fields)
-    .filter(([name]) => !name.startsWith('destination.'))
+    .filter(([name]) => !name.startsWith('destination.') || !(name.replace('destination', 'source') in fields))
     .map(([name, { type, about, cardinality, ecs, ocsf }]) => {
       const cells = [code(name), type, labels[cardinality], about, code(ecs), code(ocsf)];
       return `| ${(name.startsWith('source.') ? cells.map(ofBothEnds) : cells).join(' | ')} |`;

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS audit
   `destination.k8s.pod.labels` LowCardinality(String),
   `destination.k8s.owner.kind` LowCardinality(String),
   `destination.k8s.owner.name` LowCardinality(String),
+  `destination.domain` LowCardinality(String),
   `security_rule.name` LowCardinality(String),
   `policy.kind` LowCardinality(String),
   `policy.namespace` LowCardinality(String),

@@ -124,6 +124,11 @@ export const fields = {
   'icmp.code': integer('Its code.', 'fine'),
   ...endFields('source'),
   ...endFields('destination'),
+  'destination.domain': text(
+    'Name by which the source has asked for the destination, where the logger has seen the look-up (Hubble); not where addresses are cut.',
+    'careful',
+    { ecs: 'destination.domain', ocsf: 'dst_endpoint.hostname', varies: true },
+  ),
   'security_rule.name': text('The policy.', 'careful', {
     ecs: 'rule.name',
     ocsf: 'firewall_rule.name',

@@ -213,6 +213,7 @@ function endsOf({ source, destination }: Ends): FlowRecord {
     'destination.k8s.pod.labels': to.labels,
     'destination.k8s.owner.kind': to.ownerKind,
     'destination.k8s.owner.name': to.ownerName,
+    'destination.domain': destination.hostName,
   };
 }
 

@@ -97,7 +97,7 @@ type AddressField = `${'' | 'original.'}${End}.address`;
 const addressFields = fieldsThat<AddressField>(({ address }) => address === true);
 
 function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord {
-  const cut = { ...fields };
+  const { 'destination.domain': _, ...cut }: FlowRecord = fields;
   for (const name of addressFields) {
     const address = fields[name];
     if (address !== undefined) cut[name] = cutAddress(address, bits);

@@ -166,6 +166,13 @@ describe('addresses are cut', () => {
     expect(JSON.stringify(found)).not.toContain(address);
   });
 
+  test('the name by which the sender has asked for an address goes with what is cut of it', () => {
+    const destination = externalEnd({ hostName: 'pay.example.com' });
+    const given = { ends: ends({ source: podEnd(), destination }) };
+    expect(flow({}, given).fields['destination.domain']).toBe('pay.example.com');
+    expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, given).fields['destination.domain']).toBeUndefined();
+  });
+
   test('flows of one network are one flow, and those of one workload still one', () => {
     const keys = ['203.0.113.9', '203.0.113.10'].map(
       (address) =>
