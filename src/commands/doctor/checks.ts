@@ -49,7 +49,7 @@ export const checks = [
   row('iptables-backends', ['rules', 'view'], checkIptablesBackends),
   row('nf-log', ['switches', 'view'], checkLogBackend),
   row('nf-log-all-netns', ['switches', 'view', 'ownNode'], checkLogNamespaces),
-  row('calico', ['felix', 'pods'], checkCalico),
+  row('calico', ['felix', 'pods', 'feeds'], checkCalico),
   row('agent', ['agent'], checkAgent),
 ];
 

@@ -8,7 +8,7 @@ import { createPodFinders, type PodRanges } from '../../kubernetes/pod-finders.t
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { at } from '../../platform/json.ts';
+import { at, type Json, text } from '../../platform/json.ts';
 import { statesOf } from '../../resolving/lookups/pod-finder.ts';
 import type { Node, Pod } from '../../resolving/objects.ts';
 import { indexPodRanges } from '../../resolving/scope.ts';
@@ -30,11 +30,13 @@ export interface FelixLook {
   felix: NonNullable<NodeFacts['felix']>;
   /** The prefix that is set for this node; undefined if none is. */
   logPrefix: string | undefined;
+  /** Whether Felix sends its flows to a socket of the node: `Enabled`, `Disabled`, or undefined if it is not set. */
+  flows: string | undefined;
 }
 
-/** Reads FelixConfiguration as the agent does, and with the same answers its `logPrefix`. */
+/** Reads FelixConfiguration as the agent does, and with the same answers what else the checks look at: a setting of the node goes before the default. */
 export async function lookAtFelix({ request }: Asked, node: string): Promise<FelixLook> {
-  const prefixes = new Map<'default' | 'node', string>();
+  const specs: { default?: Json; node?: Json } = {};
   const reader = createFelixReader({
     node,
     // It is read once.
@@ -42,14 +44,14 @@ export async function lookAtFelix({ request }: Asked, node: string): Promise<Fel
     connection: {
       async request(verb, path, options) {
         const answer = await request(verb, path, options);
-        const prefix = answer.kind === 'answered' ? at(answer.body, 'spec', 'logPrefix') : undefined;
-        if (typeof prefix === 'string') prefixes.set(path.endsWith('/default') ? 'default' : 'node', prefix);
+        if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
         return answer;
       },
     },
   });
   const felix = await reader.read();
-  return { felix, logPrefix: prefixes.get('node') ?? prefixes.get('default') };
+  const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
+  return { felix, logPrefix: setting('logPrefix'), flows: setting('flowLogsLocalReporter') };
 }
 
 export interface Neighbours {

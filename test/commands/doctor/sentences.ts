@@ -36,6 +36,7 @@ export async function allSentences(): Promise<Check[]> {
     ...(await granted()),
     ...nodes(),
     ...(await calico()),
+    ...feeds(),
     ...lookups(),
     ...(await policies()),
     ...(await agent()),
@@ -308,7 +309,26 @@ async function calico(): Promise<Check[]> {
     calicoOf(felixWith({ bpfEnabled: true }), []),
   ];
   const unsure = { felix: await lookAtFelix(felixWith({ bpfEnabled: true }), 'node-a'), pods: undefined };
-  return [...(await Promise.all(checked)).flat(), ...found('calico', unsure)];
+  return [...(await Promise.all(checked)).flat(), ...found('calico', unsure), ...(await calicoFlows())];
+}
+
+const socket = { kind: 'calico-flows', name: 'calico-flows:/flows', folder: '/flows', obstacle: undefined } as const;
+
+async function flowsOf(spec: object, given: Facts['feeds']): Promise<Check[]> {
+  const felix = await lookAtFelix(felixWith(spec), 'node-a');
+  return found('calico', { felix, pods: [proxy], feeds: given }).filter(({ name }) => name === 'calico-flows');
+}
+
+async function calicoFlows(): Promise<Check[]> {
+  const sent = { flowLogsLocalReporter: 'Enabled' };
+  const all = [flowsOf(sent, [socket]), flowsOf(sent, []), flowsOf({}, [socket]), flowsOf({}, [])];
+  return (await Promise.all(all)).flat();
+}
+
+function feeds(): Check[] {
+  const trace = { kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing', obstacle: undefined } as const;
+  const missing = { obstacle: 'no such file' };
+  return found('traces and sockets', { feeds: [trace, { ...trace, ...missing }, socket, { ...socket, ...missing }] });
 }
 
 function lookups(): Check[] {

@@ -9,7 +9,9 @@ import { podOf } from '../../../resolving/objects.ts';
 import type { Known } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-export function checkCalico({ felix: { felix, logPrefix }, pods, prefixes }: Known<'felix' | 'pods'>): Check[] {
+export function checkCalico(known: Known<'felix' | 'pods' | 'feeds'>): Check[] {
+  const { felix: look, pods, prefixes } = known;
+  const { felix, logPrefix } = look;
   const { ok, unknown } = answersOf('calico');
   if (felix.kind === 'absent') return [ok('no FelixConfiguration: no Calico, or none with settings')];
   if (felix.kind === 'unreadable')
@@ -24,7 +26,12 @@ export function checkCalico({ felix: { felix, logPrefix }, pods, prefixes }: Kno
     backends: {},
     firewallDropsSince: undefined,
   };
-  return [checkConflict(felix.settings, facts), checkSeverity(felix.settings, facts), checkPrefix(logPrefix, prefixes)];
+  return [
+    checkConflict(felix.settings, facts),
+    checkSeverity(felix.settings, facts),
+    checkPrefix(logPrefix, prefixes),
+    ...checkFelixFlows(look.flows, known.feeds),
+  ];
 }
 
 function checkConflict(settings: FelixSettings, facts: NodeFacts): Check {
@@ -68,4 +75,26 @@ function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Chec
     `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
     'if they all stand before a Deny: kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"calico-drop %k %p"}}\'',
   );
+}
+
+/** Felix sends its flows where it is told to, and the agent takes them where that is in SOURCES. */
+function checkFelixFlows(flows: string | undefined, feeds: Known<'feeds'>['feeds']): Check[] {
+  const { ok, problem, warning } = answersOf('calico-flows');
+  const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');
+  if (flows === 'Enabled')
+    return [
+      isTaken
+        ? ok('felix sends its flows, and SOURCES has calico-flows')
+        : warning(
+            'felix sends its flows to a socket of the node, and SOURCES does not have calico-flows',
+            `to have Events of what they deny: the component calico-flows (${documentAt('docs/logging/calico.md#flows')})`,
+          ),
+    ];
+  if (!isTaken) return [];
+  return [
+    problem(
+      `SOURCES has calico-flows, and felix sends none: flowLogsLocalReporter is ${printable(flows ?? 'not set')}`,
+      'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"flowLogsLocalReporter":"Enabled","flowLogsFlushInterval":"15s"}}\'',
+    ),
+  ];
 }
