@@ -203,6 +203,16 @@ export const hubbleLines: Row[] = [
     expected: { ...tcp, destinationHost: undefined },
   },
   {
+    id: 'Hubble, a mask that keeps the type of the event alone',
+    text: '{"flow":{"event_type":{"type":1}}}',
+    expected: { kind: 'unparsable', format: 'hubble' },
+  },
+  {
+    id: 'Hubble, admitted and handed to a proxy',
+    text: line({ verdict: 'REDIRECTED' }),
+    expected: { ...tcp, verdict: 'accepted' },
+  },
+  {
     id: 'Hubble, half a line',
     text: line({}).slice(0, 120),
     expected: { kind: 'unparsable', format: 'hubble', reason: 'the JSON is damaged or cut off' },

@@ -123,6 +123,12 @@ export const loggerLines: Row[] = [
     ['the same in older releases', 'prod_egressDefaultDeny', undefined, 'sender'],
     ['of the sender', 'NP:prod:web:Egress:0', { namespace: 'prod', name: 'web' }, 'sender'],
     ['of an egress firewall', 'EF:prod:Egress:0', { kind: 'EgressFirewall', namespace: 'prod' }, 'sender'],
+    [
+      'of the cluster, for all that no other names',
+      'BANP:default:Ingress:0',
+      { kind: 'BaselineAdminNetworkPolicy', namespace: undefined, name: 'default' },
+      'receiver',
+    ],
     ['an older name with the number of the rule', 'prod_web_0', { namespace: 'prod', name: 'web' }],
     ['cut to 63 characters', `NP:prod:${'x'.repeat(55)}`, { namespace: 'prod', name: `${'x'.repeat(55)}…` }],
     ['cut within the direction', `NP:${'x'.repeat(56)}:Ing`, undefined],
@@ -132,6 +138,11 @@ export const loggerLines: Row[] = [
     text: acl(name as string, 'drop', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53`),
     expected: { ...ovn, verdict: 'dropped', policy, policySide } as Row['expected'],
   })),
+  {
+    id: 'OVN, a word without a value that is like the name of a field',
+    text: acl('x', 'drop', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53,tp_dstx`),
+    expected: { ...flow('TCP', '10.16.0.10', '10.16.0.7', 54343, 53), ...ovn },
+  },
   {
     id: 'OVN, a verdict that is none',
     text: acl('x', 'constructor', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53`),

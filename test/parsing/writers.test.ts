@@ -130,3 +130,24 @@ describe('what is no name of a policy is none, and the verdict stays', () => {
     [netfilter('Shorewall:net2fw:DROP:'), { kind: 'Shorewall chain', name: 'net2fw' }],
   ])('%s is a name', (text, policy) => expect(parse(text, prefixes)).toMatchObject({ policy }));
 });
+
+test('each format has its writers', () => {
+  const own = formats.filter(({ writers }) => !writers.includes('kernel'));
+  expect(Object.fromEntries(own.map(({ name, writers }) => [name, writers]))).toEqual({
+    ulogd: ['ulogd', 'ulogd2'],
+    journald: ['systemd-journald'],
+    'calico-bpf': ['bpf'],
+    'calico-flow': ['calico-flows'],
+    hubble: ['cilium-agent'],
+    'gke-policy-action': ['cilium-agent'],
+    'aws-network-policy-agent': ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],
+    'kube-network-policies': ['kube-network-policies', 'kindnet-cni'],
+    'ovn-acl': ['ovn-controller', 'ovn-acl-logging'],
+    'weave-npc': ['weave-npc'],
+    antrea: ['antrea-agent'],
+  });
+});
+
+test('no needle is in every line', () => {
+  for (const needle of formats.flatMap(({ needles }) => needles)) expect(needle.length).toBeGreaterThan(2);
+});

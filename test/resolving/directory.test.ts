@@ -147,7 +147,7 @@ describe('the Pod that a log names', () => {
 
   test.each([
     ['has the address', '10.65.1.4', 'shop/here', { kind: 'pod', object: { name: 'here' } }],
-    ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', object: { name: 'gone' } }],
+    ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', evidence: 'pod-address', object: { name: 'gone' } }],
     [
       'is another than has it',
       '10.65.1.4',

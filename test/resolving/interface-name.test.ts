@@ -14,6 +14,9 @@ test.each([
   ['eni0', false],
   ['wireguard.cali', false],
   ['vxlan.calico', false],
+  ['enp134s0f1np1v0', false],
+  ['wlx00c0cab0a1b', false],
+  ['wlx00c0cab0a1', false],
   ['tunl0', false],
   ['', false],
 ])('%j is a Pod interface: %j', (name, expected) => {

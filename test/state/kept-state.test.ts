@@ -19,7 +19,7 @@ function rig() {
     incidents: Object.assign(incidents, { state: () => now.incidents }),
     budget: Object.assign(budget, { state: () => now.budget }),
   };
-  return { source, now, table, incidents, budget, kept: createKeptState(parts as unknown as KeptParts) };
+  return { source, now, table, incidents, budget, parts, kept: createKeptState(parts as unknown as KeptParts) };
 }
 
 /** Keys and values of changes, whether they are JSON or not. */
@@ -78,4 +78,14 @@ test('what was taken is read as one state', () => {
     series: { objects: [['shop/web', { count: 1 }]] },
     waiting: [{ packets: 1 }],
   });
+});
+
+test('what only some agents have is kept where it is there', () => {
+  const { parts } = rig();
+  const kept = (given: object): string[] =>
+    read(createKeptState({ ...parts, ...given } as unknown as KeptParts).all()).map(([key]) => String(key));
+  expect(kept({})).not.toContain('alive');
+  const changes = createKeyedChanges('flow', new Map());
+  const extra = { rest: () => 'rows', alive: () => 9, changes, takeChanges: changes.take, entries: changes.entries };
+  expect(kept({ audit: extra, pods: extra })).toEqual(expect.arrayContaining(['audit', 'alive']));
 });
