@@ -5,6 +5,7 @@ import {
   type Changes,
   type Count,
   type Extent,
+  type Gap,
   type Matrix,
   type Pair,
   type PolicySum,
@@ -12,8 +13,10 @@ import {
   rankings,
   type RankingName,
   type Report,
+  type ReportOptions,
+  type Scan,
+  type TimeLine,
 } from '../model.ts';
-import { readGaps, readScans, readTimeLine } from './time-line.ts';
 import {
   createFlowView,
   createPairs,
@@ -24,46 +27,28 @@ import {
 } from './views.ts';
 
 /** Names of tables and views; with `--db` they stay. */
-export const tables = { rows: 'flows', baseline: 'baseline' } as const;
+const tables = { rows: 'flows', baseline: 'baseline' } as const;
 export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
 const policyTables = { rows: 'by_policy', baseline: 'baseline_by_policy' } as const;
 
-const limits = {
-  pairs: 100,
-  ranking: 10,
-  namespaces: 24,
-  workloads: 32,
-  gaps: 50,
-  scans: 50,
-  changes: 500,
-  policies: 500,
-} as const;
+type Side = keyof typeof tables;
 
-export interface AggregateOptions {
-  includeNoise: boolean;
-  /** Takes records that name one of these policies; none: all. */
-  policy: readonly string[];
-  now: number;
-  hasBaseline: boolean;
-}
+type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
 /** All of a report that is in the rows. */
 export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
 
-export async function aggregate(engine: Engine, options: AggregateOptions): Promise<Aggregate> {
+export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
   const { hasBaseline, includeNoise, policy, now } = options;
-  const sides = hasBaseline ? (['rows', 'baseline'] as const) : (['rows'] as const);
-  const clusters = await clusterNames(
-    engine,
-    sides.map((side) => tables[side]),
-  );
+  const sides: readonly Side[] = hasBaseline ? ['rows', 'baseline'] : ['rows'];
+  const clusters = await clusterNames(engine, sides);
   const manyClusters = clusters.length > 1;
   for (const side of sides) {
     await engine.run(createFlowView(views[side], tables[side], { manyClusters, includeNoise, policy, now }));
-    await engine.run(createRuleSums('rule_sums', views[side]));
-    await engine.run(createPairs(pairTables[side], 'rule_sums'));
-    await engine.run(createPolicySums(policyTables[side], 'rule_sums'));
+    await engine.run(createRuleSums(views[side]));
+    await engine.run(createPairs(pairTables[side]));
+    await engine.run(createPolicySums(policyTables[side]));
     await engine.run('DROP TABLE rule_sums');
   }
   const facts = await engine.one<{ denied: number; atLeast: boolean; nodes: number; pairs: number }>(
@@ -79,27 +64,27 @@ export async function aggregate(engine: Engine, options: AggregateOptions): Prom
     actions: await engine.all<Count>(
       `SELECT action AS name, sum(packets)::DOUBLE AS packets, sum(records)::DOUBLE AS records FROM ${pairTables.rows} GROUP BY action ORDER BY packets DESC, name`,
     ),
-    top: await topPairs(engine, pairTables.rows, 'true', limits.pairs),
+    top: await topPairs(engine, pairTables.rows, 'true', 100),
     policies: await topPolicies(engine, policyTables.rows, 'true'),
     rankings: await allRankings(engine),
-    namespaces: await readMatrix(engine, pairTables.rows, ['fromGroup', 'toGroup'], limits.namespaces),
-    workloads: await readMatrix(engine, pairTables.rows, ['from', 'to'], limits.workloads),
-    timeLine: await readTimeLine(engine, views.rows),
-    gaps: await readGaps(engine, tables.rows, now, limits.gaps),
-    scans: await readScans(engine, views.rows, limits.scans),
+    namespaces: await readMatrix(engine, ['fromGroup', 'toGroup'], 24),
+    workloads: await readMatrix(engine, ['from', 'to'], 32),
+    timeLine: await readTimeLine(engine),
+    gaps: await readGaps(engine, now),
+    scans: await readScans(engine),
     changes: hasBaseline ? await readChanges(engine, options) : undefined,
   };
 }
 
-async function clusterNames(engine: Engine, of: readonly string[]): Promise<string[]> {
-  const all = of.map((table) => `SELECT DISTINCT "k8s.cluster.name" AS name FROM ${table}`).join(' UNION ');
+async function clusterNames(engine: Engine, sides: readonly Side[]): Promise<string[]> {
+  const all = sides.map((side) => `SELECT DISTINCT "k8s.cluster.name" AS name FROM ${tables[side]}`).join(' UNION ');
   const found = await engine.all<{ name: string }>(
     `SELECT name FROM (${all}) WHERE name IS NOT NULL ORDER BY name LIMIT 100`,
   );
   return found.map(({ name }) => name);
 }
 
-async function extentOf(engine: Engine, side: 'rows' | 'baseline', now: number): Promise<Extent> {
+async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent> {
   const row = await engine.one<Omit<Extent, 'first' | 'last'> & Record<'first' | 'last', number | null>>(
     `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
       epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
@@ -130,7 +115,7 @@ async function topPairs(engine: Engine, table: string, where: string, most: numb
 
 async function topPolicies(engine: Engine, table: string, where: string): Promise<Bounded<PolicySum>> {
   return await engine.bounded(
-    `SELECT *, count(*) OVER ()::DOUBLE AS total FROM ${table} AS own WHERE ${where} ORDER BY packets DESC, policy, verdict LIMIT ${limits.policies}`,
+    `SELECT *, count(*) OVER ()::DOUBLE AS total FROM ${table} AS own WHERE ${where} ORDER BY packets DESC, policy, verdict LIMIT 500`,
   );
 }
 
@@ -141,7 +126,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
     const rows = await engine.all<Count & { names: number; sum: number }>(
       `SELECT ${column} AS name, sum(packets)::DOUBLE AS packets, count(*)::DOUBLE AS records,
         count(*) OVER ()::DOUBLE AS names, sum(sum(packets)) OVER ()::DOUBLE AS sum
-      FROM ${views.rows} GROUP BY 1 ORDER BY packets DESC, name LIMIT ${limits.ranking}`,
+      FROM ${views.rows} GROUP BY 1 ORDER BY packets DESC, name LIMIT 10`,
     );
     const top = rows.map(({ name: of, packets, records }) => ({ name: of, packets, records }));
     const shown = top.reduce((sum, { packets }) => sum + packets, 0);
@@ -152,13 +137,13 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
 }
 
 /** A pair is the same whether its packets were dropped or rejected; whether they were let through makes it another. */
-async function readChanges(engine: Engine, { policy, now }: AggregateOptions): Promise<Changes> {
+async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
-  const policiesOf = (own: 'rows' | 'baseline', other: 'rows' | 'baseline'): Promise<Bounded<PolicySum>> =>
+  const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
     topPolicies(engine, policyTables[own], missingPolicies(policyTables[other], policy));
   return {
-    appeared: await topPairs(engine, rows, missingIn(baseline, rows), limits.changes),
-    vanished: await topPairs(engine, baseline, missingIn(rows, baseline), limits.changes),
+    appeared: await topPairs(engine, rows, missingIn(baseline, rows), 500),
+    vanished: await topPairs(engine, baseline, missingIn(rows, baseline), 500),
     policies: {
       appeared: await policiesOf('rows', 'baseline'),
       vanished: await policiesOf('baseline', 'rows'),
@@ -172,15 +157,10 @@ function missingIn(other: string, own: string): string {
 }
 
 /** The matrix of two columns of the table of pairs. All packets are in it: what is less frequent is in the last row and column. */
-async function readMatrix(
-  engine: Engine,
-  pairs: string,
-  [from, to]: readonly [string, string],
-  size: number,
-): Promise<Matrix> {
+async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
   const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
     engine.bounded(
-      `SELECT "${column}" AS name, count(*) OVER ()::DOUBLE AS total FROM ${pairs} GROUP BY name ORDER BY sum(packets) DESC, name LIMIT ${size}`,
+      `SELECT "${column}" AS name, count(*) OVER ()::DOUBLE AS total FROM ${pairTables.rows} GROUP BY name ORDER BY sum(packets) DESC, name LIMIT ${size}`,
     );
   const sides = [await namesOf(from), await namesOf(to)];
   const [rows = [], columns = []] = sides.map(({ top }) => top.map(({ name }) => name));
@@ -190,7 +170,7 @@ async function readMatrix(
     Array.from({ length: columns.length + Number(otherColumns > 0) }, () => 0),
   );
   const sums = engine.batches<{ source: string; destination: string; packets: number }>(
-    `SELECT "${from}" AS source, "${to}" AS destination, sum(packets)::DOUBLE AS packets FROM ${pairs} GROUP BY ALL`,
+    `SELECT "${from}" AS source, "${to}" AS destination, sum(packets)::DOUBLE AS packets FROM ${pairTables.rows} GROUP BY ALL`,
   );
   for await (const batch of sums)
     for (const { source, destination, packets } of batch) {
@@ -199,4 +179,71 @@ async function readMatrix(
       if (row !== undefined) row[column] = (row[column] ?? 0) + packets;
     }
   return { rows, columns, otherRows, otherColumns, cells };
+}
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+/** Intervals that a person can read; the first one that makes few enough is taken. */
+const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
+const mostIntervals = 240;
+
+async function readTimeLine(engine: Engine): Promise<TimeLine | undefined> {
+  const { first, last, outside } = await engine.one<{ first: number | null; last: number | null; outside: number }>(
+    `SELECT epoch_ms(min("at") FILTER (timely))::DOUBLE AS first, epoch_ms(max("at") FILTER (timely))::DOUBLE AS last,
+      (count(*) FILTER (NOT timely))::DOUBLE AS outside FROM ${views.rows}`,
+  );
+  if (first === null || last === null) return undefined;
+  const step = steps.find((each) => Math.ceil((last - first) / each) < mostIntervals) ?? 28 * day;
+  const start = Math.floor(first / step) * step;
+  const length = Math.floor((last - start) / step) + 1;
+  const sums = await engine.all<{ interval: number; action: string; packets: number }>(
+    `SELECT ((epoch_ms("at") - ${start}) // ${step})::DOUBLE AS interval, action, sum(packets)::DOUBLE AS packets
+      FROM ${views.rows} WHERE timely GROUP BY ALL ORDER BY action, interval`,
+  );
+  const series = [...Map.groupBy(sums, ({ action }) => action)].map(([action, group]) => {
+    const packets = Array.from({ length }, () => 0);
+    for (const each of group) packets[each.interval] = each.packets;
+    return { action, packets };
+  });
+  return { start, step, series, outside };
+}
+
+/** Gaps by node and reason, the longest first. */
+async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
+  return await engine.bounded<Gap>(
+    `SELECT coalesce("event.reason", 'unknown') AS reason, coalesce("k8s.node.name", '') AS node, count(*)::DOUBLE AS intervals,
+      coalesce(sum("log.records_lost"), 0)::DOUBLE AS lost, epoch_ms(min(${gapTime}))::DOUBLE AS first,
+      epoch_ms(max(coalesce("event.end", "@timestamp")))::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
+    FROM ${tables.rows} WHERE "event.name" = 'network.flow.gap' AND ${isPlausible('"@timestamp"', now)}
+    GROUP BY 1, 2 ORDER BY intervals DESC, lost DESC, node, reason LIMIT 50`,
+  );
+}
+
+const gapTime = 'coalesce("event.start", "@timestamp")';
+
+/** The beginnings of intervals of the time line in which records are missing. */
+export async function readGapIntervals(engine: Engine, { start, step }: TimeLine): Promise<number[]> {
+  const found = await engine.all<{ interval: number }>(
+    `SELECT DISTINCT ((epoch_ms(${gapTime}) - ${start}) // ${step})::DOUBLE AS interval FROM ${tables.rows}
+      WHERE "event.name" = 'network.flow.gap' AND epoch_ms(${gapTime}) >= ${start} ORDER BY interval`,
+  );
+  return found.map(({ interval }) => interval);
+}
+
+/** The agent reports as a scan what is denied by more than so many within an hour. */
+const fewDestinations = 8;
+
+async function readScans(engine: Engine): Promise<Bounded<Scan>> {
+  return await engine.bounded<Scan>(
+    `SELECT "from", max(destinations)::DOUBLE AS destinations, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
+      min(first)::DOUBLE AS first, max(last)::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
+    FROM (
+      SELECT "from", count(*) AS destinations, sum(packets) AS packets, min(first) AS first, max(last) AS last
+      FROM (
+        SELECT "from", "to", epoch_ms("at") // ${hour} AS hour, sum(packets) AS packets,
+          epoch_ms(min("at")) AS first, epoch_ms(max(coalesce("event.end", "at"))) AS last
+        FROM ${views.rows} WHERE denied AND timely AND "from" NOT LIKE '(%' GROUP BY ALL)
+      GROUP BY "from", hour HAVING destinations > ${fewDestinations})
+    GROUP BY "from" ORDER BY destinations DESC, packets DESC, "from" LIMIT 50`,
+  );
 }

@@ -1,20 +1,15 @@
 /** Puts a row into the words of the report: who, whom, which service, which rule. */
 import { column, literal } from '../engine.ts';
+import type { ReportOptions } from '../model.ts';
 
 type End = 'source' | 'destination';
 
 /** Times outside are of a clock that was wrong: they are no part of the time line. */
 const earliest = '2015-01-01';
 
-export interface ViewOptions {
+interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> {
   /** Names of workloads are of several clusters, so the cluster belongs to them. */
   manyClusters: boolean;
-  /** Chatter of the link is left out without it. */
-  includeNoise: boolean;
-  /** Takes records that name one of these policies; none: all. */
-  policy: readonly string[];
-  /** No row is from after it. */
-  now: number;
 }
 
 /** A view on a table of rows, without gaps and records of unknown kinds. */
@@ -76,9 +71,9 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
-/** A table with one row for each source, destination, service, action, rule and verdict: from it come the sums by pair and by policy. */
-export function createRuleSums(table: string, view: string): string {
-  return `CREATE TEMP TABLE ${table} AS
+/** The table `rule_sums` has one row for each source, destination, service, action, rule and verdict: from it come the sums by pair and by policy. */
+export function createRuleSums(view: string): string {
+  return `CREATE TEMP TABLE rule_sums AS
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule, verdict, named AS policies,
       sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*) AS records,
       epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last
@@ -89,7 +84,7 @@ export function createRuleSums(table: string, view: string): string {
  * A table with one row for each source, destination, service and action; `place` is 1 for the most packets. It is summed up by rule first:
  * DuckDB writes groups to the disk when memory is short, but not what it counts as distinct in each of them.
  */
-export function createPairs(table: string, ruleSums: string): string {
+export function createPairs(table: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied,
       sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records)::DOUBLE AS records,
@@ -99,7 +94,7 @@ export function createPairs(table: string, ruleSums: string): string {
       SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule,
         sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records) AS records, min(first) AS first, max(last) AS last,
         arg_max(verdict, (packets, verdict)) AS verdict
-      FROM ${ruleSums} GROUP BY "from", "to", service, action, denied, rule)
+      FROM rule_sums GROUP BY "from", "to", service, action, denied, rule)
     GROUP BY "from", "to", service, action, denied)`;
 }
 
@@ -142,14 +137,14 @@ const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
 /**
- * A table with one row for each policy and verdict, from the table of sums by rule (`createRuleSums`). A packet that several policies deny is
+ * A table with one row for each policy and verdict, from `rule_sums`. A packet that several policies deny is
  * in the row of each. It is summed up by pair, and by Namespace, first, because DuckDB writes groups to the disk when memory is short.
  */
-export function createPolicySums(table: string, ruleSums: string): string {
+export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
     WITH named AS (
       SELECT * EXCLUDE (policies), unnest(list_filter(list_distinct(string_split(policies, ',')[:${mostNamed}]), lambda each: each <> '')) AS policy
-      FROM ${ruleSums}),
+      FROM rule_sums),
     sums AS (
       SELECT ${key}, sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records)::DOUBLE AS records, count(*)::DOUBLE AS pairs,
         min(first) AS first, max(last) AS last

@@ -1,7 +1,6 @@
 /** The page: one file that needs no network and no server. */
 import { createHash } from 'node:crypto';
-import { tables } from '../aggregate/aggregate.ts';
-import { readGapIntervals } from '../aggregate/time-line.ts';
+import { readGapIntervals } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
 import type { Matrix, Report } from '../model.ts';
 import { countText, plain, timeText } from '../texts/plain.ts';
@@ -55,7 +54,7 @@ function dataOf(report: Report, marks: PageData['marks'], count: number): PageDa
 async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report): Promise<Mark[]> {
   if (timeLine === undefined) return [];
   const { step, start } = timeLine;
-  const gaps = (await readGapIntervals(engine, tables.rows, timeLine)).map((interval): Mark => ({
+  const gaps = (await readGapIntervals(engine, timeLine)).map((interval): Mark => ({
     kind: 'gap',
     first: start + interval * step,
     last: start + (interval + 1) * step,
