@@ -171,8 +171,8 @@ async function runReport(command: Command): Promise<number> {
 }
 
 /** Undefined if it is not there, which standard error says. */
-async function loadReport(what: string, instead: string): Promise<typeof import('./commands/report.ts') | undefined> {
-  const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException): undefined => {
+async function loadReport(what: string, instead: string): Promise<typeof import('./report/report.ts') | undefined> {
+  const loaded = await import('./report/report.ts').catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
       `${programName}: ${what} is no part of the image, the npm package and the executables; a checkout has it. ${instead}\n`,

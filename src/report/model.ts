@@ -1,5 +1,23 @@
 /** The contents of a report: plain data that each output prints in its way. Texts are those of the rows, so they are printed only through `plain`. */
 
+export interface ReportOptions {
+  /** Files, patterns, `-` for standard input. */
+  rows: readonly string[];
+  baseline: readonly string[];
+  /** Events as JSON; their incidents are marked. */
+  events: readonly string[];
+  output: 'html' | 'table' | 'csv' | 'json' | 'markdown';
+  /** The path of the database; must not exist yet. */
+  db: string | undefined;
+  includeNoise: boolean;
+  /** Names of policies, with `*` and `?` as in patterns; none: all records are reported on. */
+  policy: readonly string[];
+  /** No row is from after it. */
+  now: number;
+  /** A page without rows is right: nothing was dropped. */
+  mayBeEmpty?: boolean;
+}
+
 /** Packets from one to another on one service, with one outcome. */
 export interface Pair {
   /** 1 has the most packets. */

@@ -1,39 +1,34 @@
-/** The report on rows of the audit: they are read into a database, summed up there, and printed. */
+/** The report on rows of the audit: they are read into a database, summed up there, and printed. The build makes a file of its own of it (scripts/build.mjs), which the image does not have. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { printableJson } from '../platform/printable.ts';
+import { printable, printableJson } from '../platform/printable.ts';
 import { aggregate, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
-import { type ChangedPair, type Report, ReportError } from './model.ts';
+import { type ChangedPair, type Report, ReportError, type ReportOptions } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine, markdownText, tableText } from './texts/outputs.ts';
 import { createWorkFolder } from './work-folder.ts';
 
-export interface ReportOptions {
-  /** Files, patterns, `-` for standard input. */
-  rows: readonly string[];
-  baseline: readonly string[];
-  /** Events as JSON; their incidents are marked. */
-  events: readonly string[];
-  output: 'html' | 'table' | 'csv' | 'json' | 'markdown';
-  /** The path of the database; must not exist yet. */
-  db: string | undefined;
-  includeNoise: boolean;
-  /** Names of policies, with `*` and `?` as in patterns; none: all records are reported on. */
-  policy: readonly string[];
-  /** No row is from after it. */
-  now: number;
-  /** A page without rows is right: nothing was dropped. */
-  mayBeEmpty?: boolean;
+export interface ReportStreams {
+  stdin: Readable;
+  out: (text: string) => void;
+  err: (text: string) => void;
 }
 
-export interface ReportStreams {
-  stdin: () => Readable;
-  out: (text: string) => void;
-  /** A sentence about what cannot be read. */
-  onProblem: (problem: string) => void;
+/** Returns the exit status. Errors are printed. */
+export async function report(options: Omit<ReportOptions, 'now'>, streams: ReportStreams): Promise<0 | 1 | 2> {
+  try {
+    if (options.db !== undefined && existsSync(options.db))
+      throw new ReportError(`--db ${options.db}: is there already; name a new file, or remove it`);
+    return (await printReport({ ...options, now: Date.now() }, streams)) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof ReportError)) throw error;
+    streams.err(`kube-netfilter-tailer: ${printable(error.message)}\n`);
+    return 2;
+  }
 }
 
 /** Prints a report. Resolves to whether all was read. Throws a `ReportError` that says what to do. */
@@ -55,18 +50,18 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const { baseline, includeNoise, policy, now, output } = options;
   const hasBaseline = baseline.length > 0;
   const read = async (table: string, named: readonly string[]): Promise<Reading> => {
-    const reading = await readRows({ engine, table, named, stdin: streams.stdin, folder });
+    const reading = await readRows({ engine, table, named, stdin: () => streams.stdin, folder });
     const { fileProblems, rowProblems } = reading;
     const isRefused = reading.rows === 0 && options.mayBeEmpty !== true;
     for (const problem of [...fileProblems, ...(isRefused ? rowProblems.slice(0, 1) : rowProblems)])
-      streams.onProblem(problem);
+      streams.err(`${printable(problem)}\n`);
     if (isRefused) throw new ReportError(noRowsText(named, reading));
     return reading;
   };
   const rows = await read('flows', options.rows);
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
   const reported = readEvents(options.events);
-  for (const problem of reported.problems) streams.onProblem(problem);
+  for (const problem of reported.problems) streams.err(`${printable(problem)}\n`);
   const readings = before === undefined ? [rows] : [rows, before];
   const problems = readings.flatMap(({ fileProblems, rowProblems }) => fileProblems.concat(rowProblems));
   problems.push(...reported.problems);

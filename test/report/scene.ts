@@ -4,7 +4,8 @@ import { Readable } from 'node:stream';
 import { type FlowRecord } from '../../src/audit/fields.ts';
 import { type Engine, openEngine } from '../../src/report/engine.ts';
 import { type Reading, readRows } from '../../src/report/read/read-rows.ts';
-import { printReport, type ReportOptions } from '../../src/report/report.ts';
+import type { ReportOptions } from '../../src/report/model.ts';
+import { printReport } from '../../src/report/report.ts';
 
 export const start = Date.parse('2026-11-20T09:00:00Z');
 const minute = 60_000;
@@ -101,11 +102,11 @@ export async function printed({
     ...options,
   };
   result.isWhole = await printReport(all, {
-    stdin: () => Readable.from([]),
+    stdin: Readable.from([]),
     out: (text) => void (result.out += text),
-    onProblem: (problem) => {
-      onProblem(problem);
-      result.problems.push(problem);
+    err(text) {
+      onProblem(text.trimEnd());
+      result.problems.push(text.trimEnd());
     },
   });
   return result;

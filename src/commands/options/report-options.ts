@@ -1,6 +1,6 @@
 /** Options of `report`. */
 import type { Command } from 'commander';
-import type { ReportOptions } from '../../report/report.ts';
+import type { ReportOptions } from '../../report/model.ts';
 import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
 const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const satisfies ReportOptions['output'][];

@@ -9,7 +9,7 @@ import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { PacketSink } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { report } from '../report.ts';
+import type { report } from '../../report/report.ts';
 import type { Streams } from '../terminal.ts';
 import type { Scope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
