@@ -1,8 +1,7 @@
 /** The parts of the page that need no JavaScript. No text becomes markup: every text goes through `text`. */
 import type { Matrix, Report } from '../model.ts';
-import { factsOf, notesOf } from '../texts/facts.ts';
 import { numberText, plain, plainMessage } from '../texts/plain.ts';
-import { type Cell, type Column, isNumeric, type Section, sectionsOf } from '../texts/sections.ts';
+import { type Cell, type Column, factsOf, isNumeric, notesOf, type Section, sectionsOf } from '../texts/contents.ts';
 
 /** Rows of each list at most. */
 export const mostRows = 50;

@@ -1,8 +1,7 @@
 /** A report as a table for a terminal, as Markdown for a ticket, and as CSV for a spreadsheet. */
 import type { ChangedPair, Report } from '../model.ts';
-import { factsOf, notesOf } from './facts.ts';
 import { numberText, plain } from './plain.ts';
-import { type Cell, isNumeric, type Section, sectionsOf } from './sections.ts';
+import { type Cell, factsOf, isNumeric, notesOf, type Section, sectionsOf } from './contents.ts';
 
 const mostRows = 25;
 const widestCell = 60;

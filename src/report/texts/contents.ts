@@ -1,6 +1,7 @@
-/** The lists of a report. Each is described once, by its columns; table, Markdown and page print it in their way. */
+/** What a report says, for table, Markdown and page to print in their way: the summary, notes, and lists. */
 import {
   type Bounded,
+  type Extent,
   type Gap,
   type Pair,
   type PolicySum,
@@ -10,17 +11,79 @@ import {
   type ReportedEvent,
   type Scan,
 } from '../model.ts';
-import { countText, numberText, timeText } from './plain.ts';
+import { countText, durationText, numberText, timeText } from './plain.ts';
+
+/** The summary: name and value. */
+export function factsOf(report: Report): [string, string][] {
+  const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
+  const facts: [string, string | undefined][] = [
+    ['Policy', policy.length > 0 ? `only records that name ${policy.join(' or ')}` : undefined],
+    ['Period', periodText(extent)],
+    ['Packets', `${atLeast ? 'at least ' : ''}${numberText(extent.packets)}`],
+    ['Outcome', actions.map(({ name, packets }) => `${numberText(packets)} ${name}`).join(', ') || undefined],
+    ['Flow records', numberText(extent.records)],
+    ['Pairs', pairs > 0 ? `${numberText(pairs)} of source, destination and service` : undefined],
+    ['Nodes', nodes > 0 ? numberText(nodes) : undefined],
+    [
+      'Clusters',
+      clusters.length > 0 ? clusters.slice(0, 5).join(', ') + (clusters.length > 5 ? ', …' : '') : undefined,
+    ],
+    ['Baseline', changes && `${periodText(changes.baseline)}; ${countText(changes.baseline.packets, 'packet')}`],
+  ];
+  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
+}
+
+function periodText({ first, last }: Extent): string {
+  if (first === undefined || last === undefined) return 'no records';
+  return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
+}
+
+/** Says what makes the figures less than the truth. */
+export function notesOf(report: Report): string[] {
+  const { policy, extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
+  const { gaps: earlierGaps = 0, withoutVerdicts: earlierRecords = 0 } = changes?.baseline ?? {};
+  const outside = timeLine?.outside ?? 0;
+  const older = 'of an older agent, which writes no verdicts of policies';
+  const notes: (string | false)[] = [
+    policy.length > 0 &&
+      extent.records === 0 &&
+      'No record names such a policy. Names are as in NetworkPolicy shop/web; * stands for any characters.',
+    extent.withoutVerdicts > 0 &&
+      `${countText(extent.withoutVerdicts, 'record')} ${older}: they count for the policy in the log, with the verdict unknown.`,
+    earlierRecords > 0 &&
+      `The baseline has ${countText(earlierRecords, 'record')} ${older}: a policy that seems new may have denied packets before.`,
+    extent.gaps > 0 &&
+      `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
+    earlierGaps > 0 &&
+      `The baseline has ${countText(earlierGaps, 'interval')} with lost records: what seems new may have been there before.`,
+    changes !== undefined &&
+      lengthsDiffer(extent, changes.baseline) &&
+      'The baseline and these rows cover periods of different length: what is rare may be in one of them only.',
+    broken > 0 && `${countText(broken, 'row')} could not be read and ${broken === 1 ? 'is' : 'are'} left out.`,
+    refused > 0 && `${countText(refused, 'row')} of another schema version ${refused === 1 ? 'is' : 'are'} left out.`,
+    duplicates > 0 &&
+      `${countText(duplicates, 'row')} had an event.id that was there before and ${duplicates === 1 ? 'is' : 'are'} counted once.`,
+    noise > 0 &&
+      `${countText(noise, 'packet')} of link-local chatter (multicast, broadcast, DHCP) left out; --include-noise takes them in.`,
+    unknownKinds > 0 && `${countText(unknownKinds, 'record')} of a kind that this version does not know.`,
+    outside > 0 &&
+      `${countText(outside, 'record')} with a time that cannot be right: counted, but not in the time line.`,
+  ];
+  return notes.filter((note) => note !== false);
+}
+
+function lengthsDiffer(a: Extent, b: Extent): boolean {
+  const [shorter = 0, longer = 0] = [a, b].map(({ first = 0, last = 0 }) => last - first).toSorted((x, y) => x - y);
+  return longer > 2 * shorter;
+}
 
 /** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
 export type Cell = string | number;
 
-/** The kind of a column's values, by which the page shows them. */
-type Kind = 'name' | 'outcome' | 'share' | 'message' | 'time';
-
 export interface Column {
   name: string;
-  kind?: Kind;
+  /** How the page shows its values. */
+  kind?: 'name' | 'outcome' | 'share' | 'message' | 'time';
 }
 
 interface ColumnOf<Row> extends Column {
@@ -110,16 +173,14 @@ const rankingTitles: Record<RankingName, string> = {
   node: 'Nodes',
 };
 
-/** Numbers stand on the right. */
 export function isNumeric({ rows }: Pick<Section, 'rows'>, place: number): boolean {
   return typeof rows[0]?.[place] === 'number';
 }
 
-/** `most`: rows of each section at most. */
-export function sectionsOf(report: Report, most: number): Section[] {
+export function sectionsOf(report: Report, mostRows: number): Section[] {
   const { top, policies, scans, gaps, changes, pairs } = report;
   function section<Row>({ id, title, lead, empty, what, columns, bounded }: List<Row>): Section {
-    const rows = bounded.top.slice(0, most).map((row) => columns.map(({ cell }) => cell(row)));
+    const rows = bounded.top.slice(0, mostRows).map((row) => columns.map(({ cell }) => cell(row)));
     const more = bounded.more + bounded.top.length - rows.length;
     return { id, title, lead, columns, rows, more: more > 0 ? countText(more, `more ${what}`) : undefined, empty };
   }
