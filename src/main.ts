@@ -167,7 +167,7 @@ function stopSignal(): AbortSignal {
 async function runReport(command: Command): Promise<number> {
   const options = readReportOptions(command, isatty(1));
   const loaded = await loadReport('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
-  return loaded === undefined ? 2 : await loaded.report(options, streams);
+  return loaded === undefined ? 2 : await loaded.runReport(options, streams);
 }
 
 /** Undefined if it is not there, which standard error says. */
@@ -194,7 +194,7 @@ async function runReplay(command: Command): Promise<number> {
     'the page',
     'There: npm start --silent -- replay --output html --pods FILE LOG > replay.html',
   );
-  return loaded === undefined ? 2 : await replay(options, streams, loaded.report);
+  return loaded === undefined ? 2 : await replay(options, streams, loaded.runReport);
 }
 
 async function runWhy(command: Command): Promise<number> {

@@ -19,7 +19,7 @@ export interface ReportStreams {
 }
 
 /** Returns the exit status. Errors are printed. */
-export async function report(options: Omit<ReportOptions, 'now'>, streams: ReportStreams): Promise<0 | 1 | 2> {
+export async function runReport(options: Omit<ReportOptions, 'now'>, streams: ReportStreams): Promise<0 | 1 | 2> {
   try {
     if (options.db !== undefined && existsSync(options.db))
       throw new ReportError(`--db ${options.db}: is there already; name a new file, or remove it`);
@@ -50,7 +50,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const { baseline, includeNoise, policy, now, output } = options;
   const hasBaseline = baseline.length > 0;
   const read = async (table: string, named: readonly string[]): Promise<Reading> => {
-    const reading = await readRows({ engine, table, named, stdin: () => streams.stdin, folder });
+    const reading = await readRows(engine, table, { named, stdin: () => streams.stdin, folder });
     const { fileProblems, rowProblems } = reading;
     const isRefused = reading.rows === 0 && options.mayBeEmpty !== true;
     for (const problem of [...fileProblems, ...(isRefused ? rowProblems.slice(0, 1) : rowProblems)])

@@ -18,7 +18,7 @@ async function aggregated(
   return await withRows(path(), [write('rows.ndjson', linesOf(rows))], async (engine) => {
     if (before !== undefined) {
       const named = [write('before.ndjson', linesOf(before))];
-      await readRows({ engine, table: 'baseline', named, stdin: () => process.stdin, folder: path() });
+      await readRows(engine, 'baseline', { named, stdin: () => process.stdin, folder: path() });
     }
     return await aggregate(engine, { includeNoise: false, policy, now, hasBaseline: before !== undefined });
   });

@@ -72,7 +72,7 @@ export async function withRows<T>(
 ): Promise<T> {
   const engine = await openEngine(':memory:', join(folder, 'spilled'));
   try {
-    return await use(engine, await readRows({ engine, table: 'flows', named, stdin: () => stdin, folder }));
+    return await use(engine, await readRows(engine, 'flows', { named, stdin: () => stdin, folder }));
   } finally {
     engine.close();
   }

@@ -9,7 +9,7 @@ import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { PacketSink } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { report } from '../../report/report.ts';
+import type { runReport } from '../../report/report.ts';
 import type { Streams } from '../terminal.ts';
 import type { Scope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
@@ -26,7 +26,7 @@ const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0
 
 interface RowUses {
   /** Needed for html alone. */
-  printReport: typeof report | undefined;
+  printReport: typeof runReport | undefined;
   /** Takes out what a row must not say; undefined: rows say all. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
@@ -69,7 +69,7 @@ export function createPacketOutput(
 const blockLength = 1 << 16;
 
 /** Keeps rows in a file, which `report` makes the page of. */
-function createPage(printReport: typeof report, includeNoise: boolean, streams: Streams) {
+function createPage(printReport: typeof runReport, includeNoise: boolean, streams: Streams) {
   const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
   const file = openSync(rows, 'wx');

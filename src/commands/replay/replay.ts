@@ -9,7 +9,7 @@ import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { createPolicies, readSavedObjects } from './policies.ts';
-import type { report as ReportCommand } from '../../report/report.ts';
+import type { runReport } from '../../report/report.ts';
 import type { Streams } from '../terminal.ts';
 import { collectObjects } from '../why/known-objects.ts';
 import { createReplayIncidents } from './incidents.ts';
@@ -23,7 +23,7 @@ import { writeResult } from './result.ts';
 export async function replay(
   options: ReplayOptions,
   streams: Streams,
-  printReport?: typeof ReportCommand,
+  printReport?: typeof runReport,
 ): Promise<0 | 1 | 2> {
   const problems: string[] = [];
   const report = (problem: string): void => {

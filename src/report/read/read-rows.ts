@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
-import { type Engine, firstLine } from '../engine.ts';
-import { createTable, insertFile, type Packing, problemText } from './columns.ts';
+import { fields, schemaVersion } from '../../audit/fields.ts';
+import { column, type Engine, firstLine, literal } from '../engine.ts';
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
 
@@ -26,15 +26,6 @@ export interface Reading {
   rowProblems: string[];
 }
 
-export interface ReadOptions {
-  engine: Engine;
-  table: string;
-  named: readonly string[];
-  stdin: () => Readable;
-  /** Allows for files that are written meanwhile. */
-  folder: string;
-}
-
 /** Rows of the table from `first` on are lines of the file at `path`. */
 interface Segment {
   name: string;
@@ -42,7 +33,12 @@ interface Segment {
   first: number;
 }
 
-export async function readRows({ engine, table, named, stdin, folder }: ReadOptions): Promise<Reading> {
+/** `folder`: for files that are written meanwhile. */
+export async function readRows(
+  engine: Engine,
+  table: string,
+  { named, stdin, folder }: { named: readonly string[]; stdin: () => Readable; folder: string },
+): Promise<Reading> {
   const { files, problems: fileProblems } = findFiles(named);
   const reading: Reading = { files: 0, rows: 0, broken: 0, refused: 0, duplicates: 0, fileProblems, rowProblems: [] };
   await engine.run(createTable(table));
@@ -164,4 +160,91 @@ function deleteRepeated(table: string): string {
       WHERE hash("event.id") IN (SELECT hash("event.id") AS h FROM ${table} GROUP BY h HAVING count(*) > 1)
     ) WHERE occurrence > 1
   )`;
+}
+
+/** Longer texts of a row are cut. Names of Kubernetes have 253 characters at most; a list of them has 1,000. */
+const longestText = 256;
+const longestList = 1000;
+
+type Packing = 'gzip' | 'zstd' | 'uncompressed';
+
+const names = Object.keys(fields) as (keyof typeof fields)[];
+
+const types = { string: 'VARCHAR', time: 'TIMESTAMP', integer: 'BIGINT', boolean: 'BOOLEAN' } as const;
+
+const [major] = schemaVersion.split('.');
+
+/** A table for rows; `problem` is what is wrong with one. */
+function createTable(table: string): string {
+  const columns = names.map((name) => `${column(name)} ${types[fields[name].type]}`);
+  return `CREATE TABLE ${table} (${columns.join(', ')}, problem VARCHAR)`;
+}
+
+/**
+ * Reads one file. Each line that is not blank becomes a row, in the order of the file, also one that is no JSON: all its fields are NULL then.
+ * So everything is read as text first: a wrong type would become NULL without a word.
+ */
+function insertFile(table: string, path: string, kind: Packing): string {
+  const columns = names.map((name) => `${literal(name)}: 'VARCHAR'`).join(', ');
+  // DuckDB takes the name for a pattern.
+  const pattern = literal(path.replace(/[[*?]/g, '[$&]'));
+  const source = `read_json(${pattern}, format = 'newline_delimited', compression = ${literal(kind)}, ignore_errors = true, columns = {${columns}})`;
+  return `INSERT INTO ${table} SELECT ${names.map(valueOf).join(', ')}, ${problem} FROM ${source}`;
+}
+
+function valueOf(name: keyof typeof fields): string {
+  const text = column(name);
+  switch (fields[name].type) {
+    case 'string':
+      return `left(${text}, ${name === 'policy.decided_by' ? longestList : longestText})`;
+    case 'integer':
+      // A cast would round 1.5, and take 0x10.
+      return `CASE WHEN regexp_full_match(${text}, '[0-9]{1,15}') THEN TRY_CAST(${text} AS BIGINT) END`;
+    case 'boolean':
+      return `${text} = 'true'`;
+    default: {
+      // A cast to TIMESTAMP ignores the zone; one to TIMESTAMPTZ takes `infinity` and times without a zone, too.
+      const zoned = `regexp_full_match(${text}, '.{10}T[0-9:.,]+[+-][0-9]{2}:[0-9]{2}')`;
+      return `CASE WHEN ${text} LIKE '____-__-__T__:__:__%Z' OR ${zoned} THEN make_timestamp(epoch_us(TRY_CAST(${text} AS TIMESTAMPTZ))) END`;
+    }
+  }
+}
+
+const [version, id, name, time, packets] = (
+  ['schema.version', 'event.id', 'event.name', '@timestamp', 'network.packets'] as const
+).map(column) as [string, string, string, string, string];
+
+const problem = `CASE
+  WHEN ${version} IS NULL AND ${id} IS NULL AND ${name} IS NULL AND ${time} IS NULL THEN 'no-record'
+  WHEN ${version} IS NULL THEN 'no-version'
+  WHEN NOT regexp_full_match(${version}, '${major}[.][0-9]{1,9}') THEN 'version:' || left(${version}, 32)
+  ${['event.id', 'event.name', '@timestamp'].map((each) => `WHEN coalesce(${column(each)}, '') = '' THEN 'missing:${each}'`).join('\n  ')}
+  WHEN ${packets} IS NULL AND ${name} IN ('network.flow.drop', 'network.flow.log') THEN 'missing:network.packets'
+  ${names.flatMap(wrongType).join('\n  ')}
+END`;
+
+function wrongType(name: keyof typeof fields): string[] {
+  const { type } = fields[name];
+  if (type === 'string') return [];
+  const text = column(name);
+  const isWrong =
+    type === 'boolean' ? `${text} NOT IN ('true', 'false')` : `${text} IS NOT NULL AND (${valueOf(name)}) IS NULL`;
+  return [`WHEN ${isWrong} THEN 'type:${name}'`];
+}
+
+/** Says to a person what is wrong with a row. */
+function problemText(code: string): string {
+  const [kind = '', what = ''] = code.split(/:(.*)/s);
+  switch (kind) {
+    case 'no-record':
+      return 'is no flow record: cut off, or no JSON';
+    case 'no-version':
+      return 'has no schema.version: no row of the audit, or one of an earlier checkout';
+    case 'version':
+      return `has schema version ${what}; this program reads ${major}.x: read it with the program that wrote it, or a newer one`;
+    case 'missing':
+      return `has no ${what}`;
+    default:
+      return `${what} is not what docs/audit.md says`;
+  }
 }
