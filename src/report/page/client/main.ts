@@ -53,12 +53,12 @@ function createMatrices(data: PageData, show: Show): void {
   for (const level of ['namespaces', 'workloads'] as const) {
     const table = document.getElementById(`matrix-${level}`);
     if (table instanceof HTMLTableElement) createGrid(table, data[level], columns[level], show);
-    element(`show-${level}`).addEventListener('click', () => choose(level));
+    element(`show-${level}`).addEventListener('click', () => showLevel(level));
   }
-  choose('namespaces');
+  showLevel('namespaces');
 }
 
-function choose(level: Level): void {
+function showLevel(level: Level): void {
   for (const each of ['namespaces', 'workloads'] as const) {
     element(`by-${each}`).hidden = each !== level;
     element(`show-${each}`).setAttribute('aria-pressed', String(each === level));
