@@ -210,16 +210,16 @@ function valueOf(name: keyof typeof fields): string {
   }
 }
 
-const [version, id, name, time, packets] = (
+const [version, id, event, time, packets] = (
   ['schema.version', 'event.id', 'event.name', '@timestamp', 'network.packets'] as const
 ).map(column) as [string, string, string, string, string];
 
 const problem = `CASE
-  WHEN ${version} IS NULL AND ${id} IS NULL AND ${name} IS NULL AND ${time} IS NULL THEN 'no-record'
+  WHEN ${version} IS NULL AND ${id} IS NULL AND ${event} IS NULL AND ${time} IS NULL THEN 'no-record'
   WHEN ${version} IS NULL THEN 'no-version'
   WHEN NOT regexp_full_match(${version}, '${major}[.][0-9]{1,9}') THEN 'version:' || left(${version}, 32)
   ${['event.id', 'event.name', '@timestamp'].map((each) => `WHEN coalesce(${column(each)}, '') = '' THEN 'missing:${each}'`).join('\n  ')}
-  WHEN ${packets} IS NULL AND ${name} IN ('network.flow.drop', 'network.flow.log') THEN 'missing:network.packets'
+  WHEN ${packets} IS NULL AND ${event} IN ('network.flow.drop', 'network.flow.log') THEN 'missing:network.packets'
   ${names.flatMap(wrongType).join('\n  ')}
 END`;
 
