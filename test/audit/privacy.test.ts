@@ -268,6 +268,16 @@ test('what an earlier run kept is redacted by the settings of this one, with its
   expect(redactRestored(redacted, redact)).toEqual(redacted);
 });
 
+test('further addresses that an earlier run kept are cut, and each network stands once', () => {
+  const source = externalEnd({ address: '198.51.100.1' });
+  const { fields, ...of } = flow({}, { ends: ends({ source, destination: podEnd() }) });
+  const others = { source: ['203.0.113.7', '203.0.113.8', '198.51.100.9'], destination: [] };
+  const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [], others };
+  const state: AuditState = { rest: { newest: 1, sinks: {}, closings: 0 }, rows: [], flows: [open] };
+  const redact = redactionOf({ ...all, bits: { ipv4: 24, ipv6: 128 } }) ?? ((x) => x);
+  expect(redactRestored(state, redact).flows[0]?.others.source).toEqual(['203.0.113.0/24']);
+});
+
 test('a policy of a namespace that asked for it is not named where no end is known to be of it', () => {
   const given = { observation: policyOf('secret'), ends: ends({ source: externalEnd(), destination: externalEnd() }) };
   const { fields } = flow({ isHidden: (namespace) => namespace === 'secret' }, given);

@@ -104,6 +104,7 @@ describe('an answer', () => {
     ['that says more were refused than were sent counts those that were sent', status(200, '\x0a\x02\x08\x7f'), 4],
     ['that is no protobuf refuses none', status(200, '{"partialSuccess":'), 0],
     ['400 refuses all for good', status(400), 4],
+    ['422 refuses all for good', status(422), 4],
   ])('%s', async (_, answer, refused) => {
     const { sink, requests } = await scene([answer]);
     expect(await sink.send(rows(4), never)).toBe(refused);
