@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
@@ -88,26 +89,34 @@ test('a flow that Calico denied has an Event on the Pod of this node, with the p
   expect(events[0]?.message).toContain('Denied by NetworkPolicy flows/default-deny.');
 });
 
-test('flows that are sent again to the agent after a killed one are counted once', async () => {
-  await pods('flows-kill', 2);
-  const flows = rig.newFolder();
-  const settings = { NODE_NAME: node, SOURCES: `calico-flows:${flows}`, STATE_DIR: rig.newFolder() };
-  const first = rig.start(settings);
-  await first.untilReady();
-  const start_time = now();
-  const before = Array.from({ length: 40 }, (_, each) =>
-    flowOf('flows-kill', { start_time: start_time - each, port: 5432, packets: 2 }),
-  );
-  await send(connectTo(flows), ...before);
-  await first.kill();
-  const second = rig.start(settings);
-  await second.untilReady();
-  const stream = connectTo(flows);
-  await send(
-    stream,
-    ...before.toReversed(),
-    flowOf('flows-kill', { start_time: start_time + 1, port: 5432, packets: 5 }),
-  );
-  const events = await rig.untilEvents('flows-kill', (all) => sumOf(all, 'db-0') >= 85);
-  expect(sumOf(events, 'db-0')).toBe(85);
-});
+test.each([
+  ['a killed one', 'flows-kill', 2, 'SIGKILL'],
+  ['one that was stopped', 'flows-stop', 3, 'SIGTERM'],
+] as const)(
+  'flows that are sent again to the agent after %s are counted once',
+  async (_previous, namespace, net, signal) => {
+    await pods(namespace, net);
+    const flows = rig.newFolder();
+    const settings = { NODE_NAME: node, SOURCES: `calico-flows:${flows}`, STATE_DIR: rig.newFolder() };
+    const first = rig.start(settings);
+    await first.untilReady();
+    const start_time = now();
+    const before = Array.from({ length: 40 }, (_, each) =>
+      flowOf(namespace, { start_time: start_time - each, port: 5432, packets: 2 }),
+    );
+    await send(connectTo(flows), ...before);
+    first.signal(signal);
+    await first.untilExit();
+    expect(existsSync(join(flows, 'flows.sock'))).toBe(true);
+    const second = rig.start(settings);
+    await second.untilReady();
+    const stream = connectTo(flows);
+    await send(
+      stream,
+      ...before.toReversed(),
+      flowOf(namespace, { start_time: start_time + 1, port: 5432, packets: 5 }),
+    );
+    const events = await rig.untilEvents(namespace, (all) => sumOf(all, 'db-0') >= 85);
+    expect(sumOf(events, 'db-0')).toBe(85);
+  },
+);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, type ClientDuplexStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
@@ -236,16 +236,37 @@ test('a socket that a killed program has left is replaced, and one that was remo
   expect(heard.lines).toHaveLength(2);
 });
 
-test('a program that takes the socket over keeps it', async () => {
-  const { source, time } = await listen();
+test('a program that takes the socket over keeps it, and gives it back by removing it', async () => {
+  const { heard, source, time } = await listen();
+  await send(connect(), 'denied');
   rmSync(socket());
-  const other = createServer().listen(socket());
+  const other = createServer((each) => each.destroy()).listen(socket());
   await once(other, 'listening');
   await lookAgain(time);
   expect(source.state).toBe('waiting');
+  await once(createConnection(socket()).resume(), 'close');
+  other.close();
+  await once(other, 'close');
+  await lookAgain(time);
+  await send(connect(), 'denied', 'egress');
+  expect(heard.lines).toHaveLength(2);
+});
+
+test('the file stays after a stop, so that Felix keeps its flows for the next agent', async () => {
+  const { source } = await listen();
+  await send(connect(), 'denied');
   source.stop();
   expect(lstatSync(socket()).isSocket()).toBe(true);
-  other.close();
+  expect(readdirSync(folder)).toEqual(['flows.sock']);
+  const [error] = (await once(createConnection(socket()), 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ECONNREFUSED');
+});
+
+test('what cannot be removed in the place of the socket is told', async () => {
+  mkdirSync(socket());
+  const { heard, source } = await listen();
+  expect(source.state).toBe('waiting');
+  expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
 test('where the folder is missing, the notice and the check say so', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { accessSync, constants, lstatSync, rmSync } from 'node:fs';
+import { accessSync, constants, linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
@@ -61,27 +61,27 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     },
   };
 
-  /** Listens where nobody does, or looks whether the socket is still this one. */
+  /** Listens where nobody does, and leaves the socket of another program alone. */
   async function listen(): Promise<void> {
-    const inode = inodeOf(path);
-    if (socket === undefined || inode !== socket.inode) {
-      if (inode === undefined || !(await isAnswered(path))) await open();
-      else wait(`another program listens at ${path}: flows of Calico go to one program only`);
+    try {
+      const inode = inodeOf(path);
+      if (socket === undefined || inode !== socket.inode) {
+        close();
+        if (inode === undefined || !(await isAnswered(path))) await open();
+        else wait(`another program listens at ${path}: flows of Calico go to one program only`);
+      }
+    } catch (error) {
+      wait(`${path} cannot be made: ${adviceOn(error)}`);
     }
     if (state !== 'stopped') timer.set(lookAgain);
   }
 
   async function open(): Promise<void> {
-    close();
     rmSync(path, { force: true });
-    try {
-      const server = await serve(path, takeUpdate);
-      socket = { server, inode: inodeOf(path) ?? 0 };
-      if (state === 'stopped') close();
-      else state = 'reading';
-    } catch (error) {
-      wait(`${path} cannot be made: ${adviceOn(error)}`);
-    }
+    const server = await serve(path, takeUpdate);
+    socket = { server, inode: inodeOf(path) ?? 0 };
+    if (state === 'stopped') close();
+    else state = 'reading';
   }
 
   function wait(text: string): void {
@@ -90,12 +90,10 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     listener.notice({ level: 'error', key: 'failed', text: `${text}. It is tried again every 10 seconds` });
   }
 
-  /** Closing removes the file, also that of another program. */
   function close(): void {
-    if (socket === undefined) return;
-    const inode = inodeOf(path);
-    if (inode === undefined || inode === socket.inode) socket.server.forceShutdown();
+    const { server } = socket ?? {};
     socket = undefined;
+    if (server !== undefined) keepingFile(path, () => server.forceShutdown());
   }
 
   function takeUpdate(flow: Flow): void {
@@ -140,6 +138,19 @@ async function serve(path: string, take: (flow: Flow) => void): Promise<Server> 
     );
   });
   return server;
+}
+
+/** Closing a server removes its file. Where Felix finds none, it forgets the flows that it would send to the next agent. */
+function keepingFile(path: string, closeServer: () => void): void {
+  const kept = `${path}~`;
+  try {
+    rmSync(kept, { force: true });
+    linkSync(path, kept);
+  } catch {
+    return closeServer();
+  }
+  closeServer();
+  renameSync(kept, path);
 }
 
 /** Whether a program listens at a socket, rather than having left it. */
