@@ -1,15 +1,14 @@
 /**
  * Sorts the ready series, so that the first of a line is found without a look at each.
  *
- * A series is in its line (`order.ts`), there in its namespace, and there in the group of its peer, sorted by the time at which it was due.
+ * A series is in its line (`times.ts`), there in its namespace, and there in the group of its peer, sorted by the time at which it was due.
  * A turn moves one namespace and one peer back. A heap of times moves series into another line when a flow becomes quiet or a window ends.
  * A quiet flow that gets packets again is moved when it comes to the front of its group.
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { Heap } from '../platform/heap.ts';
-import { byDue, isUpdate, lastLine, lineOf } from './order.ts';
-import { quietFrom } from './times.ts';
+import { byDue, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
 
 /** A namespace or a peer, which takes turns with others. */
 export interface Party {

@@ -12,8 +12,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { Heap } from '../platform/heap.ts';
-import { byDue, byName, lineOf } from './order.ts';
-import { updateDue } from './times.ts';
+import { byDue, byName, lineOf, updateDue } from './times.ts';
 import { createTurns } from './turns.ts';
 
 export type Queue = ReturnType<typeof createQueue>;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Series, WriteKind } from '../../src/model/series.ts';
-import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/order.ts';
+import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/times.ts';
 import type { Party, ReadySeries } from '../../src/series/lines.ts';
-import { createReady } from '../../src/series/ready.ts';
+import { createReady } from '../../src/series/turns.ts';
 import { finding, flow, incident, nine, podRef } from '../builders.ts';
 
 const hour = 3_600_000;
