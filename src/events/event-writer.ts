@@ -1,8 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
-import { annotationPrefix } from './annotations.ts';
-import { component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
-import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
+import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
 
 /** Times that an Event is looked for, or made, in one write: a user may change or delete it in between. */
 const maxTries = 3;
@@ -214,4 +212,36 @@ function continuationOf(
 /** While ours may be among the packets that the Event had counted, the larger of both counts is right: it is never too high. */
 function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
+}
+
+/** Fields that the store adds to a written Event. */
+export interface StoredEvent {
+  resourceVersion: string;
+  component: string;
+  count: number;
+  lastTimestamp: Millis | undefined;
+  firstTimestamp: Millis | undefined;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** A request that was answered with a refusal, or not at all. */
+export interface Refusal {
+  kind: 'refused';
+  /** HTTP status; 0 when there was no answer. */
+  status: number;
+  /** `reason` of the answer's Status object, `NamespaceTerminating` where that is its cause; '' if there is none. */
+  reason: string;
+  message: string;
+  /** Milliseconds the server asks to wait (Retry-After). */
+  retryAfter: Millis | undefined;
+}
+
+export type Stored = { kind: 'stored'; event: StoredEvent };
+
+/** Keeps Events: the API server. Never throws, never takes longer than its own time-out. */
+export interface EventStore {
+  create: (event: CoreEvent) => Promise<Stored | Refusal>;
+  read: (namespace: string, name: string) => Promise<Stored | Refusal>;
+  /** Changes the fields that differ from write to write. `resourceVersion`: refuse (409) if it has changed since. */
+  update: (event: CoreEvent, resourceVersion: string) => Promise<Stored | Refusal>;
 }

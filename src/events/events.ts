@@ -1,8 +1,8 @@
 /** Writes what was counted as Events: what an Event says, when it is written, and what follows from the API server's answer. */
-export { annotationPrefix, annotationSchema, passing } from './annotations.ts';
+export { annotationPrefix, annotationSchema, passing } from './event.ts';
 export { alignColumns, describeEvents } from './describe.ts';
 export { component, type CoreEvent, eventOf, type EventText, namespaceOf, timestamp } from './event.ts';
-export type { EventStore, Refusal, Stored } from './event-store.ts';
+export type { EventStore, Refusal, Stored } from './event-writer.ts';
 export { createEventWriter } from './event-writer.ts';
 export { createPublisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';

@@ -3,7 +3,7 @@ import type { Series, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../platform/back-off.ts';
 import { namespaceOf } from './event.ts';
-import type { Refusal } from './event-store.ts';
+import type { Refusal } from './event-writer.ts';
 
 export const delays = {
   /** One Event is tried again so much later, by the result of its write, while others are written. */

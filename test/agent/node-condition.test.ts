@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createNodeConditionWriter } from '../../src/agent/node-checks.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
+import type { Refusal } from '../../src/events/event-writer.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import type { NodeCondition } from '../../src/kubernetes/written-objects.ts';
 import { nine } from '../builders.ts';

@@ -1,6 +1,6 @@
 import { noProblems } from '../../src/agent/api-problems.ts';
 import { createProblems } from '../../src/agent/problems.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
+import type { Refusal } from '../../src/events/event-writer.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { nine } from '../builders.ts';

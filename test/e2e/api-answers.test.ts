@@ -17,7 +17,7 @@ import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { denierOf } from '../../src/events/retry.ts';
 import { type CoreEvent, eventOf } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
+import type { Refusal } from '../../src/events/event-writer.ts';
 import { series } from '../builders.ts';
 import { accountWith, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodeRef } from '../../src/model/endpoint.ts';
-import { annotationsOf, passing } from '../../src/events/annotations.ts';
+import { annotationsOf, passing } from '../../src/events/event.ts';
 import type { ScanDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { annotationsOf } from '../../src/events/annotations.ts';
-import { eventOf, namespaceOf } from '../../src/events/event.ts';
+import { annotationsOf, eventOf, namespaceOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';

@@ -1,5 +1,5 @@
 import type { CoreEvent } from '../../src/events/event.ts';
-import type { EventStore, Refusal, Stored } from '../../src/events/event-store.ts';
+import type { EventStore, Refusal, Stored } from '../../src/events/event-writer.ts';
 
 export type Verb = 'create' | 'read' | 'update';
 

@@ -1,5 +1,5 @@
 import type { CoreEvent } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/event-store.ts';
+import type { Refusal } from '../../src/events/event-writer.ts';
 import type { Answer, Connection, Query } from '../../src/kubernetes/connection.ts';
 import { RefusedError } from '../../src/kubernetes/refusal.ts';
 import type { Millis } from '../../src/model/log-line.ts';

@@ -1,11 +1,8 @@
 import type { Finding } from '../../src/model/finding.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
-import { createEventWriter } from '../../src/events/event-writer.ts';
-import { stateAnnotation } from '../../src/events/event-writer.ts';
-import type { EventStore } from '../../src/events/event-store.ts';
-import type { SeriesLimits } from '../../src/series/series.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { createEventWriter, type EventStore, stateAnnotation } from '../../src/events/event-writer.ts';
+import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/series.ts';
 import { windowOf } from '../../src/series/times.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { StateChange } from '../../src/model/state-change.ts';

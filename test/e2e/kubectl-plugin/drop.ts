@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { annotationPrefix, annotationSchema } from '../../../src/events/annotations.ts';
-import { type CoreEvent, timestamp } from '../../../src/events/event.ts';
+import { annotationPrefix, annotationSchema, type CoreEvent, timestamp } from '../../../src/events/event.ts';
 
 export interface DropOptions {
   readonly namespace: string;
