@@ -6,12 +6,6 @@ import { lines } from './lines.ts';
 
 const prefixes = createPrefixTable();
 
-test.each(lines)('the line $id of the corpus', ({ text, expected }) => {
-  const found = parse(text, prefixes);
-  if (expected === undefined) expect(found).toBeUndefined();
-  else for (const part of [expected].flat()) expect(found).toMatchObject(part);
-});
-
 test('all that is read from the lines of the corpus is as expected', async () => {
   const read = lines.map(({ id, text }) => `${id}: ${JSON.stringify(parse(text, prefixes)) ?? 'nothing of ours'}`);
   await expectLines(import.meta.dirname, 'meanings.expected.txt', read);

@@ -1,23 +1,52 @@
-import { calicoBpfLines } from './lines-calico-bpf.ts';
-import { calicoFlowLines } from './lines-calico-flow.ts';
-import { gkeLines } from './lines-gke.ts';
-import { hubbleLines } from './lines-hubble.ts';
-import { nfqueueLines } from './lines-nfqueue.ts';
-import { kernelLines } from './lines-kernel.ts';
-import { loggerLines } from './lines-loggers.ts';
-import { packetLines } from './lines-packets.ts';
-import { prefixLines } from './lines-prefixes.ts';
-import type { Row } from './rows.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-/** Lines of the shapes that are met in the field, one for each thing that is easily read wrongly. */
-export const lines: Row[] = [
-  ...packetLines,
-  ...prefixLines,
-  ...kernelLines,
-  ...loggerLines,
-  ...hubbleLines,
-  ...gkeLines,
-  ...nfqueueLines,
-  ...calicoBpfLines,
-  ...calicoFlowLines,
+interface Row {
+  id: string;
+  /** The message, its envelope taken off. */
+  text: string;
+}
+
+/** What `$SYN` stands for in the files: the text behind the prefix of a TCP SYN that is forwarded from one Pod to another. */
+const syn =
+  'IN=cali0123456789a OUT=calic440f455693 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=10.65.2.9 ' +
+  'LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=52301 DF PROTO=TCP SPT=40112 DPT=8443 WINDOW=64240 RES=0x00 SYN URGP=0 ';
+
+const hubble = {
+  verdict: 'DROPPED',
+  IP: { source: '10.0.1.235', destination: '10.0.0.21', ipVersion: 'IPv4' },
+  l4: { TCP: { source_port: 60_524, destination_port: 80, flags: { SYN: true } } },
+  event_type: { type: 1 },
+  drop_reason_desc: 'POLICY_DENIED',
+};
+const labels = Array.from({ length: 1500 }, (_, index) => `k8s:label-${index}=${'x'.repeat(24)}`);
+
+/** A line `= NAME` begins a row; what follows is its text, up to the next row or comment. */
+function rowsIn(file: string): Row[] {
+  const rows = readFileSync(join(import.meta.dirname, file), 'utf8')
+    .replaceAll(/^# .*\n/gm, '')
+    .split(/^= /m);
+  return rows.slice(1).map((row) => {
+    const [id = '', ...lines] = row.replace(/\n$/, '').split('\n');
+    return { id, text: lines.join('\n').replace('$SYN', syn) };
+  });
+}
+
+/**
+ * Lines of the shapes that are met in the field, one for each thing that is easily read wrongly; meanings.expected.txt has what is read from
+ * each.
+ */
+export const lines: readonly Row[] = [
+  ...readdirSync(import.meta.dirname)
+    .filter((file) => file.endsWith('.log'))
+    .toSorted()
+    .flatMap(rowsIn),
+  {
+    id: 'Hubble, a name of a host that is endless',
+    text: JSON.stringify({ flow: { ...hubble, destination_names: ['a'.repeat(60_000)] }, node_name: 'shop/node-b' }),
+  },
+  {
+    id: 'Hubble, 60 KiB of labels',
+    text: JSON.stringify({ flow: { ...hubble, source: { labels } }, node_name: 'shop/node-b' }),
+  },
 ];
