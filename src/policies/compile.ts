@@ -20,7 +20,6 @@ import { anyTier } from './tiers.ts';
 
 interface Kind {
   readonly compile: (object: Json) => Policy | readonly Policy[];
-  /** The fields of its spec. */
   readonly fields: Fields;
 }
 
@@ -50,14 +49,11 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ),
 ]);
 
-/**
- * Kinds that admit or deny what a Pod sends or gets. Those that no compiler takes may decide anything, and are reported so. Kinds that are
- * not listed are no policies.
- */
+/** Names of kinds that admit or deny connections of Pods. Those that no compiler takes make the verdict unknown. */
 const policyKinds =
   /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
-/** Groups of the APIs that have policies of networks; in others, a Policy is something else. */
+/** In other groups, a Policy is something else. */
 const policyGroups: ReadonlySet<string> = new Set([
   'networking.k8s.io',
   'policy.networking.k8s.io',
@@ -68,8 +64,8 @@ const policyGroups: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the parts of a policy that are asked at different times; none for what is no policy of Pods. Never throws: what is broken, or of an
- * unknown version, decides nothing and makes the verdict unknown.
+ * Returns the parts of a policy that are asked at different times; none for what is no policy of Pods. A policy that is broken, or of an
+ * unknown version, makes the verdict unknown. Never throws.
  */
 export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);
@@ -80,7 +76,7 @@ export function compilePolicy(object: Json): Policy[] {
   return [unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`)];
 }
 
-/** Returns what is wrong with the fields of an evaluated policy; nothing for other objects. */
+/** Returns nothing for objects that are not evaluated. */
 export function policyProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);

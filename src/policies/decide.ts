@@ -2,25 +2,33 @@
 import { nameOf } from './api/read.ts';
 import type { Rule } from './policy.ts';
 import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
-import type { Action, Decision, Match } from './model.ts';
+import {
+  type Action,
+  both,
+  type ClauseTrace,
+  type Decision,
+  type Match,
+  type PolicyRef,
+  type PolicyTrace,
+  type RuleTrace,
+  type Trace,
+  type Verdict,
+} from './model.ts';
 import type { Selecting, TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
-import { both } from './match.ts';
 
 export interface Outcome {
-  /** The possible outcomes of the connection; both: it is unknown. */
+  /** Both are true where the verdict is unknown. */
   admits: boolean;
   denies: boolean;
-  /** Rule that decides for certain. */
   decision: Decision | undefined;
-  /** The tier whose policies isolate the Pod for certain, where none admits. */
+  /** The tier that denies at its end, where that is certain. */
   isolatedBy: string | undefined;
-  /** Whether any policy is about this direction. */
   applies: boolean;
   missing: Set<string>;
 }
 
-/** The possible outcomes of one policy, one tier, or all of them. `none`: no decision. */
+/** The possible outcomes. `none`: no rule decides. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
@@ -50,9 +58,7 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   if (probe.itself && admitsItself(tier, selecting)) return { ...all, admit: true, none: !sure };
   for (const equal of policies) {
     const group = decideEqual(equal, probe, outcome);
-    all.admit ||= group.admit;
-    all.deny ||= group.deny;
-    all.pass ||= group.pass;
+    addPossible(all, group);
     if (!group.none) return all;
   }
   if (tier.end === 'next') return { ...all, none: true };
@@ -65,7 +71,7 @@ function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean 
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
 
-/** Policies of one order: the one that decides is any of them. */
+/** Decides among policies of the same order, any of which may be asked first. */
 function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: true };
   const deciding: string[] = [];
@@ -94,9 +100,7 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
       break;
     }
     if (possible.admit || possible.deny || possible.pass) deciding.push(nameOf(policy.ref));
-    all.admit ||= possible.admit;
-    all.deny ||= possible.deny;
-    all.pass ||= possible.pass;
+    addPossible(all, possible);
     all.none &&= possible.none;
     // The first policy that admits decides if all of them only admit.
     if (!possible.none && policies.every((each) => onlyAdmits(each, probe))) break;
@@ -106,12 +110,18 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
   return all;
 }
 
+function addPossible(all: Possible, { admit, deny, pass }: Possible): void {
+  all.admit ||= admit;
+  all.deny ||= deny;
+  all.pass ||= pass;
+}
+
 function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
   return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
 }
 
-/** All groups must match, and of each group one alternative. Loops: each packet's Event asks all rules of all policies. */
-export function matchRule({ groups }: Rule, probe: Probe): Match {
+/** Written as loops, because all rules of all policies are asked for each Event. */
+function matchRule({ groups }: Rule, probe: Probe): Match {
   let unknown: string | undefined;
   for (const { alternatives } of groups) {
     let found: Match = false;
@@ -125,4 +135,79 @@ export function matchRule({ groups }: Rule, probe: Probe): Match {
     if (found !== true) unknown = found;
   }
   return unknown ?? true;
+}
+
+/** The most policies of one trace: a Namespace may have ten thousand. */
+export const maxTraced = 50;
+
+interface Nearest {
+  readonly policy: PolicyRef;
+  readonly rule: RuleTrace;
+  readonly distance: number;
+}
+
+export function matchRuleTraces(
+  selecting: readonly Selecting[],
+  probe: Probe,
+  verdict: Verdict,
+): { traced: PolicyTrace[]; nearest: Trace['nearest'] } {
+  const traced: PolicyTrace[] = [];
+  const last = lastAsked(selecting, verdict);
+  let nearest: Nearest | undefined;
+  for (const [asked, { policy, selects }] of selecting.entries()) {
+    // Policies that cannot be evaluated have this order, and no rules to show.
+    const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
+    const isTraced = traced.length < maxTraced;
+    const rules = given.flatMap((rule, index) => {
+      const path = rule.path ?? `${probe.direction}[${index}]`;
+      if (rule.action === 'admit' && asked <= last && nearest?.distance !== 0) {
+        const distance = distanceOf(rule, probe);
+        if (distance < (nearest?.distance ?? Infinity))
+          nearest = { policy: policy.ref, rule: traceRule(rule, path, probe), distance };
+      }
+      return isTraced ? [traceRule(rule, path, probe)] : [];
+    });
+    if (isTraced)
+      traced.push({
+        policy: policy.ref,
+        tier: policy.tier,
+        selects,
+        selector: policy.subject.text(),
+        rules,
+      });
+  }
+  return { traced, nearest: nearest && { policy: nearest.policy, rule: nearest.rule } };
+}
+
+/** The last policy that was asked: those behind the policy or tier that decides could not have changed the verdict. */
+function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
+  if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
+  return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
+}
+
+function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
+  const groups = rule.groups.map(({ field, alternatives, single }) =>
+    alternatives.map((clause, index): ClauseTrace => {
+      const match = clause.matches(probe);
+      return {
+        path: single === true ? `${path}.${field}` : `${path}.${field}[${index}]`,
+        match,
+        wants: clause.wants(),
+        has: match === false ? clause.has(probe) : match === true ? (clause.note?.(probe) ?? '') : '',
+      };
+    }),
+  );
+  return { path, action: rule.action, match: matchRule(rule, probe), groups };
+}
+
+/** A rule whose peers match but for the port is nearer than one for other peers: to open a port is the usual change. */
+function distanceOf({ groups }: Rule, probe: Probe): number {
+  let distance = 0;
+  for (const { field, alternatives } of groups) {
+    const matches = alternatives.map((clause) => clause.matches(probe));
+    if (matches.includes(true)) continue;
+    const isPorts = /ports$|protocols?$/i.test(field);
+    distance += matches.every((match) => match === false) ? (isPorts ? 3 : 4) : 1;
+  }
+  return distance;
 }

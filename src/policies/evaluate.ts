@@ -1,20 +1,17 @@
-/** Verdicts on a connection, by direction. */
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
-import { decide, type Outcome } from './decide.ts';
-import { matchRuleTraces, maxTraced } from './trace.ts';
+import { decide, matchRuleTraces, maxTraced, type Outcome } from './decide.ts';
 import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
 import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
-import { RequirementCollector, type Requirements } from './requirements.ts';
+import { RequirementCollector, type Requirements } from './policy.ts';
 
 export interface Evaluator {
   /** Returns what policies say of the connection at its destination (ingress) or its source (egress). */
   readonly verdict: (flow: Flow, direction: Direction) => Verdict;
-  /** The verdict with the policies, rules and clauses that it follows from. */
   readonly trace: (flow: Flow, direction: Direction) => Trace;
-  /** Returns what policies of Calico that select the Pod need to know for that; nothing if no policy is asked. */
+  /** Returns the other objects that policies of Calico need for it. */
   readonly requirements: (flow: Flow, direction: Direction) => Requirements;
 }
 
@@ -23,10 +20,9 @@ export interface EvaluatorOptions {
   readonly namespaces: Iterable<Namespace>;
 }
 
-/** A set of policies gives the same list for a Pod as long as neither changes. */
+/** The list of a Pod stays the same object as long as the Pod and the policies do. */
 const requiredBy = new WeakMap<readonly TierPolicies[], RequirementCollector>();
 
-/** Evaluates one state of the cluster. */
 export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
   const namespaceLabels = createNamespaces(namespaces);
 
@@ -65,7 +61,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
-  /** Once for a Pod and the policies that select it. */
+  /** Done once for a Pod and the policies that select it. */
   function collectRequirements({ pod, direction }: Probe): RequirementCollector {
     const selecting = policies.selecting(pod, direction, namespaceLabels);
     const known = requiredBy.get(selecting);
@@ -131,7 +127,7 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-/** Decides what does not depend on policies. */
+/** Undefined where policies have to be asked. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => ({
@@ -162,7 +158,7 @@ function isItself({ source, destination }: Flow): boolean {
   return isEndOf(source, destination) || isEndOf(destination, source);
 }
 
-/** An address that was not resolved may be the Pod's own. */
+/** An unresolved address may be the Pod's own. */
 function isEndOf(end: End, other: End): boolean {
   if (other.kind !== 'pod') return false;
   if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);

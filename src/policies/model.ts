@@ -1,9 +1,9 @@
-/** Types of what policies are evaluated against, and of the result. Plain data: it can be written as JSON and read back unchanged. */
+/** Types of what policies are evaluated against, and of the result: plain data, which can be written as JSON. Undefined means not known. */
 import type { Millis } from '../model/log-line.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A port that a container names; those of sidecars (init containers that are restarted always) count too. */
+/** A named port of a container, or of a sidecar (an init container that is restarted always). */
 export interface NamedPort {
   readonly name: string;
   readonly port: number;
@@ -13,18 +13,15 @@ export interface NamedPort {
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
-  /** Undefined: not known. */
   readonly labels: Labels | undefined;
   /** Canonical text (platform/address.ts). */
   readonly addresses: readonly string[];
-  /** Node; undefined: not known, or none yet. */
   readonly node: string | undefined;
   readonly hostNetwork: boolean;
-  /** Succeeded or failed: it sends nothing, and its address may be another's. */
+  /** Succeeded or failed: its address may belong to another Pod now. */
   readonly completed: boolean;
-  /** Undefined: not known. */
   readonly ports: readonly NamedPort[] | undefined;
-  /** Name of its ServiceAccount; undefined: not known. Rules of Calico select by it. */
+  /** The name of its ServiceAccount, by which rules of Calico select. */
   readonly serviceAccount?: string | undefined;
 }
 
@@ -39,8 +36,8 @@ export interface Node {
 }
 
 /**
- * One end of a connection. `address` is what the filter saw: after the destination was translated, before the source is.
- * `external`: known to be no Pod's and no Node's; `hostName`: the name by which the other end has asked for it. `unknown`: whose it is, is not known.
+ * One end of a connection. `address` is what the filter saw: after the destination was translated, before the source is. `external`: known
+ * to be neither a Pod's nor a Node's; `hostName`: the name that the other end had looked up. `unknown`: nobody knows whose it is.
  */
 export type End =
   | { readonly kind: 'pod'; readonly pod: Pod; readonly address: string | undefined }
@@ -49,17 +46,16 @@ export type End =
   | { readonly kind: 'unknown'; readonly address: string };
 
 /**
- * A connection: its source is who opened it, so an answer is the connection of what it answers. Both addresses are of one family; of any
- * others the verdict is unknown, because no packet has them.
+ * A connection, from the end that opened it; a packet of the answer belongs to the same connection. If the addresses are of two families,
+ * the verdict is unknown.
  */
 export interface Flow {
   readonly source: End;
   readonly destination: End;
   /** IANA keyword: TCP, UDP, SCTP, ICMP, ICMPv6, … */
   readonly protocol: string;
-  /** Destination port; undefined for protocols without ports, and for fragments that have none. */
   readonly port: number | undefined;
-  /** The destination was named by a Service's address. Matters where a Pod reaches itself. */
+  /** The source used the address of a Service. This matters where a Pod reaches itself. */
   readonly viaService?: boolean;
 }
 
@@ -76,34 +72,28 @@ export interface PolicyRef {
 /** `log` decides nothing: the next rule is asked. */
 export type Action = 'admit' | 'deny' | 'pass' | 'log';
 
-/** `true`: matches, `false`: does not, a text: cannot be known, and which fact is missing. */
+/** `true`, `false`, or the fact that is missing to know it. What is not known decides nothing that the rest decides. */
 export type Match = boolean | string;
 
-/** Why the verdict of a direction is what it is. */
 export type Reason =
-  /** A rule decides. */
   | 'rule'
-  /** Policies isolate the Pod, and no rule of them matches: the tier that they are of ends with a denial. */
+  /** Policies isolate the Pod, none of their rules matches, and their tier ends with a denial. */
   | 'isolated'
-  /** No policy selects the Pod in this direction. */
   | 'not-isolated'
   /** Policies apply, none of their rules matches, and none of them isolates. */
   | 'no-rule'
-  /** Packets of a Node to its own Pods are always admitted. */
+  /** A Node always reaches its own Pods. */
   | 'own-node'
-  /** A Pod reaches itself. */
   | 'itself'
-  /** This end is no Pod, or one on its Node's network: no policy selects it. */
+  /** This end is no Pod, or a Pod on the network of its Node: no policy selects it. */
   | 'no-pod'
   | 'unknown';
 
-/** The rule that decides. */
 export interface Decision {
   readonly policy: PolicyRef;
   /** `ingress[0]`. */
   readonly rule: string;
   readonly action: Action;
-  /** The time at which the policy was last written, if it is known. */
   readonly changed: Millis | undefined;
 }
 
@@ -115,20 +105,19 @@ export interface Verdict {
   readonly decision: Decision | undefined;
   /** Set with the reason `isolated`: the tier whose end denies. */
   readonly tier?: string | undefined;
-  /** Facts without which it cannot be known, where the outcome is unknown. */
+  /** The missing facts, where the outcome is unknown. */
   readonly missing: readonly string[];
 }
 
-/** One alternative of a rule's ports or peers, and how it compares with the connection. */
+/** Compares one alternative of a rule with the connection. */
 export interface ClauseTrace {
-  /** `ingress[0].from[0]`. */
   readonly path: string;
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;
   /**
-   * Says what the other end, or for ports the connection, has or is instead if it does not match: `has app=worker`. If it matches, a note
-   * on that, if there is one.
+   * If it does not match: what the other end, or for ports the connection, has or is instead (`has app=worker`). If it matches: a warning,
+   * or nothing.
    */
   readonly has: string;
 }
@@ -137,7 +126,7 @@ export interface RuleTrace {
   readonly path: string;
   readonly action: Action;
   readonly match: Match;
-  /** Groups of alternatives: one of each group must match. An empty list: all connections. */
+  /** One alternative of each group must match. */
   readonly groups: readonly (readonly ClauseTrace[])[];
 }
 
@@ -156,9 +145,8 @@ export interface Trace {
   readonly verdict: Verdict;
   /** The first `maxTraced` policies, in the order in which they are asked. */
   readonly policies: readonly PolicyTrace[];
-  /** The number of policies that select the Pod in this direction. */
   readonly selecting: number;
-  /** The rule that fails at the fewest places, of those that would have admitted; undefined if nothing was denied. */
+  /** The rule that would have admitted and fails at the fewest places; undefined if nothing was denied. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
   /** The outcome if staged policies of Calico were enforced; undefined if it would be the same. */
   readonly staged: StagedVerdict | undefined;
@@ -168,4 +156,36 @@ export interface StagedVerdict {
   readonly verdict: Verdict;
   /** Staged policies that select the Pod; the first `maxTraced` of them. */
   readonly policies: readonly PolicyRef[];
+}
+
+/** False where one is false, else the first missing fact, else true. */
+export function both(first: Match, second: () => Match): Match {
+  if (first === false) return false;
+  const other = second();
+  if (other === false) return false;
+  return first === true ? other : first;
+}
+
+/** False where one is false, else the last missing fact, else true. */
+export function allOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
+  return decidedBy(false, items, matches);
+}
+
+/** True where one is true, else the last missing fact, else false. */
+export function anyOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
+  return decidedBy(true, items, matches);
+}
+
+function decidedBy<T>(decides: boolean, items: readonly T[], matches: (item: T) => Match): Match {
+  let unknown: string | undefined;
+  for (const item of items) {
+    const match = matches(item);
+    if (match === decides) return decides;
+    if (typeof match === 'string') unknown = match;
+  }
+  return unknown ?? !decides;
+}
+
+export function not(match: Match): Match {
+  return typeof match === 'string' ? match : !match;
 }

@@ -1,9 +1,9 @@
-/** Entry of the slice: which policies admit or deny a connection, and why. */
+/** Says which policies admit or deny a connection, and why. */
 export { createEvaluator, type Evaluator, type EvaluatorOptions } from './evaluate.ts';
 export type * from './model.ts';
-export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/objects.ts';
-export { type ServiceEndpoints, serviceNameLabel } from './calico/services.ts';
-export type { Requirements } from './requirements.ts';
+export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/read.ts';
+export { type ServiceEndpoints, serviceNameLabel } from './calico/objects.ts';
+export type { Requirements } from './policy.ts';
 export { awayPolicy, refOf, unknownPolicy } from './api/read.ts';
 export {
   type CalicoCollector,

@@ -7,13 +7,12 @@ import type { Direction, Pod } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
 import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';
 
-/** A policy and whether it selects a Pod: `true`, or what is missing to know it. */
+/** `selects`: true, or what is missing to know it. */
 export interface Selecting {
   readonly policy: Policy;
   readonly selects: true | string;
 }
 
-/** Policies of a tier, at least one, in the order in which they are asked. */
 export interface TierPolicies {
   readonly tier: Tier;
   /** Any policy of an inner list may be asked first. */
@@ -24,7 +23,6 @@ export interface PolicySet {
   readonly size: number;
   /** Policies that are not evaluated and so make verdicts unknown, one text each. */
   readonly problems: readonly string[];
-  /** The known ones, by name. */
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined: what Calico has beside policies is not known. */
   readonly calico: CalicoObjects | undefined;
@@ -39,8 +37,8 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
 }
 
 /**
- * A set of compiled policies: a change of one is a new set, for which only that one is compiled again. Without `calico`, what depends on Calico's
- * tiers and sets of networks is unknown.
+ * Puts compiled policies together, once for each state of the cluster. Without `calico`, what depends on Calico's tiers and sets of
+ * networks is unknown.
  */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
@@ -56,7 +54,7 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
     listed.push(policy);
     byNamespace.set(namespace, listed);
   }
-  // A Pod's object stands for its labels: a changed Pod is another object.
+  // A Pod that changes becomes another object.
   const kept = new WeakMap<Pod, Kept>();
   let staged: PolicySet | undefined;
 
@@ -108,7 +106,7 @@ function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefine
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
 }
 
-/** Prefers those that Calico lists to those that it makes by itself. */
+/** The tiers that Calico lists replace those that it makes by itself. */
 function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
   const known = [...kubernetesTiers, ...(calico?.tiers ?? [])];
   return new Map(known.map((tier) => [tier.name, tier]));

@@ -2,31 +2,27 @@
 import type { Packet } from '../model/packet.ts';
 import { isIPv6 } from '../platform/address.ts';
 import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
-import type { CalicoObjects } from './calico/objects.ts';
-import type { EndpointsOf } from './calico/services.ts';
+import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
 import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
 
-/** The owners of the address of an end: the Pod, and sets of networks that contain it. */
+/** What rules of Calico select at an end: the Pod, and sets of networks that contain its address. */
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
   readonly others: readonly Endpoint[];
-  /** Why more sets may contain it, where that is not known. */
+  /** Why there may be more. */
   readonly missing: string | undefined;
 }
 
 export interface Probe {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** The end whose policies are asked. */
   readonly pod: Pod;
-  /** The other end. */
   readonly peer: End;
-  /** The address of the peer; undefined: not known. */
   readonly peerAddress: Address | undefined;
   /** The Pod reaches itself by way of a Service. */
   readonly itself: boolean;
@@ -66,7 +62,7 @@ export function createProbe(
   };
 }
 
-/** Looked up when a rule of Calico asks for it. */
+/** Done only if a rule of Calico asks for it. */
 function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
@@ -75,7 +71,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
   return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
 }
 
-/** The Pod that label selectors see at an end. One on its Node's network is seen as the Node. */
+/** The Pod that label selectors see. A Pod on the network of its Node is not seen: its packets look like the Node's. */
 export function selectablePod(end: End): Pod | Match {
   if (end.kind === 'unknown') return `which Pod has ${end.address}, if any`;
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
@@ -93,10 +89,7 @@ export function endName(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/**
- * The connection that a packet belongs to. `reply`: the packet goes back to who opened it, as a SYN-ACK does, so its ends are
- * swapped; `port` is that of the side that listens.
- */
+/** The connection that a packet belongs to. `reply`: the packet goes back to the end that opened it. `port`: the listening port. */
 export function connectionOf(
   { protocol }: Pick<Packet, 'protocol'>,
   ends: { source: End; destination: End },

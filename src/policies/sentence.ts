@@ -6,13 +6,12 @@ import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, 
 import { isCalico, isCilium, networkPolicyTier } from './tiers.ts';
 
 export interface SentenceOptions {
-  /** The end whose policies were asked, as the Event's reader sees it. */
+  /** How the reader of the Event knows the end whose policies were asked. */
   readonly whose?: string;
   /** The node that dropped the packet: its rules may be older than the policies. */
   readonly node?: string | undefined;
   /** The time of the drop: a policy that changed shortly before may not be enforced yet. */
   readonly at?: Millis | undefined;
-  /** The longest text, in bytes. */
   readonly max: number;
 }
 
@@ -100,7 +99,7 @@ function admittedText({ reason, decision, direction }: Verdict, { whose = 'this 
       if (decision === undefined) return 'Policies admit this.';
       const { policy, rule, changed } = decision;
       const age = changed === undefined || at === undefined ? NaN : at - changed;
-      // A policy that changed long ago is enforced everywhere by now.
+      // An older policy is enforced everywhere by now.
       const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
       const later = age < 0 ? ', changed since' : '';
       return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;

@@ -1,12 +1,11 @@
-/** Chooses the selector of a suggested policy: requirements that outlive a Pod and isolate no other one. */
+/** Chooses selectors that outlive a Pod and isolate no other one. */
+import { isIPv6 } from '../platform/address.ts';
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
-import { type LabelSelector, readSelector, selects } from './clauses/labels.ts';
-import { podLabels } from './clauses/labels.ts';
-import type { Direction, Labels, Pod } from './model.ts';
+import { type LabelSelector, namespaceNameLabel, podLabels, readSelector, selects } from './clauses/labels.ts';
+import type { Direction, End, Flow, Labels, Pod } from './model.ts';
 import type { Policy } from './policy.ts';
 
-/** A LabelSelector of Kubernetes. */
 export interface PlainSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
@@ -15,11 +14,10 @@ export interface PlainSelector {
 /** The owner of a Pod: the Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export interface Owner {
   readonly name: string;
-  /** Its `spec.selector`; undefined: not known. */
   readonly selector: Json;
 }
 
-/** `from`: whose labels they are. A selector of the owner that does not select the Pod, or is empty, is not used. */
+/** Uses the owner's selector, unless it is empty or does not select the Pod. */
 export function lastingSelector(
   pod: Pod,
   owner: Owner | undefined,
@@ -31,10 +29,10 @@ export function lastingSelector(
   return { selector: { matchLabels: stableLabels(pod) }, from: 'pod' };
 }
 
-/** The selector of a ReplicaSet has them. */
+/** ReplicaSets select by these, too. */
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
-/** Selector of a NetworkPolicy that isolates the Pod already. */
+/** The selector of a NetworkPolicy that isolates the Pod already. */
 export function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
@@ -44,8 +42,8 @@ export function isolating(policies: readonly Policy[], pod: Pod, direction: Dire
 }
 
 /**
- * A new policy isolates each Pod that it selects. One that also has the requirements of a policy that isolates already selects no Pod,
- * present or future, that is not isolated without it.
+ * Adds the requirements of a policy that isolates already, so that the new policy isolates no Pod, present or future, that is not isolated
+ * without it.
  */
 export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelector {
   const matchLabels: Record<string, string> = { ...own.matchLabels };
@@ -63,10 +61,59 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
   };
 }
 
-/** Labels that a Pod of the same workload will have too: not those of one Pod, one revision, or one release. */
+/** Leaves out labels of a single Pod, revision or release. */
 function stableLabels({ labels = {} }: Pod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !passing.test(key)));
 }
 
 const passing =
   /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid|job-name|version|chart|heritage|helm\.sh\/chart|app\.kubernetes\.io\/(?:version|managed-by)|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/.*)$/;
+
+interface Peer {
+  readonly peer: object;
+  readonly count: number | undefined;
+  readonly name: string;
+  readonly labelsOf: 'owner' | 'pod' | undefined;
+}
+
+/** Names a Pod by its labels, anything else by its address. */
+export function suggestedPeer(
+  peer: End,
+  pods: readonly Pod[],
+  ownerOf: ((pod: Pod) => Owner | undefined) | undefined,
+): Peer {
+  if (peer.kind === 'pod' && !peer.pod.hostNetwork) {
+    const { namespace } = peer.pod;
+    const owner = ownerOf?.(peer.pod);
+    const lasting = lastingSelector(peer.pod, owner);
+    const podSelector = narrowed(lasting.selector, []);
+    const peers = selectedBy(podSelector, namespace, pods).filter((each) => !each.completed && !each.hostNetwork);
+    const namespaceSelector = { matchLabels: { [namespaceNameLabel]: namespace } };
+    const name = `${namespace}-${baseName(peer.pod, owner)}`;
+    return { peer: { namespaceSelector, podSelector }, count: peers.length, name, labelsOf: lasting.from };
+  }
+  const address = peer.address ?? '';
+  const ipBlock = { cidr: `${address}/${isIPv6(address) ? 128 : 32}` };
+  return { peer: { ipBlock }, count: undefined, name: address, labelsOf: undefined };
+}
+
+export function selectedBy(selector: PlainSelector, namespace: string, pods: readonly Pod[]): Pod[] {
+  const read = readSelector(selector);
+  return pods.filter((each) => each.namespace === namespace && selects(read, podLabels(each)) === true);
+}
+
+function baseName({ name, labels = {} }: Pod, owner: Owner | undefined): string {
+  return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? owner?.name ?? name;
+}
+
+export function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {
+  const text = `allow-${direction === 'ingress' ? '' : 'to-'}${peer}-${port ?? protocol}`.toLowerCase();
+  const name = text.replaceAll(/[^a-z0-9]+/g, '-').slice(0, 200);
+  return name.endsWith('-') ? name.slice(0, -1) : name;
+}
+
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${name}-${number}`;
+  return free;
+}

@@ -1,31 +1,37 @@
-/** The least new NetworkPolicies that admit a connection, and deny nothing that was admitted. */
-import { isIPv6 } from '../platform/address.ts';
-import { readSelector, selects } from './clauses/labels.ts';
+/** Suggests the fewest new NetworkPolicies that admit a connection and deny nothing that was admitted. */
+import type { CalicoObjects } from './calico/objects.ts';
+import { createNamespaces } from './clauses/labels.ts';
+import { BlockPeer } from './clauses/peers.ts';
+import { namesOf, PortName } from './clauses/ports.ts';
+import { compilePolicy } from './compile.ts';
 import { createEvaluator } from './evaluate.ts';
 import type { Direction, End, Flow, Namespace, Pod, PolicyRef } from './model.ts';
-import { createNamespaces, namespaceNameLabel, podLabels } from './clauses/labels.ts';
-import type { CalicoObjects } from './calico/objects.ts';
-import { compilePolicy } from './compile.ts';
-import { type NearMisses, nearMisses } from './near-misses.ts';
-import { createPolicySet, type TierPolicies } from './policy-set.ts';
-import { createProbe } from './probe.ts';
-import type { Policy } from './policy.ts';
-import { isolating, lastingSelector, narrowed, type Owner, type PlainSelector } from './suggest-selector.ts';
+import type { Clause, Policy, Rule } from './policy.ts';
+import { createPolicySet, type Selecting, type TierPolicies } from './policy-set.ts';
+import { createProbe, type Probe } from './probe.ts';
+import {
+  freeName,
+  isolating,
+  lastingSelector,
+  nameFor,
+  narrowed,
+  type Owner,
+  suggestedPeer,
+  selectedBy,
+} from './suggest-selector.ts';
 import { byTierOrder, isCalico, isCilium, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
-  /** A networking.k8s.io/v1 NetworkPolicy. */
   readonly policy: object;
   readonly direction: Direction;
-  /** The number of known Pods that it admits as peers; undefined if the peer is an address. */
+  /** Known Pods that it admits as peers; undefined if the peer is an address. */
   readonly peers: number | undefined;
-  /** The number of known Pods that it selects. */
   readonly selected: number;
-  /** The owners whose labels select the Pod and the peer; undefined if the peer is an address. */
+  /** Whose labels select the Pod and the peer; undefined if the peer is an address. */
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
-  /** It names a protocol that NetworkPolicies cannot name, and so admits all of them. */
+  /** NetworkPolicies cannot name this protocol, so it admits all of them. */
   readonly anyPort: boolean;
-  /** Rules that admit it but for one field. */
+  /** Rules that would admit it but for one field: a forgotten exception, or a port name with a typo. */
   readonly near: NearMisses;
 }
 
@@ -49,11 +55,8 @@ export interface SuggestOptions {
   readonly flow: Flow;
   readonly policies: readonly Policy[];
   readonly namespaces: readonly Namespace[];
-  /** The known Pods, to count what else is admitted. */
   readonly pods: readonly Pod[];
-  /** Returns the owner of a Pod; undefined: none, or it is not known. */
   readonly ownerOf?: ((pod: Pod) => Owner | undefined) | undefined;
-  /** Calico's objects beside policies; undefined: not known. */
   readonly calico?: CalicoObjects | undefined;
 }
 
@@ -76,15 +79,12 @@ export function suggest(options: SuggestOptions): Suggestion {
   return confirmed(options, suggested);
 }
 
-/** A verdict other than that policies admit is of a Pod. */
+/** Where policies decide, the end is a Pod. */
 function ownPod(flow: Flow, direction: Direction): Pod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
-/**
- * Why no NetworkPolicy helps. One is asked in its tier before policies of Calico that have a higher order, so those do not keep it from
- * admitting.
- */
+/** Why no NetworkPolicy helps. Policies of Calico with a higher order than its NetworkPolicies are asked later, so they are no reason. */
 function refusalOf(
   asked: readonly TierPolicies[],
   ofNetworkPolicies: Tier,
@@ -105,7 +105,7 @@ function refusalOf(
   return denying.policies.some(({ ref }) => !isCalico(ref) && !isCilium(ref)) ? undefined : { by, reason: 'foreign' };
 }
 
-/** Checks that the suggestion admits the connection, in case something was overlooked. */
+/** Checks that the suggestion really admits the connection. */
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
   suggested: readonly Suggested[],
@@ -130,7 +130,7 @@ function suggestOne(
   const ports = openedPorts(flow);
   const probe = createProbe(flow, direction, false, createNamespaces(namespaces), calico);
   const inTier = asked.filter(({ tier }) => tier.name === networkPolicyTier);
-  const admitted = peerOf(peer, pods, ownerOf);
+  const admitted = suggestedPeer(peer, pods, ownerOf);
   const rule = {
     [direction === 'ingress' ? 'from' : 'to']: [admitted.peer],
     ...(ports.length === 0 ? {} : { ports }),
@@ -160,53 +160,66 @@ function suggestOne(
   };
 }
 
-/** Nothing for a protocol without ports. DNS asks again over TCP where an answer does not fit into a UDP packet. */
+/** Empty for a protocol without ports. DNS asks again over TCP where an answer does not fit into a UDP packet. */
 export function openedPorts({ protocol, port }: Flow): { protocol: string; port: number }[] {
   if (port === undefined) return [];
   const isDns = port === 53 && (protocol === 'UDP' || protocol === 'TCP');
   return isDns ? ['UDP', 'TCP'].map((each) => ({ protocol: each, port })) : [{ protocol, port }];
 }
 
-interface Peer {
-  readonly peer: object;
-  readonly count: number | undefined;
+/** An `except` of an ipBlock without which the rule would admit. */
+interface Exception {
+  readonly policy: PolicyRef;
+  readonly path: string;
+  readonly except: string;
+}
+
+/** A port name that no known Pod of the Namespace has, so that the rule never admits. */
+interface DeadPortName {
+  readonly policy: PolicyRef;
+  readonly path: string;
   readonly name: string;
-  readonly labelsOf: 'owner' | 'pod' | undefined;
+  /** The Pod's name of the connection's port. */
+  readonly own: readonly string[];
 }
 
-function peerOf(peer: End, pods: readonly Pod[], ownerOf: SuggestOptions['ownerOf']): Peer {
-  if (peer.kind === 'pod' && !peer.pod.hostNetwork) {
-    const { namespace } = peer.pod;
-    const owner = ownerOf?.(peer.pod);
-    const lasting = lastingSelector(peer.pod, owner);
-    const podSelector = narrowed(lasting.selector, []);
-    const peers = selectedBy(podSelector, namespace, pods).filter((each) => !each.completed && !each.hostNetwork);
-    const namespaceSelector = { matchLabels: { [namespaceNameLabel]: namespace } };
-    const name = `${namespace}-${baseName(peer.pod, owner)}`;
-    return { peer: { namespaceSelector, podSelector }, count: peers.length, name, labelsOf: lasting.from };
-  }
-  const address = peer.address ?? '';
-  const ipBlock = { cidr: `${address}/${isIPv6(address) ? 128 : 32}` };
-  return { peer: { ipBlock }, count: undefined, name: address, labelsOf: undefined };
+interface NearMisses {
+  readonly exceptions: readonly Exception[];
+  readonly portNames: readonly DeadPortName[];
 }
 
-function selectedBy(selector: PlainSelector, namespace: string, pods: readonly Pod[]): Pod[] {
-  const read = readSelector(selector);
-  return pods.filter((each) => each.namespace === namespace && selects(read, podLabels(each)) === true);
+function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonly Pod[]): NearMisses {
+  const exceptions: Exception[] = [];
+  const portNames: DeadPortName[] = [];
+  for (const { policy } of selecting)
+    for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
+      if (rule.action !== 'admit') continue;
+      for (const { clause, field, place } of onlyFailing(rule, probe)) {
+        const found = { policy: policy.ref, path: `${rule.path ?? `${probe.direction}[${index}]`}.${field}[${place}]` };
+        const except = clause instanceof BlockPeer ? clause.exceptionFor(probe) : undefined;
+        if (except !== undefined) exceptions.push({ ...found, except });
+        if (clause instanceof PortName && isDead(clause, probe, pods))
+          portNames.push({ ...found, name: clause.name, own: ownNames(probe) });
+      }
+    }
+  return { exceptions, portNames };
 }
 
-function baseName({ name, labels = {} }: Pod, owner: Owner | undefined): string {
-  return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? owner?.name ?? name;
+/** The clauses of the only group that does not match; none if several do not. */
+function onlyFailing({ groups }: Rule, probe: Probe): { clause: Clause; field: string; place: number }[] {
+  const failing = groups.filter(({ alternatives }) => !alternatives.some((clause) => clause.matches(probe) === true));
+  const [group, ...more] = failing;
+  if (group === undefined || more.length > 0) return [];
+  return group.alternatives.map((clause, place) => ({ clause, field: group.field, place }));
 }
 
-function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {
-  const text = `allow-${direction === 'ingress' ? '' : 'to-'}${peer}-${port ?? protocol}`.toLowerCase();
-  const name = text.replaceAll(/[^a-z0-9]+/g, '-').slice(0, 200);
-  return name.endsWith('-') ? name.slice(0, -1) : name;
+function isDead({ name }: PortName, { flow: { destination, protocol } }: Probe, pods: readonly Pod[]): boolean {
+  if (destination.kind !== 'pod') return false;
+  const { namespace } = destination.pod;
+  const inNamespace = [destination.pod, ...pods.filter((each) => each.namespace === namespace)];
+  return !inNamespace.some(({ ports = [] }) => ports.some((port) => port.name === name && port.protocol === protocol));
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  let free = name;
-  for (let number = 2; taken.has(free); number++) free = `${name}-${number}`;
-  return free;
+function ownNames({ flow }: Probe): string[] {
+  return flow.destination.kind === 'pod' ? namesOf(flow.destination.pod, flow) : [];
 }

@@ -10,15 +10,15 @@ export interface Tier {
   readonly end: 'deny' | 'next';
 }
 
-/** The tier whose policies may stand in any: they are not evaluated. */
+/** Tier of policies that are not evaluated: they may be of any. */
 export const anyTier = 'any';
 
 /** The tier of NetworkPolicies, which is Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
 /**
- * Rules of Cilium that go over all NetworkPolicies: those that deny, and those that admit without isolating. Its other rules are among those of
- * NetworkPolicies.
+ * Tier of Cilium's rules that go over all NetworkPolicies: those that deny, and those that admit without isolating. Its other rules are in
+ * the tier of NetworkPolicies.
  */
 export const ciliumTier = 'Cilium';
 
@@ -32,7 +32,7 @@ export const kubernetesTiers: readonly Tier[] = [
 ];
 
 export function byTierOrder(a: Tier, b: Tier): number {
-  // Two that are last have no difference.
+  // Infinity minus Infinity is NaN.
   if (a.order !== b.order) return a.order < b.order ? -1 : 1;
   return a.calicoName < b.calicoName ? -1 : 1;
 }

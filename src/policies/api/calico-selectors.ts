@@ -1,8 +1,7 @@
 /** Joins the selectors of one policy, or of one end of a rule (libcalico-go/lib/backend/syncersv1/updateprocessors). */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
-import { parseSelector, type Selector, withPrefix } from '../calico/selector.ts';
-import { SelectorError } from '../calico/selector-tokens.ts';
+import { parseSelector, type Selector, SelectorError, withPrefix } from '../calico/selector.ts';
 
 /** Undefined: absent, or empty. A text says why it is no selector. */
 function parsedSelector(value: Json): Selector | string | undefined {
@@ -16,7 +15,7 @@ function parsedSelector(value: Json): Selector | string | undefined {
   }
 }
 
-/** All must hold; a text says why one is no selector; undefined: there is none. */
+/** A text says why one of them is no selector. */
 function all(selectors: readonly (Selector | string | undefined)[]): Selector | string | undefined {
   const given = selectors.filter((each) => each !== undefined);
   const broken = given.find((each) => typeof each === 'string');
@@ -41,7 +40,7 @@ function ofNamespace(namespace: string): Selector {
   return { kind: '==', label: namespaceLabel, value: namespace };
 }
 
-/** Whom a policy selects. `namespace`: of the policy; undefined: global. */
+/** Reads whom a policy selects; without `namespace` it is global. */
 export function subjectSelector(
   spec: Json,
   namespace: string | undefined,
@@ -60,8 +59,8 @@ export function subjectSelector(
 }
 
 /**
- * Whom one end of a rule selects, and whom not; undefined: any address. A rule of a namespaced policy that selects at all is confined to its
- * Namespace, unless it has a namespaceSelector.
+ * Reads whom one end of a rule selects, and whom not; undefined: any address. A rule of a namespaced policy is confined to its Namespace,
+ * unless it selects nothing or has a namespaceSelector.
  */
 export function entitySelector(
   entity: Json,
@@ -88,14 +87,13 @@ export function entitySelector(
   const positive = all([confined, accounts, given]);
   const not = typeof notSelector === 'object' ? { kind: 'not' as const, operand: notSelector } : notSelector;
   return {
-    // Together they are one selector, which one Pod, or one set, must match; alone, notSelector is what none may match (rule_scanner.go).
+    // Together they are one selector, which one Pod, or one set, must match. A notSelector alone must match none of them (rule_scanner.go).
     selector: positive === undefined ? undefined : all([positive, not]),
     notSelector: positive === undefined ? notSelector : undefined,
     text: `${[...texts, ...(positive === undefined ? [] : textsOf(entity, ['notSelector']))].join(', ') || 'selector all()'}${where}`,
   };
 }
 
-/** Names and selector of ServiceAccounts must both match. */
 function accountSelector(accounts: Json): Selector | string | undefined {
   const names = list(at(accounts, 'names'));
   if (!names.every((each) => typeof each === 'string')) return 'the name of a ServiceAccount is no text';

@@ -3,22 +3,31 @@
  * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that admit join those of NetworkPolicies; rules that deny go over all of them.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
-import { CiliumSelector } from '../cilium/identity.ts';
-import { CiliumEndpoints, CiliumNetworks, DomainNames, EntityPeer, isEntity, RequestPort } from '../cilium/peers.ts';
+import {
+  CiliumEndpoints,
+  CiliumNetworks,
+  CiliumSelector,
+  domainNames,
+  entityPeer,
+  isEntity,
+  requestPort,
+} from '../cilium/peers.ts';
 import { protocolOf, unseenClause } from '../calico/clauses.ts';
 import { serviceAccountLabel } from '../calico/endpoint.ts';
-import { type Clause, unusable } from '../clauses/clause.ts';
+import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
 import { type Endpoint, type LabelSet, readSelector } from '../clauses/labels.ts';
-import { parseRange } from '../clauses/networks.ts';
-import { NodePeer } from '../clauses/peers.ts';
+import { readNetworks } from '../clauses/networks.ts';
+import { exceptText, nodePeer } from '../clauses/peers.ts';
 import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction, Match, PolicyRef } from '../model.ts';
-import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier, ciliumTier, networkPolicyTier } from '../tiers.ts';
 import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
-/** One policy for each part that is asked at another time: rules that deny, and rules that admit. None for a policy of Nodes. */
+/**
+ * Returns one policy for rules that deny, and one for rules that admit, because they are asked at different times. None for a policy of
+ * Nodes.
+ */
 export function compileCiliumPolicy(object: Json): Policy[] {
   const given = refOf(object);
   const namespace = given.kind === 'CiliumNetworkPolicy' ? (given.namespace ?? 'default') : undefined;
@@ -32,7 +41,6 @@ export function compileCiliumPolicy(object: Json): Policy[] {
   ];
 }
 
-/** `before`: stands before the paths of its rules. */
 function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): Policy[] {
   const { namespace } = ref;
   if ((at(spec, 'nodeSelector') ?? null) !== null) return [];
@@ -63,7 +71,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
   };
   return [
     ...part(ciliumTier, 0, (direction) => (sections[direction].deny.length > 0 ? rules(direction, 'deny') : undefined)),
-    // Where a policy does not isolate, its rules still admit what others deny by isolating.
+    // If a policy does not isolate, its rules still admit what others deny by isolating.
     ...part(ciliumTier, 1, (direction) =>
       !sections[direction].isolates && sections[direction].admit.length > 0 ? rules(direction, 'admit') : undefined,
     ),
@@ -85,11 +93,11 @@ interface Sections {
   readonly admit: readonly Json[];
   readonly deny: readonly Json[];
   readonly isolates: boolean;
-  /** Cilium refuses rules that name their peers in several ways, or takes them together, by its version. */
+  /** By its version, Cilium refuses rules that name their peers in several ways, or joins them. */
   readonly mixes: boolean;
 }
 
-/** A list without rules does not isolate, whatever is said of default deny; one with an empty rule does. */
+/** Without rules nothing is isolated, whatever enableDefaultDeny says; an empty rule isolates. */
 function sectionsOf(spec: Json, direction: Direction): Sections {
   const [admit, deny] = [list(at(spec, direction)), list(at(spec, `${direction}Deny`))];
   const isolates = admit.length + deny.length > 0 && at(spec, 'enableDefaultDeny', direction) !== false;
@@ -97,7 +105,7 @@ function sectionsOf(spec: Json, direction: Direction): Sections {
   return { admit, deny, isolates, mixes };
 }
 
-/** Pods by a selector of Cilium; those of one Namespace are found by the policy's. */
+/** Policies are found by their Namespace, so the selector does not name it. */
 class CiliumSubject implements Subject {
   readonly #selector: CiliumSelector;
 
@@ -122,14 +130,13 @@ const peers: Readonly<Record<string, ReadPeer>> = {
   Endpoints: endpointsPeer,
   CIDR: (value) => networksPeer(value, []),
   CIDRSet: networkSetPeer,
-  Entities: (value) => (isEntity(value) ? new EntityPeer(value) : unusable('an entity is unknown')),
-  Nodes: (value) => new NodePeer(readSelector(value)),
-  FQDNs: (value) => new DomainNames(shown(at(value, 'matchName') ?? at(value, 'matchPattern'))),
+  Entities: (value) => (isEntity(value) ? entityPeer(value) : unusable('an entity is unknown')),
+  Nodes: (value) => nodePeer(readSelector(value)),
+  FQDNs: (value) => domainNames(shown(at(value, 'matchName') ?? at(value, 'matchPattern'))),
   Services: () => unseenClause('toServices', 'the endpoints of Services that toServices names'),
   Groups: () => unseenClause('groups', 'the addresses of groups of the cloud'),
 };
 
-/** The fields of a rule that name the other end. */
 function peerFieldsOf(given: Json, direction: Direction): { field: string; read: ReadPeer; value: Json }[] {
   return Object.entries(peers).flatMap(([name, read]) => {
     const field = `${prefixes[direction]}${name}`;
@@ -140,16 +147,14 @@ function peerFieldsOf(given: Json, direction: Direction): { field: string; read:
 
 const prefixes = { ingress: 'from', egress: 'to' } as const;
 
-/** What a rule is of. */
 interface Place {
   readonly direction: Direction;
-  /** Undefined: a policy of the cluster. */
   readonly namespace: string | undefined;
   readonly action: Action;
   readonly path: string;
 }
 
-/** No rule if nothing matches: it names neither peers nor ports, or its list of peers is empty. */
+/** Returns no rule where none can match: without peers and ports, or with an empty list of peers. */
 function readRule(given: Json, { direction, namespace, action, path }: Place): Rule[] {
   const named = peerFieldsOf(given, direction).map(({ field, read, value }) => ({
     field,
@@ -160,7 +165,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   const requires = at(given, `${prefixes[direction]}Requires`);
   const strange = [
     ...strangeClauses('a rule', given, ciliumRuleFields[direction]),
-    // It holds for the rules of all policies.
+    // It would also restrict the rules of other policies.
     ...(requires === undefined || requires === null
       ? []
       : [unusable(`${prefixes[direction]}Requires is not evaluated`)]),
@@ -176,42 +181,40 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   return matchesNothing ? [] : [{ action, path, groups: [...named, ...groups] }];
 }
 
-/** Without a Namespace in its labels, a selector is of the policy's; that of a policy of the cluster, of any. */
+/** A selector that names no Namespace selects in the policy's own, for a policy of the cluster in all. */
 function endpointsPeer(value: Json, namespace: string | undefined): Clause {
   const selector = readSelector(value);
   if (typeof selector === 'string') return unusable(selector);
   const reserved = selector.find(({ key }) => key.startsWith('reserved:'));
   if (reserved === undefined) return new CiliumEndpoints(new CiliumSelector(selector, namespace));
   const entity = reserved.key.slice('reserved:'.length);
-  return selector.length === 1 && isEntity(entity) ? new EntityPeer(entity) : unusable('a selector of reserved labels');
+  return selector.length === 1 && isEntity(entity) ? entityPeer(entity) : unusable('a selector of reserved labels');
 }
 
 function networkSetPeer(value: Json): Clause {
   const group = at(value, 'cidrGroupRef') ?? at(value, 'cidrGroupSelector');
   if (group !== undefined && group !== null)
     return unseenClause(`CiliumCIDRGroup ${shown(group)}`, 'the addresses of CiliumCIDRGroups');
-  return networksPeer(at(value, 'cidr'), list(at(value, 'except')).map(shown));
+  return networksPeer(at(value, 'cidr'), list(at(value, 'except')));
 }
 
-function networksPeer(value: Json, except: readonly string[]): Clause {
+function networksPeer(value: Json, except: readonly Json[]): Clause {
   const cidr = text(value) ?? '';
-  const whole = cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`;
-  const range = parseRange(whole);
-  const excepted = except.map((each) => ({ range: parseRange(each), text: each }));
-  const known = excepted.flatMap((each) => (each.range === undefined ? [] : [{ range: each.range, text: each.text }]));
-  if (range === undefined || known.length < excepted.length) return unusable('an address of a rule is no CIDR');
-  return new CiliumNetworks([range], known, `CIDR ${cidr}${except.length === 0 ? '' : ` except ${except.join(', ')}`}`);
+  const networks = readNetworks([cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`]);
+  const excepted = readNetworks(except);
+  if (typeof networks === 'string' || typeof excepted === 'string') return unusable('an address of a rule is no CIDR');
+  return new CiliumNetworks(networks, excepted, `CIDR ${cidr}${exceptText(excepted)}`);
 }
 
-/** `toPorts[]`: ports, and perhaps what a proxy wants of the requests. */
+/** `toPorts[]`: ports, and perhaps what a proxy demands of requests. */
 function portClauses(given: Json): Clause[] {
   const ports = list(at(given, 'ports')).flatMap(portsOf);
   const clauses = ports.length === 0 ? [new PortRange('TCP'), new PortRange('UDP'), new PortRange('SCTP')] : ports;
   const request = requestOf(given);
-  return request === undefined ? clauses : clauses.map((clause) => new RequestPort(clause, request));
+  return request === undefined ? clauses : clauses.map((clause) => requestPort(clause, request));
 }
 
-/** What a proxy looks at, beside the port; undefined: nothing, or it admits all. */
+/** Undefined if no proxy decides, or it admits all. */
 function requestOf(given: Json): string | undefined {
   if (list(at(given, 'serverNames')).length > 0) return 'the server name of TLS';
   const rules = at(given, 'rules');

@@ -3,13 +3,13 @@
  * replaced: AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tier, actions, and how ports are written.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
-import { type Clause, nothing, unusable } from '../clauses/clause.ts';
+import { type Clause, clauseOf, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
 import { type LabelSelector, readSelector } from '../clauses/labels.ts';
-import { DomainPeer, NetworkPeer, NodePeer, PodPeer } from '../clauses/peers.ts';
-import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
+import { domainPeer, NetworkPeer, nodePeer, PodPeer } from '../clauses/peers.ts';
+import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction } from '../model.ts';
-import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier } from '../tiers.ts';
+import { readNetworks } from '../clauses/networks.ts';
 import {
   adminNetworkPolicyFields,
   clusterNetworkPolicyFields,
@@ -29,11 +29,9 @@ import {
   strangeClauses,
   unknownPolicy,
 } from './read.ts';
-import { isPort, readRanges } from './network-policy.ts';
 
 interface Kind {
   readonly actions: Readonly<Record<string, Action>>;
-  /** Field of a rule with protocols and ports. */
   readonly ports: 'protocols' | 'ports';
   readonly port: (given: Json) => Clause;
   readonly fields: typeof clusterNetworkPolicyFields;
@@ -100,7 +98,7 @@ function selectorsOf(field: string | undefined, value: Json): [{ selector: Label
   return [{ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector')];
 }
 
-/** A policy without rules for a direction is not about it. */
+/** Undefined: a policy without rules for a direction does not apply to it. */
 function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;
@@ -112,7 +110,7 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
   const known = peers.filter((clause) => clause !== undefined);
-  // Fail closed, as the API wants it: what newer versions know is seen here as a peer without a field that is known.
+  // The API wants it to fail closed: fields of newer versions look like a peer without any field here.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
   return [
@@ -124,7 +122,12 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   ];
 }
 
-/** Undefined for a peer of an unknown kind. */
+const nothing = clauseOf(
+  'nothing',
+  () => false,
+  () => 'cannot match it',
+);
+
 function peerClause(peer: Json, direction: Direction): Clause | undefined {
   const [field, ...more] = fieldsOf(peer);
   if (field === undefined || more.length > 0) return undefined;
@@ -132,12 +135,12 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   const selectors = selectorsOf(field, value);
   if (selectors !== undefined) return new PodPeer(...selectors);
   if (direction === 'ingress') return undefined;
-  if (field === 'nodes') return new NodePeer(readSelector(value));
-  if (field === 'domainNames') return new DomainPeer(list(value).map(shown));
+  if (field === 'nodes') return nodePeer(readSelector(value));
+  if (field === 'domainNames') return domainPeer(list(value).map(shown));
   if (field !== 'networks') return undefined;
-  const ranges = readRanges(list(value));
-  if (typeof ranges === 'string') return unusable(`${ranges} of networks is no CIDR`);
-  return new NetworkPeer(ranges, `networks ${list(value).map(shown).join(', ')}`);
+  const networks = readNetworks(list(value));
+  if (typeof networks === 'string') return unusable(`${networks} of networks is no CIDR`);
+  return new NetworkPeer(networks, `networks ${networks.map(({ text: network }) => network).join(', ')}`);
 }
 
 /** v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */

@@ -1,4 +1,4 @@
-/** Lists the fields of evaluated policies, because a field with a typo would be left out, and the verdict would be that of another policy. */
+/** Lists the fields of evaluated policies: ignoring a misspelled field would give the verdict of another policy. */
 import { at, type Json } from '../../platform/json.ts';
 
 /** `any`: is not looked into. A set: one of these texts. `[shape]`: a list. Else an object with these fields. */
@@ -7,7 +7,7 @@ export interface Fields {
   readonly [field: string]: Shape;
 }
 
-/** A problem at a place of an object. `known`: the fields that may stand there, if it is an unknown one. */
+/** `known`: the fields that may stand there, if this one may not. */
 export interface FieldProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -139,14 +139,12 @@ const metadata = Object.fromEntries(
     .map((field) => [field, 'any'] as const),
 );
 
-/** The first field that there is not. */
 export function strangeField(object: Json, fields: Fields): string | undefined {
   return Object.keys(isMap(object) ? object : {}).find(
     (key) => !Object.hasOwn(fields, key) && isGiven(at(object, key)),
   );
 }
 
-/** Returns what is wrong with the fields of a whole policy. */
 export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   look(object, { apiVersion: 'any', kind: 'any', metadata, spec, status: 'any' }, [], problems);
@@ -177,7 +175,7 @@ function isMap(value: Json): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A null is none, as in Go. */
+/** Go reads a null as absent. */
 function isGiven(value: Json): boolean {
   return value !== null && value !== undefined;
 }

@@ -1,11 +1,10 @@
-/** networking.k8s.io/v1 NetworkPolicy (api/networking/v1/types.go), as a client gets it, without the API server's defaults too. */
+/** networking.k8s.io/v1 NetworkPolicy (api/networking/v1/types.go), with or without the API server's defaults. */
 import { at, type Json, list, shown } from '../../platform/json.ts';
-import { type Clause, unusable } from '../clauses/clause.ts';
-import { parseRange, type Range } from '../clauses/networks.ts';
-import { BlockPeer, PodPeer } from '../clauses/peers.ts';
-import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
+import { type Clause, type Policy, type Rule, unusable } from '../policy.ts';
+import { readNetworks } from '../clauses/networks.ts';
+import { BlockPeer, exceptText, PodPeer } from '../clauses/peers.ts';
+import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import type { Direction } from '../model.ts';
-import type { Policy, Rule } from '../policy.ts';
 import { networkPolicyOrder, networkPolicyTier } from '../tiers.ts';
 import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
 import {
@@ -40,7 +39,7 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace
   const given = list(at(spec, direction));
   const types = list(at(spec, 'policyTypes'));
   const name = direction === 'ingress' ? 'Ingress' : 'Egress';
-  // pkg/apis/networking/v1/defaults.go: ingress always, egress only where there are rules for it.
+  // The defaults of the API server (pkg/apis/networking/v1/defaults.go).
   const isAbout = types.length > 0 ? types.includes(name) : direction === 'ingress' || given.length > 0;
   if (!isAbout) return undefined;
   return given.map((each) =>
@@ -59,14 +58,10 @@ function portClause(given: Json): Clause {
   const [port, end] = [at(given, 'port') ?? undefined, at(given, 'endPort') ?? undefined];
   if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
   if (port === undefined && end === undefined) return new PortRange(protocol);
-  // A text is a name, and no name consists of digits only: the API server refuses a number in quotes.
+  // A text is a name, and names have a letter: the API server refuses a number in quotes.
   if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
   if (!isPort(port) || (end !== undefined && !(isPort(end) && end >= port))) return unusable('a port is no port');
   return new PortRange(protocol, port, end ?? port);
-}
-
-export function isPort(value: Json): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535;
 }
 
 function peerClause(peer: Json, namespace: string): Clause {
@@ -86,21 +81,8 @@ function blockClause(block: Json): Clause {
   const strange = strangeClause('an ipBlock', block, peerFields.ipBlock);
   if (strange !== undefined) return strange;
   const [cidr, except] = [at(block, 'cidr'), list(at(block, 'except'))];
-  const ranges = readRanges([cidr]);
-  const excepted = readRanges(except);
-  if (typeof ranges === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
-  const parts = excepted.map((range, index) => ({ range, text: shown(except[index]) }));
-  const but = except.length === 0 ? '' : ` except ${except.map(shown).join(', ')}`;
-  return new BlockPeer(ranges, parts, `ipBlock ${shown(cidr)}${but}`);
-}
-
-/** The text that is no range, where one is none. */
-export function readRanges(cidrs: readonly Json[]): Range[] | string {
-  const ranges: Range[] = [];
-  for (const cidr of cidrs) {
-    const range = typeof cidr === 'string' ? parseRange(cidr) : undefined;
-    if (range === undefined) return shown(cidr);
-    ranges.push(range);
-  }
-  return ranges;
+  const networks = readNetworks([cidr]);
+  const excepted = readNetworks(except);
+  if (typeof networks === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
+  return new BlockPeer(networks, excepted, `ipBlock ${shown(cidr)}${exceptText(excepted)}`);
 }

@@ -1,12 +1,24 @@
-/** Reads what all kinds of policies have in common as API objects. Nothing here throws: an invalid policy decides nothing. */
-import { at, instant, type Json, list, text } from '../../platform/json.ts';
-import { type Clause, unusable } from '../clauses/clause.ts';
+/**
+ * Reads API objects: Pods, Namespaces, Nodes, and what all kinds of policies have in common. Invalid objects are undefined, or make the
+ * verdict unknown; nothing here throws.
+ */
+import { at, instant, type Json, list, spelled, strings, text } from '../../platform/json.ts';
+import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
 import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';
-import type { Action, PolicyRef } from '../model.ts';
-import type { Policy, Rule, Subject } from '../policy.ts';
+import {
+  type Action,
+  both,
+  type Labels,
+  type NamedPort,
+  type Namespace,
+  type Node,
+  type Pod,
+  type PolicyRef,
+} from '../model.ts';
 import { anyTier } from '../tiers.ts';
-import { both } from '../match.ts';
 import { type Fields, strangeField } from './fields.ts';
+import { canonicalAddress } from '../../platform/address.ts';
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 
 export function refOf(object: Json): PolicyRef {
   return {
@@ -23,24 +35,21 @@ export function changedOf(object: Json): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** The fields that an object has; a null is none, as in Go. */
 export function fieldsOf(object: Json): string[] {
   if (typeof object !== 'object' || object === null) return [];
   return Object.entries(object).flatMap(([key, value]) => (value === null || value === undefined ? [] : [key]));
 }
 
-/** A selector that is absent selects all, as an empty one. */
+/** An absent selector selects all, like an empty one. */
 export function selectorAt(object: Json, field: string): LabelSelector {
   const value = at(object, field);
   return value === undefined || value === null ? [] : readSelector(value);
 }
 
-/** Pods by the labels of their Namespace and by their own. */
 export class LabelSubject implements Subject {
   readonly #namespaces: string | { selector: LabelSelector };
   readonly pods: LabelSelector;
 
-  /** `namespaces`: the name of the only one, or which. */
   constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
     this.#namespaces = namespaces;
     this.pods = pods;
@@ -59,19 +68,17 @@ export class LabelSubject implements Subject {
   }
 }
 
-/** A clause that may match, where there is no such field in the API. `what`: `a port`. */
 export function strangeClause(what: string, object: Json, fields: Fields): Clause | undefined {
   const strange = strangeField(object, fields);
   return strange === undefined ? undefined : unusable(`${what} has the unknown field ${strange}`);
 }
 
-/** The same as the alternatives of a group. */
 export function strangeClauses(...asked: Parameters<typeof strangeClause>): Clause[] {
   const clause = strangeClause(...asked);
   return clause === undefined ? [] : [clause];
 }
 
-/** A policy that may do anything, in its tier, to the Pods of its Namespace, or of all: its kind or version is not evaluated, or it is broken. */
+/** Stands for a policy that is broken or not evaluated: it may do anything to the Pods of its Namespace, or of all. */
 export function unknownPolicy(object: Json, tier: string, reason: string): Policy {
   const ref = refOf(object);
   const why = `what ${nameOf(ref)} says: ${reason}`;
@@ -97,7 +104,7 @@ export function unknownRules(why: string): Policy['rules'] {
   return { ingress: rules, egress: rules };
 }
 
-/** A rule of which it is not known which of all actions it takes, and whether it takes it. */
+/** Stands for one rule of an unknown action. */
 export function anyAction(field: string, why: string): Rule[] {
   return (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [[field, [unusable(why)]]]));
 }
@@ -107,14 +114,72 @@ export function nameOf({ kind, namespace, name }: PolicyRef): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** A field without alternatives restricts nothing. */
 export function rule(
   action: Action,
   fields: readonly (readonly [field: string, alternatives: readonly Clause[]])[],
 ): Rule {
-  // The last step gives lists without room for more: there may be ten thousand policies.
+  // `map` returns lists without spare room, which counts for ten thousand policies.
   const groups = fields
     .filter(([, { length }]) => length > 0)
     .map(([field, alternatives]) => ({ field, alternatives }));
   return { action, groups };
+}
+
+export function readPod(object: Json): Pod | undefined {
+  const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
+  const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
+  if (name === undefined || namespace === undefined) return undefined;
+  const addresses = [
+    ...list(at(object, 'status', 'podIPs')).map((each) => at(each, 'ip')),
+    at(object, 'status', 'podIP'),
+  ].map((each) => canonicalAddress(text(each) ?? ''));
+  const phase = at(object, 'status', 'phase');
+  return {
+    namespace,
+    name,
+    labels: strings(at(object, 'metadata', 'labels')),
+    addresses: [...new Set(addresses.filter((address) => address !== ''))],
+    node: spelled(at(object, 'spec', 'nodeName'), isSubdomain),
+    hostNetwork: at(object, 'spec', 'hostNetwork') === true,
+    completed: phase === 'Succeeded' || phase === 'Failed',
+    ports: [...sidecars(object), ...list(at(object, 'spec', 'containers'))].flatMap(namedPorts),
+    // The API server fills it in, but a manifest need not have it.
+    serviceAccount: spelled(at(object, 'spec', 'serviceAccountName'), isSubdomain) ?? 'default',
+  };
+}
+
+/** Init containers that run beside the others (kubernetes#125285). */
+function sidecars(object: Json): Json[] {
+  return list(at(object, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
+}
+
+function namedPorts(container: Json): NamedPort[] {
+  return list(at(container, 'ports')).flatMap((each) => {
+    const [name, port] = [text(at(each, 'name')), at(each, 'containerPort')];
+    if (name === undefined || typeof port !== 'number') return [];
+    return [{ name, port, protocol: text(at(each, 'protocol')) ?? 'TCP' }];
+  });
+}
+
+export function readNamespace(object: Json): Namespace | undefined {
+  const name = spelled(at(object, 'metadata', 'name'), isLabel);
+  return name === undefined ? undefined : { name, labels: strings(at(object, 'metadata', 'labels')) };
+}
+
+export interface NodeWithAddresses extends Node {
+  readonly labels: Labels;
+  readonly addresses: readonly string[];
+}
+
+export function readNode(object: Json): NodeWithAddresses | undefined {
+  const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
+  if (name === undefined) return undefined;
+  const addresses = list(at(object, 'status', 'addresses')).map((each) =>
+    canonicalAddress(text(at(each, 'address')) ?? ''),
+  );
+  return {
+    name,
+    labels: strings(at(object, 'metadata', 'labels')),
+    addresses: addresses.filter((address) => address !== ''),
+  };
 }

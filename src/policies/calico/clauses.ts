@@ -1,15 +1,13 @@
 /** Evaluates what rules of Calico want of the ends of a connection, and of the connection itself (felix/rules/policy.go). */
-import type { Clause } from '../clauses/clause.ts';
-import { contains, type Range } from '../clauses/networks.ts';
-import { portText } from '../clauses/ports.ts';
-import type { Match } from '../model.ts';
+import { type Clause, clauseOf, type RequirementCollector } from '../policy.ts';
+import { contains, type Network, type Range } from '../clauses/networks.ts';
+import { missingPort, portText } from '../clauses/ports.ts';
+import { anyOf, type Match, not } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
-import type { RequirementCollector } from '../requirements.ts';
-import { labelText, namespacesOf, requireLabels } from './endpoint.ts';
+import { isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
-import { anyOf, not } from '../match.ts';
 
-/** Pods and sets of networks by labels: one of those that have the address must match. */
+/** One of the Pods and sets of networks that have the address must match. */
 export class EndpointClause implements Clause {
   readonly #side: Side;
   readonly #selector: Selector;
@@ -49,7 +47,7 @@ export class EndpointClause implements Clause {
   }
 }
 
-/** `notSelector`, `notPorts`, …: what the others do not match. */
+/** `notSelector`, `notPorts`, … */
 export class NotClause implements Clause {
   readonly #clauses: readonly Clause[];
 
@@ -80,7 +78,7 @@ export class NetClause implements Clause {
   readonly #range: Range;
   readonly #text: string;
 
-  constructor(side: Side, range: Range, text: string) {
+  constructor(side: Side, { range, text }: Network) {
     this.#side = side;
     this.#range = range;
     this.#text = text;
@@ -103,14 +101,14 @@ export class NetClause implements Clause {
   }
 }
 
-/** All of `notNets`. A rule that has only networks of the other family there is left out (FilterRuleToIPVersion). */
+/** All of `notNets`. If they are all of the other family, the rule is left out (FilterRuleToIPVersion). */
 export class NotNetsClause implements Clause {
   readonly #ranges: readonly Range[];
   readonly #not: NotClause;
 
-  constructor(side: Side, ranges: readonly { range: Range; text: string }[]) {
-    this.#ranges = ranges.map(({ range }) => range);
-    this.#not = new NotClause(ranges.map(({ range, text }) => new NetClause(side, range, text)));
+  constructor(side: Side, networks: readonly Network[]) {
+    this.#ranges = networks.map(({ range }) => range);
+    this.#not = new NotClause(networks.map((network) => new NetClause(side, network)));
   }
 
   matches(probe: Probe): Match {
@@ -132,70 +130,57 @@ function familyOf({ first }: Range): 4 | 6 {
   return typeof first === 'number' ? 4 : 6;
 }
 
-/** A comparison of the connection with one value. */
-class FlowClause implements Clause {
-  readonly matches: (probe: Probe) => Match;
-  readonly has: (probe: Probe) => string;
-  readonly #text: string;
-
-  constructor(text: string, matches: (probe: Probe) => Match, has: (probe: Probe) => string = isText) {
-    this.matches = matches;
-    this.has = has;
-    this.#text = text;
-  }
-
-  wants(): string {
-    return this.#text;
-  }
-}
-
 function isText(probe: Probe): string {
   return `is ${portText(probe)}`;
 }
 
 export function protocolClause(protocol: string): Clause {
-  return new FlowClause(protocol, (probe) => {
-    const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
-    return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
-  });
+  return clauseOf(
+    protocol,
+    (probe) => {
+      const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
+      return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
+    },
+    isText,
+  );
 }
 
-/** `--port ICMP` is either of the two. */
+/** ICMP may mean ICMPv6: `--port ICMP` does not say which. */
 export function protocolOf({ flow: { protocol }, family }: Probe): string {
   return protocol === 'ICMP' && family === 6 ? 'ICMPv6' : protocol;
 }
 
 export function familyClause(family: 4 | 6): Clause {
-  return new FlowClause(
+  return clauseOf(
     `IPv${family}`,
     (probe) => (probe.family === undefined ? 'the addresses' : probe.family === family),
     (probe) => `is IPv${probe.family}`,
   );
 }
 
-/** A named port is one of the Pod at the destination, of all that have the name (felix/labelindex/named_port_index.go). */
+/** A named port of the destination Pod; several ports may have the name (felix/labelindex/named_port_index.go). */
 export function namedPortClause(name: string, protocol: string, selector: Selector | undefined): Clause {
-  return new FlowClause(`${protocol} ${name}`, (probe) => {
+  const matches = (probe: Probe): Match => {
     const { flow } = probe;
     if (flow.protocol !== protocol) return false;
     const { pod, missing } = probe.side('destination');
     if (flow.destination.kind !== 'pod' || pod === undefined) return missing ?? false;
     const { ports } = flow.destination.pod;
     if (ports === undefined) return `ports of ${pod.name}`;
-    if (flow.port === undefined) return 'the port: the packet shows none';
+    if (flow.port === undefined) return missingPort;
     if (!ports.some((each) => each.name === name && each.protocol === protocol && each.port === flow.port))
       return false;
-    // The address may also be in a set of networks that the rule selects; a set has no ports.
+    // The address may also be in a selected set of networks, but a set has no ports.
     return selector === undefined || selects(selector, pod.labelOf);
-  });
+  };
+  return clauseOf(`${protocol} ${name}`, matches, isText);
 }
 
-/** Clauses about what neither the logged packet nor the question shows. */
 export function unseenClause(text: string, missing: string, protocol?: (probe: Probe) => boolean): Clause {
-  return new FlowClause(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false));
+  return clauseOf(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false), isText);
 }
 
-/** Endpoints of a Service of Kubernetes: by address and port where they are the destination, else by address (felix/calc/rule_scanner.go). */
+/** A destination is compared by address and port, a source by address (felix/calc/rule_scanner.go). */
 export class ServiceClause implements Clause {
   readonly #side: Side;
   readonly #service: string;
@@ -213,7 +198,7 @@ export class ServiceClause implements Clause {
     const ports = endpoints.get(address);
     if (ports === undefined || this.#side === 'source') return ports !== undefined;
     if (flow.port !== undefined) return ports.has(`${flow.protocol}/${flow.port}`);
-    return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && 'the port: the packet shows none';
+    return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && missingPort;
   }
 
   requires(into: RequirementCollector): void {
@@ -231,5 +216,26 @@ export class ServiceClause implements Clause {
     return isEndpoint
       ? `is an endpoint, but not on ${portText(probe)}`
       : `is ${end.address ?? endName(end)}, no endpoint of it`;
+  }
+}
+
+/** The Pod names its ServiceAccount; its labels have to be read. */
+export function requireLabels(selector: Selector, into: RequirementCollector): void {
+  if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
+}
+
+/** The Namespaces to which a selector is confined; undefined: to none. Sets of networks can have any label but that of their Namespace. */
+function namespacesOf(selector: Selector): readonly string[] | undefined {
+  switch (selector.kind) {
+    case '==':
+      return selector.label === namespaceLabel ? [selector.value] : undefined;
+    case 'in':
+      return selector.label === namespaceLabel ? selector.values : undefined;
+    case 'not':
+      return selector.operand.kind === 'has' && selector.operand.label === namespaceLabel ? [] : undefined;
+    case 'and':
+      return selector.operands.map(namespacesOf).find((each) => each !== undefined);
+    default:
+      return undefined;
   }
 }

@@ -6,16 +6,13 @@ import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import type { End, Pod } from '../model.ts';
-import type { RequirementCollector } from '../requirements.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
-import { type Label, labelsIn, type Selector } from './selector.ts';
+import type { Label } from './selector.ts';
 
-/** Labels that Calico gives itself. */
 export const namespaceLabel = 'projectcalico.org/namespace';
 export const serviceAccountLabel = 'projectcalico.org/serviceaccount';
 const nameLabel = 'projectcalico.org/name';
 
-/** Before the labels of a Namespace and of a ServiceAccount. */
 export const namespacePrefix = 'pcns.';
 export const serviceAccountPrefix = 'pcsa.';
 
@@ -28,7 +25,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     if (key === namespaceLabel) return pod.namespace;
     if (key === 'projectcalico.org/orchestrator') return 'k8s';
     if (key === serviceAccountLabel) return account;
-    // Labels of the Pod itself that begin so do not count: it could pretend to be in another Namespace.
+    // Own labels of the Pod with this prefix do not count: it could pretend to be in another Namespace.
     if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
     if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
     return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
@@ -43,7 +40,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-/** Says to a person what an endpoint has of a label: `has app=web`, `is in Namespace shop`. */
+/** `has app=web`, `is in Namespace shop` */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
   const text = typeof value === 'object' ? 'an unknown value' : value;
@@ -60,29 +57,8 @@ export function labelText({ labelOf }: Endpoint, label: string): string {
   return text === undefined ? `has no label ${label}` : `has ${label}=${text}`;
 }
 
-/** The name of a ServiceAccount stands in its Pod; other labels have to be read. */
-export function requireLabels(selector: Selector, into: RequirementCollector): void {
-  if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
-}
-
-function isOfAccount(label: string): boolean {
+export function isOfAccount(label: string): boolean {
   return label.startsWith(serviceAccountPrefix) && label !== `${serviceAccountPrefix}${nameLabel}`;
-}
-
-/** The Namespaces to which a selector is confined; undefined: to none. A set may itself have any label but that of its Namespace. */
-export function namespacesOf(selector: Selector): readonly string[] | undefined {
-  switch (selector.kind) {
-    case '==':
-      return selector.label === namespaceLabel ? [selector.value] : undefined;
-    case 'in':
-      return selector.label === namespaceLabel ? selector.values : undefined;
-    case 'not':
-      return selector.operand.kind === 'has' && selector.operand.label === namespaceLabel ? [] : undefined;
-    case 'and':
-      return selector.operands.map(namespacesOf).find((each) => each !== undefined);
-    default:
-      return undefined;
-  }
 }
 
 function namespaceLabelOf({ labels, complete, owner }: LabelSet, name: string, key: string): Label {
@@ -95,7 +71,7 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Other owners of the address, beside a Pod. `missing`: why there may be more. */
+/** Sets of networks that contain the address. `missing`: why there may be more. */
 export function endpointsAt(
   end: End,
   address: Address | undefined,
@@ -113,7 +89,7 @@ export function endpointsAt(
   return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), missing: host };
 }
 
-/** HostEndpoints are not evaluated: one that may be at this end makes it unknown. */
+/** Returns the missing fact where a HostEndpoint may be at this end, because HostEndpoints are not evaluated. */
 export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): string | undefined {
   if (end.kind === 'pod' && !end.pod.hostNetwork) return undefined;
   const node = end.kind === 'node' ? end.node.name : end.kind === 'pod' ? end.pod.node : undefined;
@@ -140,7 +116,7 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpo
   };
 }
 
-/** Peers come again: a cluster may have thousands of networks. */
+/** The same peers come again, and a cluster may have thousands of networks. */
 const recent = new WeakMap<readonly NetworkSet[], LRUCache<string, readonly NetworkSet[]>>();
 
 function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {

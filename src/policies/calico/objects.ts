@@ -1,18 +1,15 @@
 /**
- * Objects of Calico that are no policies but change what policies mean (api/pkg/apis/projectcalico/v3): as its API server serves them, or
- * as they are stored (crd.projectcalico.org/v1). Nothing here throws: an object that is broken is none.
+ * Objects that change what policies of Calico mean (api/pkg/apis/projectcalico/v3), as its API server serves them or as they are stored
+ * (crd.projectcalico.org/v1), and the EndpointSlices that rules with `services` match. Broken objects are ignored.
  */
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { at, type Json, list, spelled, strings, text } from '../../platform/json.ts';
+import { at, type Json, list, shown, spelled, strings, text } from '../../platform/json.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
 import type { Labels } from '../model.ts';
 import { isCalico, networkPolicyTier, type Tier } from '../tiers.ts';
-import { collectServices, type EndpointsOf, type ServiceCollector } from './services.ts';
 
-/** A NetworkSet, or a GlobalNetworkSet. */
 export interface NetworkSet {
-  /** Undefined: global. */
   readonly namespace: string | undefined;
   readonly name: string;
   readonly labels: Labels;
@@ -26,21 +23,20 @@ export interface HostEndpoint {
   readonly addresses: readonly string[];
 }
 
-/** Kinds of which there may be more objects than are known. */
+/** Kinds that may be read in part only. */
 export type CalicoKind = 'tiers' | 'networksets' | 'hostendpoints';
 
 export interface CalicoObjects {
   readonly tiers: readonly Tier[];
   readonly networkSets: readonly NetworkSet[];
   readonly hostEndpoints: readonly HostEndpoint[];
-  /** Keyed by `NAMESPACE/NAME`; the labels of one that is not listed are unknown. */
+  /** By `NAMESPACE/NAME`. The labels of one that is not listed are unknown. */
   readonly serviceAccounts: ReadonlyMap<string, Labels>;
   readonly endpointsOf: EndpointsOf;
-  /** Objects that could not be read, so that there may be some. */
   readonly unread: ReadonlySet<CalicoKind>;
 }
 
-/** Any defaultAction but Pass is Deny (updateprocessors/tierprocessor.go). */
+/** Calico takes any defaultAction but Pass for Deny (updateprocessors/tierprocessor.go). */
 function readTier(calicoName: string, spec: Json): Tier | undefined {
   const order = readOrder(at(spec, 'order'));
   if (order === undefined) return undefined;
@@ -53,13 +49,13 @@ function readHostEndpoint(name: string, spec: Json): HostEndpoint {
   return { name, node: text(at(spec, 'node')), addresses: addresses.filter((each) => each !== '') };
 }
 
-/** Absent: last. Undefined for what is no order. */
+/** Without an order it comes last. Undefined if it is invalid. */
 export function readOrder(order: Json): number | undefined {
   if (order === undefined || order === null) return Infinity;
   return typeof order === 'number' && Number.isFinite(order) ? order : undefined;
 }
 
-/** Calico's names of the tiers in which it puts policies of Kubernetes: from release 3.32 on, and before. */
+/** Calico's names for the tiers of Kubernetes' policies, before release 3.32 and since. */
 const kubernetesNames: ReadonlyMap<string, string> = new Map([
   ['default', networkPolicyTier],
   ['kube-admin', 'Admin'],
@@ -72,24 +68,20 @@ export function tierNameOf(calicoName: string): string {
   return kubernetesNames.get(calicoName) ?? calicoName;
 }
 
-/** Leaves out what is no network, as Calico does. */
 function rangesOf(spec: Json): Range[] {
   return list(at(spec, 'nets'))
-    .map((each) => parseNet(each))
+    .map((each) => parseNet(shown(each)))
     .filter((range) => range !== undefined);
 }
 
-/** An address is the network of that address only. */
-export function parseNet(value: Json): Range | undefined {
-  const given = text(value);
-  if (given === undefined) return undefined;
-  return parseRange(given.includes('/') ? given : `${given}/${isIPv6(given) ? 128 : 32}`);
+/** A bare address is a network of one. */
+export function parseNet(net: string): Range | undefined {
+  return parseRange(net.includes('/') ? net : `${net}/${isIPv6(net) ? 128 : 32}`);
 }
 
 export interface CalicoCollector {
-  /** False for an object of any other kind. Of two of one name the later counts. */
+  /** False for objects of other kinds. The later of two objects with one name counts. */
   readonly add: (object: Json) => boolean;
-  /** Objects of that kind could not be read. */
   readonly unread: (kind: CalicoKind) => void;
   readonly services: Omit<ServiceCollector, 'add'>;
   readonly read: () => CalicoObjects;
@@ -137,4 +129,80 @@ export function collectCalicoObjects(): CalicoCollector {
     else return services.add(object);
     return true;
   }
+}
+
+/** The served ports, each as `TCP/5432`, keyed by address (canonical text, platform/address.ts). */
+export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Takes `NAMESPACE/NAME`. A text says why the endpoints are not known. */
+export type EndpointsOf = (service: string) => ServiceEndpoints | string;
+
+/** The most endpoints of one Service: its owner decides how many it has. */
+export const maxEndpoints = 5000;
+
+export const serviceNameLabel = 'kubernetes.io/service-name';
+
+export interface ServiceCollector {
+  /** False for what is no EndpointSlice. Endpoints that are not ready count, as for Calico (felix/serviceindex/serviceindex.go). */
+  readonly add: (object: Json) => boolean;
+  readonly complete: (service: string) => void;
+  /** No more come. If there is any EndpointSlice, those of all Services are there. */
+  readonly completeIfAny: () => void;
+  readonly unread: (namespace: string) => void;
+  readonly endpointsOf: EndpointsOf;
+}
+
+export function collectServices(): ServiceCollector {
+  const services = new Map<string, Map<string, Set<string>>>();
+  const complete = new Set<string>();
+  const unread = new Set<string>();
+  let isAny = false;
+  let isComplete = false;
+
+  return {
+    add(object) {
+      const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
+      const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
+      if (text(at(object, 'kind')) !== 'EndpointSlice' || namespace === undefined) return false;
+      isAny = true;
+      // Without that label it belongs to no Service.
+      if (service !== undefined) addSlice(endpointsAt(`${namespace}/${service}`), object);
+      return true;
+    },
+    complete: (service) => void complete.add(service),
+    completeIfAny: () => void (isComplete = isAny),
+    unread: (namespace) => void unread.add(namespace),
+    endpointsOf(service) {
+      const [namespace = ''] = service.split('/', 1);
+      if (unread.has(namespace)) return `EndpointSlices of Namespace ${namespace}, which could not be listed`;
+      const found = services.get(service);
+      if (found === undefined && !isComplete && !complete.has(service)) return `endpoints of Service ${service}`;
+      if (found !== undefined && found.size > maxEndpoints)
+        return `endpoints of Service ${service}: it has more than ${maxEndpoints}`;
+      return found ?? new Map();
+    },
+  };
+
+  function endpointsAt(service: string): Map<string, Set<string>> {
+    const known = services.get(service) ?? new Map<string, Set<string>>();
+    services.set(service, known);
+    return known;
+  }
+}
+
+/** Domain names and ports without a number are left out, as Calico does it. */
+function addSlice(endpoints: Map<string, Set<string>>, slice: Json): void {
+  const ports = list(at(slice, 'ports')).flatMap((each) => {
+    const port = at(each, 'port');
+    return typeof port === 'number' ? [`${text(at(each, 'protocol')) ?? 'TCP'}/${port}`] : [];
+  });
+  for (const endpoint of list(at(slice, 'endpoints')))
+    for (const given of list(at(endpoint, 'addresses'))) {
+      if (endpoints.size > maxEndpoints) return;
+      const address = canonicalAddress(text(given) ?? '');
+      if (address === '') continue;
+      const known = endpoints.get(address) ?? new Set<string>();
+      endpoints.set(address, known);
+      for (const port of ports) known.add(port);
+    }
 }

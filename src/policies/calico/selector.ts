@@ -2,11 +2,9 @@
  * Selectors as Calico's policies write them: `app == "web" && tier in {"a", "b"}`. The grammar is that of
  * libcalico-go/lib/selector; `!has(x)`, `!=` and `not in` match where the label is missing.
  */
-import type { Match } from '../model.ts';
-import { createSelectorTokens, SelectorError } from './selector-tokens.ts';
-import { allOf, anyOf, not } from '../match.ts';
+import { allOf, anyOf, type Match, not } from '../model.ts';
 
-/** A parsed selector: plain data, so that who reads it can name the part that failed. */
+/** A parsed selector, as plain data. */
 export type Selector =
   | { readonly kind: 'all' | 'global' }
   | { readonly kind: 'has'; readonly label: string }
@@ -17,10 +15,9 @@ export type Selector =
 
 type Comparison = '==' | '!=' | 'contains' | 'starts with' | 'ends with';
 
-/** Parentheses: each level takes a part of the stack, and who writes a selector is a stranger. */
+/** The most nested parentheses: each takes a part of the stack, and strangers write selectors. */
 const deepest = 200;
 
-/** Throws a `SelectorError`. The empty selector is `all()`. */
 export function parseSelector(text: string): Selector {
   const tokens = createSelectorTokens(text);
   const { take, takeWords, expect, literal, problem } = tokens;
@@ -88,11 +85,11 @@ export function parseSelector(text: string): Selector {
       expect('}');
       break;
     }
-    return [...values].toSorted(byBytes);
+    return [...values];
   }
 }
 
-/** The value of a label; undefined: there is none; `missing` names the fact that is not known. */
+/** The value of a label; undefined if there is none; `missing` names the fact without which it is not known. */
 export type Label = string | undefined | { readonly missing: string };
 export type LabelOf = (key: string) => Label;
 
@@ -115,7 +112,7 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
   }
 }
 
-/** Labels that a selector asks for, each once. */
+/** The labels that a selector asks for. */
 export function labelsIn(selector: Selector): string[] {
   const found = new Set<string>();
   collect(selector, found);
@@ -129,7 +126,7 @@ function collect(selector: Selector, found: Set<string>): void {
   else if ('label' in selector) found.add(selector.label);
 }
 
-/** The same selector of labels that have the prefix; `all` and `global`: what stands for those two. */
+/** Puts the prefix before all labels, and replaces `all()` and `global()`. */
 export function withPrefix(selector: Selector, prefix: string, all?: Selector, global?: Selector): Selector {
   switch (selector.kind) {
     case 'all':
@@ -172,31 +169,78 @@ function matches(
   }
 }
 
-/** The selector as Calico prints it: what names of ipsets and chains are computed from. */
-export function canonicalSelector(selector: Selector): string {
-  switch (selector.kind) {
-    case 'all':
-    case 'global':
-      return `${selector.kind}()`;
-    case 'has':
-      return `has(${selector.label})`;
-    case 'not':
-      return `!${canonicalSelector(selector.operand)}`;
-    case 'and':
-    case 'or':
-      return `(${selector.operands.map(canonicalSelector).join(selector.kind === 'and' ? ' && ' : ' || ')})`;
-    case 'in':
-    case 'not in':
-      return `${selector.label} ${selector.kind} {${selector.values.map(quoted).join(', ')}}`;
-    default:
-      return `${selector.label} ${selector.kind} ${quoted(selector.value)}`;
+/** A selector that Calico refuses, too. */
+export class SelectorError extends Error {
+  override name = 'SelectorError';
+}
+
+/** Reads a selector from left to right, and passes over space behind a token. Throws a `SelectorError`. */
+function createSelectorTokens(text: string) {
+  let at = 0;
+  skipSpace();
+
+  return {
+    isAtEnd: (): boolean => at === text.length,
+    take,
+    takeWords,
+    expect,
+    literal,
+    identifier,
+    problem,
+  };
+
+  function take(token: string): boolean {
+    if (!text.startsWith(token, at)) return false;
+    // `!=` is an operator after a label, never a negation.
+    if (token === '!' && text[at + 1] === '=') return false;
+    at += token.length;
+    skipSpace();
+    return true;
   }
-}
 
-function quoted(value: string): string {
-  return value.includes('"') ? `'${value}'` : `"${value}"`;
-}
+  /** Calico lets the words of an operator touch, as in `startswith`. */
+  function takeWords(operator: string): boolean {
+    const before = at;
+    for (const word of operator.split(' ')) {
+      if (take(word)) continue;
+      at = before;
+      return false;
+    }
+    return true;
+  }
 
-function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  function expect(token: string): void {
+    if (!take(token)) throw problem(`"${token}"`);
+  }
+
+  /** There are no escapes, so no text has both kinds of quotes. */
+  function literal(): string {
+    const quote = text[at];
+    if (quote !== '"' && quote !== "'") throw problem('a text in quotes');
+    const end = text.indexOf(quote, at + 1);
+    if (end < 0) throw problem('the end of the text in quotes');
+    const value = text.slice(at + 1, end);
+    at = end + 1;
+    skipSpace();
+    return value;
+  }
+
+  function identifier(): string {
+    const label = /[a-zA-Z0-9_./-]{1,513}/y;
+    label.lastIndex = at;
+    const found = label.exec(text)?.[0];
+    if (found === undefined || found.length > 512) throw problem('the name of a label');
+    at += found.length;
+    skipSpace();
+    return found;
+  }
+
+  function skipSpace(): void {
+    while (text[at] === ' ' || text[at] === '\t') at += 1;
+  }
+
+  function problem(wanted: string): SelectorError {
+    const found = at < text.length ? JSON.stringify(text.slice(at, at + 20)) : 'its end';
+    return new SelectorError(`at character ${at + 1}: ${found} stands where ${wanted} was expected`);
+  }
 }

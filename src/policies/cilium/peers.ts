@@ -1,10 +1,16 @@
-/** What rules of Cilium want of the other end: Pods by their identity, entities, and networks outside the cluster. */
-import { both } from '../match.ts';
-import type { Clause } from '../clauses/clause.ts';
-import { BlockPeer } from '../clauses/peers.ts';
-import type { CiliumSelector, Identity } from './identity.ts';
-import type { End, Match } from '../model.ts';
+/** Peers of Cilium's rules: Pods by the identity that Cilium gives them by their labels, entities, and networks outside the cluster. */
+import { both, type End, type Match } from '../model.ts';
+import { type Clause, clauseOf } from '../policy.ts';
+import { BlockPeer, isPeer } from '../clauses/peers.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
+import {
+  differences,
+  type LabelSelector,
+  type LabelSet,
+  namespaceNameLabel,
+  selectorText,
+  selects,
+} from '../clauses/labels.ts';
 
 /** `fromEndpoints`, `toEndpoints`: Pods that have a network of their own. */
 export class CiliumEndpoints implements Clause {
@@ -37,7 +43,7 @@ function identityOf(probe: Probe): Identity | Match {
   return { pod: probe.labelsOf(pod), namespace: probe.namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
-/** True: the end is of the entity. A text: it may be. */
+/** Whether the other end is of the entity. */
 const entities = {
   all: () => true,
   world: worldMatch,
@@ -64,25 +70,8 @@ export function isEntity(name: unknown): name is Entity {
   return typeof name === 'string' && Object.hasOwn(entities, name);
 }
 
-/** `fromEntities`, `toEntities`. */
-export class EntityPeer implements Clause {
-  readonly #entity: Entity;
-
-  constructor(entity: Entity) {
-    this.#entity = entity;
-  }
-
-  matches(probe: Probe): Match {
-    return entities[this.#entity](probe);
-  }
-
-  wants(): string {
-    return `entity ${this.#entity}`;
-  }
-
-  has({ peer }: Probe): string {
-    return `is ${endName(peer)}`;
-  }
+export function entityPeer(entity: Entity): Clause {
+  return clauseOf(`entity ${entity}`, entities[entity], isPeer);
 }
 
 function whose(peer: End): string {
@@ -94,7 +83,7 @@ function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
   return peer.kind === 'external' && (only === undefined || family === only);
 }
 
-/** The Node of the Pod whose policies are asked, or another one. Pods on the network of a Node are seen as it. */
+/** Whether the peer is the own Node, or another one. Pods on the network of a Node are seen as the Node. */
 function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
@@ -103,7 +92,7 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   return (node === pod.node) === own;
 }
 
-/** Addresses outside the cluster: Pods and Nodes have identities, which no network matches. */
+/** No network matches Pods and Nodes, because they have identities. */
 export class CiliumNetworks extends BlockPeer {
   override matches(probe: Probe): Match {
     const match = super.matches(probe);
@@ -126,28 +115,19 @@ export class CiliumNetworks extends BlockPeer {
  * `toFQDNs`: addresses that a name had when a Pod asked for it, outside the cluster. In a pattern `*` stands for a part of one label, alone for
  * every name, and `**.` for any labels before (pkg/fqdn/matchpattern).
  */
-export class DomainNames implements Clause {
-  readonly #name: string;
-
-  constructor(name: string) {
-    this.#name = name;
-  }
-
-  matches({ peer }: Probe): Match {
-    if (peer.kind === 'pod' || peer.kind === 'node') return false;
-    const { hostName } = peer.kind === 'external' ? peer : {};
-    if (hostName !== undefined && matchesPattern(this.#name, hostName)) return true;
-    // An address may have had several names.
-    return `whether ${this.#name} had the address ${endName(peer)}`;
-  }
-
-  wants(): string {
-    return `FQDN ${this.#name}`;
-  }
-
-  has({ peer }: Probe): string {
-    return peer.kind === 'external' && peer.hostName !== undefined ? `is ${peer.hostName}` : `is ${endName(peer)}`;
-  }
+export function domainNames(name: string): Clause {
+  return clauseOf(
+    `FQDN ${name}`,
+    ({ peer }) => {
+      if (peer.kind === 'pod' || peer.kind === 'node') return false;
+      const { hostName } = peer.kind === 'external' ? peer : {};
+      if (hostName !== undefined && matchesPattern(name, hostName)) return true;
+      // An address may have had several names.
+      return `whether ${name} had the address ${endName(peer)}`;
+    },
+    (probe) =>
+      probe.peer.kind === 'external' && probe.peer.hostName !== undefined ? `is ${probe.peer.hostName}` : isPeer(probe),
+  );
 }
 
 function matchesPattern(pattern: string, hostName: string): boolean {
@@ -161,7 +141,6 @@ function matchesPattern(pattern: string, hostName: string): boolean {
   return wanted.length === given.length && wanted.every((glob, index) => matchesLabel(glob, given[index] ?? ''));
 }
 
-/** A dot at the end changes nothing. */
 function labelsOf(name: string): string[] {
   return name.toLowerCase().replace(/\.$/, '').split('.');
 }
@@ -180,25 +159,90 @@ function matchesLabel(glob: string, label: string): boolean {
   return from <= label.length - last.length;
 }
 
-/** A port behind which a proxy decides by the request. */
-export class RequestPort implements Clause {
-  readonly #port: Clause;
-  readonly #request: string;
+/** A port at which a proxy decides by the request. */
+export function requestPort(port: Clause, request: string): Clause {
+  return clauseOf(
+    `${port.wants()}, by ${request}`,
+    (probe) => both(port.matches(probe), () => request),
+    (probe) => port.has(probe),
+  );
+}
 
-  constructor(port: Clause, request: string) {
-    this.#port = port;
-    this.#request = request;
+/** The labels from which Cilium makes the identity of a Pod. */
+export interface Identity {
+  readonly pod: LabelSet;
+  readonly namespace: LabelSet;
+  readonly account: string | undefined;
+}
+
+const namespaceLabel = 'io.kubernetes.pod.namespace';
+const namespacePrefix = 'io.cilium.k8s.namespace.labels.';
+const accountLabel = 'io.cilium.k8s.policy.serviceaccount';
+const clusterLabel = 'io.cilium.k8s.policy.cluster';
+
+/** Labels that Cilium ignores by its default label filters. */
+const filtered =
+  /^(?:io\.kubernetes|kubernetes\.io|.*beta\.kubernetes\.io|k8s\.io|pod-template-generation|pod-template-hash|controller-revision-hash|annotation\.|controller-uid|etcd_node|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/(?:job-completion-index|controller-uid))/;
+
+type Requirements = Exclude<LabelSelector, string>;
+
+/** A selector of Pods, whose keys may begin with a source: `k8s:app`, `any:app`. */
+export class CiliumSelector {
+  readonly #requirements: Requirements;
+
+  /** `namespace` applies unless the selector names another; undefined: any. */
+  constructor(requirements: Requirements, namespace?: string) {
+    const own = requirements.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
+    const isConfined = own.some(({ key }) => key === namespaceLabel || key.startsWith(namespacePrefix));
+    this.#requirements =
+      namespace === undefined || isConfined
+        ? own
+        : [{ key: namespaceLabel, operator: 'In', values: [namespace] }, ...own];
   }
 
-  matches(probe: Probe): Match {
-    return both(this.#port.matches(probe), () => this.#request);
+  matches(identity: Identity): Match {
+    let match: Match = true;
+    for (const each of this.#requirements) {
+      match = both(match, () => (typeof each === 'object' ? holds(each, identity) : each));
+      if (match === false) return false;
+    }
+    return match;
   }
 
-  wants(): string {
-    return `${this.#port.wants()}, by ${this.#request}`;
+  text(): string {
+    return selectorText(this.#requirements);
   }
 
-  has(probe: Probe): string {
-    return this.#port.has(probe);
+  differences(identity: Identity): string {
+    const failing = this.#requirements.filter((each) => holds(each, identity) === false);
+    return failing
+      .map((each) => {
+        const { set, requirement } = seenBy(each, identity);
+        return each.key === namespaceLabel ? `is in ${set.owner}` : differences([requirement], set);
+      })
+      .join(', ');
   }
+}
+
+function holds(requirement: Requirements[number], identity: Identity): Match {
+  const { key } = requirement;
+  if (key === clusterLabel) return 'the name of the cluster';
+  if (filtered.test(key) && key !== namespaceLabel && Object.hasOwn(identity.pod.labels, key))
+    return `whether Cilium takes the label ${key} (its label filters)`;
+  const { set, requirement: asked } = seenBy(requirement, identity);
+  return selects([asked], set);
+}
+
+/** Returns the labels that a requirement means, and the requirement for these. */
+function seenBy(
+  requirement: Requirements[number],
+  { pod, namespace, account }: Identity,
+): { set: LabelSet; requirement: Requirements[number] } {
+  const { key } = requirement;
+  if (key === namespaceLabel) return { set: namespace, requirement: { ...requirement, key: namespaceNameLabel } };
+  if (key.startsWith(namespacePrefix))
+    return { set: namespace, requirement: { ...requirement, key: key.slice(namespacePrefix.length) } };
+  if (key !== accountLabel) return { set: pod, requirement };
+  const labels = account === undefined ? {} : { [accountLabel]: account };
+  return { set: { labels, complete: account !== undefined, owner: pod.owner }, requirement };
 }

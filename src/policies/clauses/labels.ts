@@ -9,10 +9,9 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** Requirements that must all hold; a text says why it is no selector. */
 export type LabelSelector = readonly Requirement[] | string;
 
-/** Never throws: a selector that the API server would refuse selects in a way that cannot be known. */
+/** A text says why it is no selector: what it selects is unknown. Never throws. */
 export function readSelector(value: Json): LabelSelector {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a selector is no object';
   const strange = Object.keys(value).find((key) => key !== 'matchLabels' && key !== 'matchExpressions');
@@ -110,7 +109,7 @@ export function differences(selector: LabelSelector, set: LabelSet): string {
 
 export interface LabelSet {
   readonly labels: Labels;
-  /** False: there may be more. */
+  /** False where there may be more labels. */
   readonly complete: boolean;
   /** `Namespace batch`, `Pod batch/worker-7`. */
   readonly owner: string;
@@ -128,7 +127,7 @@ export type NamespaceLabels = (name: string) => LabelSet;
 /** The label that the API server gives each Namespace. */
 export const namespaceNameLabel = 'kubernetes.io/metadata.name';
 
-/** Labels of Namespaces by name. One that is not listed has unknown labels, but for its name. */
+/** Of a Namespace that is not listed only the name is known. */
 export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabels {
   const known = new Map<string, LabelSet>();
   for (const each of namespaces) known.set(each.name, labelSetOf(each));
@@ -141,7 +140,7 @@ export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabe
   };
 }
 
-/** A Namespace's object stands for its labels, so what was found by them holds for the next evaluator, too. */
+/** Kept by object, so that results keyed by it hold for the next evaluator, too. */
 const made = new WeakMap<Namespace, LabelSet>();
 
 function labelSetOf(namespace: Namespace): LabelSet {

@@ -1,24 +1,23 @@
 /** Ranges of addresses, compiled once. */
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../../platform/address.ts';
+import { type Json, shown } from '../../platform/json.ts';
 
 /** IPv4 as a number, IPv6 as its eight parts. */
 export type Address = number | readonly number[];
 
-/** The first bits of an address; `mask` is how many. */
 export interface Range {
   readonly first: Address;
   readonly mask: number;
 }
 
-/** Undefined for what is no address. */
 export function parseAddress(text: string): Address | undefined {
   const canonical = canonicalAddress(text);
   if (canonical === '') return undefined;
   return canonical.includes(':') ? ipaddr.IPv6.parse(canonical).parts : toNumber(canonical);
 }
 
-/** Undefined for what is no range. An address with leading zeros is none: enforcers read it in two ways. */
+/** Undefined for what is no range. An address with leading zeros is none, because enforcers read it in two ways. */
 export function parseRange(text: string): Range | undefined {
   const slash = text.lastIndexOf('/');
   const bits = text.slice(slash + 1);
@@ -28,7 +27,26 @@ export function parseRange(text: string): Range | undefined {
   return mask <= (typeof first === 'number' ? 32 : 128) ? { first, mask } : undefined;
 }
 
-/** An address of one family is in no range of the other. */
+/** A range, and how it was written. */
+export interface Network {
+  readonly range: Range;
+  readonly text: string;
+}
+
+/** The text of the first that is no network, if any. */
+export function readNetworks(
+  values: readonly Json[],
+  parse: (text: string) => Range | undefined = parseRange,
+): Network[] | string {
+  const networks = values.map((value) => ({
+    range: typeof value === 'string' ? parse(value) : undefined,
+    text: shown(value),
+  }));
+  const wrong = networks.find(({ range }) => range === undefined);
+  return wrong === undefined ? (networks as Network[]) : wrong.text;
+}
+
+/** IPv4 addresses are in no range of IPv6. */
 export function contains({ first, mask }: Range, address: Address): boolean {
   if (typeof first === 'number')
     return typeof address === 'number' && (mask === 0 || (first ^ address) >>> (32 - mask) === 0);

@@ -1,10 +1,8 @@
-/** Evaluates what rules want of the other end. */
-import type { Labels, Match } from '../model.ts';
+import { both, type Labels, type Match } from '../model.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
-import type { Clause } from './clause.ts';
+import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, selects, selectorText } from './labels.ts';
-import { contains, type Range } from './networks.ts';
-import { both } from '../match.ts';
+import { contains, type Network, type Range } from './networks.ts';
 
 /** Pods by labels. `namespaces` is the name of one Namespace, or a selector of them. */
 export class PodPeer implements Clause {
@@ -52,13 +50,14 @@ export class PodPeer implements Clause {
   }
 }
 
-/** Addresses. Netfilter sees those of Pods as any others. */
+/** Addresses, of Pods too: netfilter sees no difference. */
 export class NetworkPeer implements Clause {
   readonly #ranges: readonly Range[];
   readonly #text: string;
 
-  constructor(ranges: readonly Range[], text: string) {
-    this.#ranges = ranges;
+  constructor(networks: readonly Network[], text: string) {
+    // The texts are not kept: there may be ten thousand policies.
+    this.#ranges = networks.map(({ range }) => range);
     this.#text = text;
   }
 
@@ -78,14 +77,14 @@ export class NetworkPeer implements Clause {
 
 /** The ipBlock of a NetworkPolicy: a network without some parts of it. */
 export class BlockPeer extends NetworkPeer {
-  readonly #except: readonly { range: Range; text: string }[];
+  readonly #except: readonly Network[];
 
-  constructor(ranges: readonly Range[], except: readonly { range: Range; text: string }[], text: string) {
-    super(ranges, text);
+  constructor(networks: readonly Network[], except: readonly Network[], text: string) {
+    super(networks, text);
     this.#except = except;
   }
 
-  /** The part that leaves the peer out, where but for that it would match. */
+  /** The exception that leaves the peer out of the network. */
   exceptionFor(probe: Probe): string | undefined {
     const { peerAddress } = probe;
     if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
@@ -108,51 +107,38 @@ export class BlockPeer extends NetworkPeer {
   }
 }
 
+/** ` except 10.0.0.0/24`; '' for none. */
+export function exceptText(except: readonly Network[]): string {
+  return except.length === 0 ? '' : ` except ${except.map(({ text }) => text).join(', ')}`;
+}
+
 /** Nodes by labels; Pods on a Node's network have its address. */
-export class NodePeer implements Clause {
-  readonly #nodes: LabelSelector;
-
-  constructor(nodes: LabelSelector) {
-    this.#nodes = nodes;
-  }
-
-  matches({ peer }: Probe): Match {
-    if (peer.kind === 'unknown') return `whether ${peer.address} is a Node`;
-    if (peer.kind === 'external') return false;
-    if (peer.kind === 'node') return this.#selects(peer.node.labels, peer.node.name);
-    return peer.pod.hostNetwork && this.#selects(undefined, peer.pod.node ?? `of ${endName(peer)}`);
-  }
-
-  #selects(labels: Labels | undefined, name: string): Match {
-    return selects(this.#nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
-  }
-
-  wants(): string {
-    return `nodes ${selectorText(this.#nodes)}`;
-  }
-
-  has({ peer }: Probe): string {
-    return `is ${endName(peer)}`;
-  }
+export function nodePeer(nodes: LabelSelector): Clause {
+  const selectsNode = (labels: Labels | undefined, name: string): Match =>
+    selects(nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
+  return clauseOf(
+    `nodes ${selectorText(nodes)}`,
+    ({ peer }) => {
+      if (peer.kind === 'unknown') return `whether ${peer.address} is a Node`;
+      if (peer.kind === 'external') return false;
+      if (peer.kind === 'node') return selectsNode(peer.node.labels, peer.node.name);
+      return peer.pod.hostNetwork && selectsNode(undefined, peer.pod.node ?? `of ${endName(peer)}`);
+    },
+    isPeer,
+  );
 }
 
 /** Unknown, because no API tells which addresses a name had when the packet was sent. */
-export class DomainPeer implements Clause {
-  readonly #names: string;
+export function domainPeer(names: readonly string[]): Clause {
+  const named = names.join(', ');
+  return clauseOf(
+    `domainNames ${named}`,
+    ({ peer }) => `whether ${named} had the address ${peer.address ?? endName(peer)}`,
+    isPeer,
+  );
+}
 
-  constructor(names: readonly string[]) {
-    this.#names = names.join(', ');
-  }
-
-  matches({ peer }: Probe): Match {
-    return `whether ${this.#names} had the address ${peer.address ?? endName(peer)}`;
-  }
-
-  wants(): string {
-    return `domainNames ${this.#names}`;
-  }
-
-  has({ peer }: Probe): string {
-    return `is ${endName(peer)}`;
-  }
+/** `is Node node-a` */
+export function isPeer({ peer }: Probe): string {
+  return `is ${endName(peer)}`;
 }

@@ -1,14 +1,16 @@
-/** The conditions of rules on protocol and port. */
 import type { Flow, Match, NamedPort, Pod } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
-import type { Clause } from './clause.ts';
+import type { Clause } from '../policy.ts';
 
-/** Whether a protocol has ports. */
+export function isPort(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535;
+}
+
 export function isPortProtocol(protocol: unknown): protocol is 'TCP' | 'UDP' | 'SCTP' {
   return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
 }
 
-/** `first` to `last`, both inclusive; without them each port of the protocol. */
+/** By default all ports of the protocol. */
 export class PortRange implements Clause {
   readonly #protocol: string;
   readonly #first: number;
@@ -37,7 +39,7 @@ export class PortRange implements Clause {
   }
 }
 
-/** A port by its name in the destination Pod; without a protocol it matches ports of any. */
+/** A port by its name in the destination Pod, of the protocol or of any. */
 export class PortName implements Clause {
   readonly name: string;
   readonly #protocol: string | undefined;
@@ -56,7 +58,7 @@ export class PortName implements Clause {
     if (named.length === 0) return false;
     if (port === undefined) return missingPort;
     if (named[0]?.port === port) return true;
-    // Enforcers differ in which of them they take.
+    // Enforcers differ in which of the ports they take.
     return named.some((each) => each.port === port)
       ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.name}`
       : false;
@@ -74,7 +76,7 @@ export class PortName implements Clause {
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
-      // Events do not show how the Pods of other Namespaces name their ports.
+      // Events must not show the port names of other Namespaces.
       const own = pod === probe.pod ? namesOf(pod, probe.flow) : [];
       const instead = own.length === 0 ? '' : `: its ${probe.flow.port} is ${own.join(' or ')}`;
       return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
@@ -87,12 +89,11 @@ export class PortName implements Clause {
   }
 }
 
-/** Returns the Pod's name of a connection's port. */
 export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[] {
   return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }
 
-const missingPort = 'the port: the packet shows none';
+export const missingPort = 'the port: the packet shows none';
 
 /** `5432/TCP`, `ICMP`. */
 export function portText({ flow: { protocol, port } }: Pick<Probe, 'flow'>): string {

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  canonicalSelector,
   parseSelector,
   type Selector,
+  SelectorError,
   selects as selectsBy,
 } from '../../../src/policies/calico/selector.ts';
-import { SelectorError } from '../../../src/policies/calico/selector-tokens.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
 
 function selects(selector: Selector, labels: Readonly<Record<string, string>>): boolean | string {
@@ -142,3 +141,32 @@ test('no text makes the parser throw anything but a SelectorError', () => {
     ),
   );
 });
+
+/** The selector as Calico prints it. */
+function canonicalSelector(parsed: Selector): string {
+  switch (parsed.kind) {
+    case 'all':
+    case 'global':
+      return `${parsed.kind}()`;
+    case 'has':
+      return `has(${parsed.label})`;
+    case 'not':
+      return `!${canonicalSelector(parsed.operand)}`;
+    case 'and':
+    case 'or':
+      return `(${parsed.operands.map(canonicalSelector).join(parsed.kind === 'and' ? ' && ' : ' || ')})`;
+    case 'in':
+    case 'not in':
+      return `${parsed.label} ${parsed.kind} {${parsed.values.toSorted(byBytes).map(quoted).join(', ')}}`;
+    default:
+      return `${parsed.label} ${parsed.kind} ${quoted(parsed.value)}`;
+  }
+}
+
+function quoted(text: string): string {
+  return text.includes('"') ? `'${text}'` : `"${text}"`;
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

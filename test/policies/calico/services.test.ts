@@ -10,7 +10,7 @@ import {
   type Policy,
   type Requirements,
 } from '../../../src/policies/policies.ts';
-import { collectServices, maxEndpoints } from '../../../src/policies/calico/services.ts';
+import { collectServices, maxEndpoints } from '../../../src/policies/calico/objects.ts';
 import { calico, namespace, pod, policySet } from '../objects.ts';
 
 /** Rules of Calico with `services`, and what policies say that has to be read for them. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DomainNames } from '../../../src/policies/cilium/peers.ts';
+import { domainNames } from '../../../src/policies/cilium/peers.ts';
 import type { Probe } from '../../../src/policies/probe.ts';
 
 /** Which names a pattern of `toFQDNs` stands for. The outcomes are those of Cilium's own pkg/fqdn/matchpattern (1.20.2). */
@@ -70,12 +70,12 @@ test.each<[string, string[]]>([
     ],
   ],
 ])('%s', (pattern, expected) => {
-  const clause = new DomainNames(pattern);
+  const clause = domainNames(pattern);
   expect(names.filter((name) => clause.matches(peer(name)) === true)).toEqual(expected);
   // An address may have had another name, too.
   expect(names.filter((name) => clause.matches(peer(name)) === false)).toEqual([]);
 });
 
 test('where no look-up was seen, it is not known', () => {
-  expect(typeof new DomainNames('*').matches(peer(undefined))).toBe('string');
+  expect(typeof domainNames('*').matches(peer(undefined))).toBe('string');
 });
