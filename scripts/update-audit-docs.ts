@@ -1,9 +1,9 @@
-/** Writes the table in docs/audit.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
+/** Writes the table in docs/audit-fields.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../src/audit/field.ts';
 import { fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
 
-const path = new URL('../docs/audit.md', import.meta.url);
+const path = new URL('../docs/audit-fields.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);
 const clickHousePath = new URL('../deploy/audit/clickhouse.sql', import.meta.url);
 const openSearchPath = new URL('../deploy/audit/opensearch-template.json', import.meta.url);
@@ -11,7 +11,7 @@ const table = /^\| field \|.*(?:\n\|.*)*$/m;
 
 /** The document with the table as it should be; throws if it has none. */
 export function withFieldsTable(document: string): string {
-  if (!table.test(document)) throw new Error('docs/audit.md has no table that begins with "| field |"');
+  if (!table.test(document)) throw new Error('docs/audit-fields.md has no table that begins with "| field |"');
   return document.replace(table, tableOf);
 }
 
@@ -65,7 +65,7 @@ function code(name: string): string {
 /** The table for ClickHouse: a column for each field, equal rows found by `event.id`. */
 export function clickHouseTable(): string {
   const columns = clickHouseColumns().map((column) => `  ${column}`);
-  return `-- Written by npm run update -- audit from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
+  return `-- Written by npm run update -- audit from the fields of docs/audit-fields.md. Rows that were sent twice have the same event.id and go when parts are
 -- merged; FINAL in a query leaves them out before. Rows are removed after 400 days.
 CREATE TABLE IF NOT EXISTS audit
 (
@@ -116,5 +116,5 @@ if (import.meta.main) {
   writeFileSync(schemaPath, recordSchemaText());
   writeFileSync(clickHousePath, clickHouseTable());
   writeFileSync(openSearchPath, openSearchTemplate());
-  process.stdout.write('docs/audit.md, docs/audit.schema.json and deploy/audit are up to date\n');
+  process.stdout.write('docs/audit-fields.md, docs/audit.schema.json and deploy/audit are up to date\n');
 }

@@ -1,4 +1,4 @@
--- Written by npm run update -- audit from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
+-- Written by npm run update -- audit from the fields of docs/audit-fields.md. Rows that were sent twice have the same event.id and go when parts are
 -- merged; FINAL in a query leaves them out before. Rows are removed after 400 days.
 CREATE TABLE IF NOT EXISTS audit
 (

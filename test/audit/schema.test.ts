@@ -8,8 +8,8 @@ import { ends, line, observation } from '../builders.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
-test('docs/audit.md has the table of all fields (npm run update -- audit)', () => {
-  const document = read('audit.md');
+test('docs/audit-fields.md has the table of all fields (npm run update -- audit)', () => {
+  const document = read('audit-fields.md');
   expect(withFieldsTable(document)).toBe(document);
 });
 
