@@ -8,7 +8,7 @@ import { createFollower, type FollowerOptions } from './log-follower.ts';
 import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-vi.mock(import('../../src/sources/tail/packed-content.ts'), async (original) => {
+vi.mock(import('../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./tail/packed-at-once.ts');
   return { ...(await original()), openPackedContent: openPackedAtOnce };
 });
@@ -16,17 +16,13 @@ vi.mock(import('../../src/sources/tail/packed-content.ts'), async (original) => 
 /** Called whenever a file is looked at. */
 let onLook = (): void => {};
 vi.mock(import('../../src/sources/tail/open-log.ts'), async (original) => {
-  const { lookAt, openLog, ...rest } = await original();
+  const { lookAt, openLog, readHead, ...rest } = await original();
   return {
     ...rest,
     lookAt: (path) => (onLook(), lookAt(path)),
     openLog: (path) => (onLook(), openLog(path)),
+    readHead: (fd) => (onLook(), readHead(fd)),
   };
-});
-
-vi.mock(import('../../src/sources/tail/fingerprint.ts'), async (original) => {
-  const { readHead, ...rest } = await original();
-  return { ...rest, readHead: (fd) => (onLook(), readHead(fd)) };
 });
 
 /**

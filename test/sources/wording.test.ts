@@ -135,10 +135,7 @@ describe('a saved log that is refused', () => {
 });
 
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
-  createReport(
-    { path: '/a', needles: [], saved: undefined, from: 'start', listener, lines: { take: () => {} } },
-    () => noon,
-  );
+  createReport('/a', listener, () => noon);
 
 describe('a log that is followed', () => {
   test('its problems are as expected', async () => {

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { RotatedLog, RotatedLogOptions } from '../tail/followed-log.ts';
+import type { RotatedLog, RotatedLogOptions } from '../tail/rotated-log.ts';
 import type { Json, Notice, Position, Source, SourceListener, Timing } from '../source.ts';
 import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';

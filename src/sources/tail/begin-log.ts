@@ -3,8 +3,8 @@ import { reasonOf } from '../../platform/system-error.ts';
 import type { Position } from '../source.ts';
 import { atEnd, distinct, type Entry, openCandidate, passOver, placeOf, positionAtEnd, refresh } from './candidate.ts';
 import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
-import type { FinishedFile } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
+import type { FinishedFile } from './reading-order.ts';
 import { type Candidate, isCopy, isUndecided, relationOf, relations } from './relation.ts';
 import { siblingsOf } from './siblings.ts';
 
@@ -13,15 +13,15 @@ export interface Beginning {
   done: FinishedFile[];
   /** Whether the newest of the files that were being read is gone. */
   isReplaced: boolean;
-  /** Places in files that were not found, and may be yet. */
+  /** Positions in files that were not found, and may be yet. */
   missing: FilePosition[];
-  /** Places past the end of files that were cut off since. */
+  /** Positions past the end of files that were cut off since. */
   cut: FilePosition[];
   /** The same as in `LogPosition`. */
   finished: FilePosition | undefined;
 }
 
-/** While files are being renamed, a look may miss one, or find it by its old name: so two in a row have to show the same. */
+/** While files are being renamed, a look may miss one, or find it by its old name: two looks in a row have to show the same. */
 const maxLooks = 10;
 
 /** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
@@ -55,7 +55,7 @@ export function beginLog(
   }
 }
 
-/** The oldest first, the one at the path last. `opened`: at the look before; those that have no name any more keep their places. */
+/** The oldest first, the one at the path last. `opened`, of the look before, keep their places if they have no name any more. */
 function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
   const rotated = siblingsOf(path)
     .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
@@ -71,8 +71,8 @@ function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Cand
 }
 
 /**
- * Whether none was cut off since it was opened. The size of a copy is taken before that of its original, which comes later: so a copy
- * in the making is not longer. Throws the system's error.
+ * Whether no file was cut off since it was opened. A copy comes before its original: its size is taken first, so that a copy in the
+ * making is not found to be longer. Throws the system's error.
  */
 function areUncut(there: readonly Candidate[]): boolean {
   return there.map(refresh).every(Boolean);
@@ -101,26 +101,13 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const { files: saved, modified } = position;
   const files = saved.filter(hasContent);
   const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
-  const places = new Map<Candidate, FilePosition>();
-  for (const relation of relations) {
-    for (const file of finished === undefined ? files : [...files, finished]) {
-      if ([...places.values()].includes(file)) continue;
-      const found = there.find((each) => !places.has(each) && relationOf(each, file) === relation);
-      if (found !== undefined) places.set(found, file);
-    }
-  }
+  const places = recognised(there, finished === undefined ? files : [...files, finished]);
   const last = there.findLastIndex((each) => places.get(each) === finished && finished !== undefined);
   const newest = there.findLastIndex((each) => places.has(each) && places.get(each) !== finished);
   const found = new Set(places.values());
   const missing = files.filter((file) => !found.has(file));
-  const beginning: Beginning = {
-    entries: [],
-    done: [],
-    isReplaced: missing.includes(files.at(-1) as FilePosition),
-    missing,
-    cut: [],
-    finished,
-  };
+  const isReplaced = missing.includes(files.at(-1) as FilePosition);
+  const beginning: Beginning = { entries: [], done: [], isReplaced, missing, cut: [], finished };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     // It was empty then, or has been written again, or another one has its inode now.
@@ -137,6 +124,19 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
     else beginning.done.push(passOver(each));
   }
   return beginning;
+}
+
+/** Finds the files of saved positions, each once: what is believed more is tried first with all of them. */
+function recognised(there: readonly Candidate[], saved: readonly FilePosition[]): Map<Candidate, FilePosition> {
+  const places = new Map<Candidate, FilePosition>();
+  for (const relation of relations) {
+    for (const file of saved) {
+      if ([...places.values()].includes(file)) continue;
+      const found = there.find((each) => !places.has(each) && relationOf(each, file) === relation);
+      if (found !== undefined) places.set(found, file);
+    }
+  }
+  return places;
 }
 
 /** An empty file may be any: it says only that nothing of it was read. */

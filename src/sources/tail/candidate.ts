@@ -1,12 +1,12 @@
 import { fstatSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
-import type { FinishedFile } from './finished-files.ts';
+import { unpackedHead } from './content.ts';
 import { endOfCut, endOfFile, type FilePosition, type Place } from './file-position.ts';
-import { digestOf, headLength, partLength, readHead } from './fingerprint.ts';
 import type { LogFile } from './log-file.ts';
-import { closeLog, isSame, type Obstacle, openLog } from './open-log.ts';
-import { unpackedHead } from './packed-content.ts';
-import { begins, type Candidate, isCopy, isCopyInMaking, relationOf } from './relation.ts';
+import { closeLog, headLength, isSame, type Obstacle, openLog, readHead } from './open-log.ts';
+import type { FinishedFile } from './reading-order.ts';
+import { begins, type Candidate, fingerprintOf, isCopy, isCopyInMaking, partLength, relationOf } from './relation.ts';
+import { siblingsOf } from './siblings.ts';
 
 export interface Entry extends Candidate {
   place: Place;
@@ -33,37 +33,33 @@ function sizeOfPacked({ length }: Buffer): number {
 }
 
 /**
- * Takes in what has come to it since it was opened. False if it was cut off meanwhile, or begins otherwise: then it holds what
- * the file is now. Throws the system's error.
+ * Takes in what the file has now. False if it was cut off since it was opened, begins otherwise, or was still being packed then: what
+ * it was taken for may be wrong. Throws the system's error.
  */
 export function refresh(candidate: Candidate): boolean {
   const { log, isPacked, head, size } = candidate;
-  if (isPacked) return refreshPacked(candidate);
+  if (isPacked) {
+    if (head.length === headLength) return true;
+    candidate.head = unpackedHead(log.fd) ?? head;
+    candidate.size = sizeOfPacked(candidate.head);
+    return candidate.head.length === head.length;
+  }
   candidate.head = readHead(log.fd);
   ({ size: candidate.size, mtimeMs: candidate.modified } = fstatSync(log.fd));
   return candidate.size >= size && begins(candidate.head, head);
 }
 
-/** False if it was being packed when it was opened, and what its short beginning was taken for may be wrong. */
-function refreshPacked(candidate: Candidate): boolean {
-  const { log, head } = candidate;
-  if (head.length === headLength) return true;
-  candidate.head = unpackedHead(log.fd) ?? head;
-  candidate.size = sizeOfPacked(candidate.head);
-  return candidate.head.length === head.length;
-}
-
-/** Returns the position to go on from in the file that `saved` is of; undefined: this is another file. */
+/** Returns the place to go on from in the file that `saved` is of; undefined: this is another file. */
 export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
   return relationOf(candidate, saved) === 'other' ? undefined : placeOf(candidate, saved);
 }
 
-/** The same, of one that is known to hold it. */
+/** The same, for a file that is known to be that of `saved`. */
 export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
   return size < offset ? endOfCut(size) : { offset, skipping };
 }
 
-/** A file may be there under a later name too: behind a symbolic link, or while it is being packed. Such copies are closed. */
+/** Closes files that are there under a later name, too: behind a symbolic link, or while they are being packed or copied. */
 export function distinct<Each extends Candidate>(candidates: readonly Each[]): Each[] {
   return candidates.filter((each, index) => {
     const isAgain = candidates.some(
@@ -77,8 +73,23 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
   });
 }
 
-/** Returns the rest of a file that was cut off but not emptied; undefined: it is another one by now, or may be any. */
-export function restOf({ log, reader }: Pick<LogFile, 'log' | 'reader'>): Pick<Entry, 'head' | 'place'> | undefined {
+/** Finds a copy of what is not there any more, with at least `offset` bytes; the caller closes it. */
+export function findCopy(path: string, head: Buffer, offset: number, files: readonly LogFile[]): Candidate | undefined {
+  // Twice, because files may be renamed meanwhile. The newest comes first, because an older one may be from a time before.
+  for (let looks = 0; looks < 2; looks++) {
+    for (const { path: file, isPacked } of siblingsOf(path).toReversed()) {
+      const candidate = openCandidate(file, isPacked);
+      if ('kind' in candidate) continue;
+      const isOpen = files.some(({ log }) => isSame(log.identity, candidate.log.identity));
+      if (!isOpen && candidate.size >= offset && isCopy(head, candidate.head)) return candidate;
+      closeLog(candidate.log);
+    }
+  }
+  return undefined;
+}
+
+/** Returns the rest of a file that was cut off but not emptied; undefined: it is another file by now, or may be. */
+export function restOf({ log, reader }: LogFile): Pick<Entry, 'head' | 'place'> | undefined {
   try {
     const head = readHead(log.fd);
     // The order matters: a file that is written again meanwhile is found shorter, or longer than what was read of it.
@@ -97,9 +108,8 @@ export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile
 }
 
 export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePosition {
-  const part = head.length < partLength ? null : digestOf(head.subarray(0, partLength));
   const whole = isPacked ? { offset: 0, size: null } : { offset: size, size };
-  return { ...log.identity, ...whole, skipping: false, head: digestOf(head), headLength: head.length, part };
+  return { ...log.identity, ...whole, skipping: false, ...fingerprintOf(head) };
 }
 
 /** Throws the system's error. */

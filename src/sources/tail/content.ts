@@ -1,4 +1,8 @@
-import type { OpenLog } from './open-log.ts';
+import { createReadStream, fstatSync, open, read, readSync } from 'node:fs';
+import { constants, createGunzip, gunzipSync } from 'node:zlib';
+import { Tail } from 'tail';
+import type { Millis } from '../../model/log-line.ts';
+import { headLength, type OpenLog } from './open-log.ts';
 
 /** Hands over what stands in a file that is held open, block by block, and notices when it changes. */
 export interface Content {
@@ -8,22 +12,211 @@ export interface Content {
   readonly isBusy: boolean;
   /** Bytes to read up to, as far as known now. Throws the system's error. */
   size: () => number;
-  /** Asks for what stands from that byte on, or some of it. Either `block` follows, perhaps in several pieces, or `failed`, or there was nothing. */
+  /** Asks for what stands from that byte on, or some of it: `block` is called, perhaps several times, or `failed`, or nothing. */
   read: (from: number) => void;
-  /** The listener is not called after that. The file itself stays open. */
+  /** Ends all calls of the listener. The file itself stays open. */
   close: () => void;
 }
 
 export interface ContentListener {
-  /** A block is valid only during the call. */
+  /** The block is valid only during the call. */
   block: (block: Buffer) => void;
   /** Follows the last block of one turn of the event loop. */
   turnEnded: () => void;
   failed: (error: unknown) => void;
-  /** A hint: there may be more to read. */
+  /** There may be more to read. */
   changed: () => void;
-  /** A hint: the file has another name now, or none. */
+  /** The file may have another name now, or none. */
   moved: () => void;
 }
 
+/** Throws the system's error. */
 export type OpenContent = (log: OpenLog, listener: ContentListener) => Content;
+
+/** All files share it: a block is used up before the next one is read. */
+const buffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Processor time after which other work has its turn. */
+const longestTurn: Millis = 4;
+
+/** Reads a descriptor, so that renaming does not matter; the package `tail` only watches the file (docs/decisions.md). */
+class PinnedTail extends Tail implements Content {
+  // These are declared only, because the constructor of Tail calls methods below before it returns.
+  declare private readonly listener: ContentListener | undefined;
+  declare private readonly fd: number;
+  declare private isReading: boolean;
+  declare private isClosed: boolean;
+  declare private isOpen: boolean;
+
+  constructor({ fd }: OpenLog, listener: ContentListener) {
+    super(`/proc/self/fd/${fd}`, { separator: null, fromBeginning: true, follow: false });
+    this.fd = fd;
+    this.listener = listener;
+    this.isReading = false;
+    this.isClosed = false;
+    this.isOpen = true;
+    this.on('error', (error: unknown) => {
+      if (!this.isClosed) listener.failed(error);
+    });
+    this.observe();
+  }
+
+  get isWatched(): boolean {
+    return this.watcher !== undefined;
+  }
+
+  get isBusy(): boolean {
+    return this.isReading;
+  }
+
+  size(): number {
+    return fstatSync(this.fd).size;
+  }
+
+  /** Reads without a thread, because the page cache answers sooner. */
+  read(from: number): void {
+    if (this.isClosed || this.isReading) return;
+    this.isReading = true;
+    try {
+      this.readTurn(from);
+    } finally {
+      this.isReading = false;
+    }
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.unwatch();
+  }
+
+  protected override change(): void {
+    if (this.isOpen && !this.isClosed) this.listener?.changed();
+  }
+
+  protected override rename(): void {
+    if (this.isOpen && !this.isClosed) this.listener?.moved();
+  }
+
+  protected override watch(): void {
+    // The constructor of Tail calls this too early: `observe` begins to watch.
+  }
+
+  private readTurn(from: number): void {
+    const began = processorTime();
+    let at = from;
+    for (let isDone = false; !isDone;) {
+      const count = this.readBlock(at);
+      if (count === 0) break;
+      at += count;
+      this.listener?.block(buffer.subarray(0, count));
+      isDone = count < buffer.length || this.isClosed || processorTime() - began >= longestTurn;
+    }
+    if (at > from) this.listener?.turnEnded();
+  }
+
+  /** Returns 0 at the end of the file, and when it cannot be read. */
+  private readBlock(from: number): number {
+    try {
+      return readSync(this.fd, buffer, 0, buffer.length, from);
+    } catch (error) {
+      this.listener?.failed(error);
+      return 0;
+    }
+  }
+
+  /** The kernel may have no watch left (fs.inotify.max_user_watches): then the file is looked at often. */
+  private observe(): void {
+    try {
+      super.watch(0, false);
+      this.watcher?.on('error', () => this.forgetWatcher());
+    } catch {
+      this.forgetWatcher();
+    }
+  }
+
+  private forgetWatcher(): void {
+    this.watcher?.close();
+    this.watcher = undefined;
+  }
+}
+
+/** The processor time of this thread does not pass while it waits for a processor. */
+function processorTime(): Millis {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+export const openPinnedTail: OpenContent = (log, listener) => new PinnedTail(log, listener);
+
+/** The owner of the descriptor closes it. A stream that is destroyed would, too, `autoClose` or not. */
+const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
+
+/** Reads a packed file (gzip) in one go. Offsets are those of the unpacked bytes. It is packed once, so it never changes. */
+export const openPackedContent: OpenContent = ({ fd }, listener) => {
+  let stop: (() => void) | undefined;
+  let size = Infinity;
+
+  return {
+    isWatched: true,
+    get isBusy() {
+      return stop !== undefined;
+    },
+    size: () => size,
+    read(from) {
+      if (stop !== undefined) return;
+      let at = 0;
+      const packed = createReadStream('', { fd, start: 0, autoClose: false, fs: borrowed });
+      const unpacked = createGunzip();
+      const end = (): void => {
+        packed.destroy();
+        unpacked.destroy();
+      };
+      const fail = (error: unknown): void => {
+        if (stop !== end) return;
+        stop = undefined;
+        end();
+        listener.failed(error);
+      };
+      stop = end;
+      packed.on('error', fail);
+      // `pipeline` ends before all has come out, and an error after that would have no listener.
+      unpacked.on('error', fail);
+      unpacked.on('data', (block: Buffer) => {
+        if (stop !== end) return;
+        const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
+        at += block.length;
+        if (unread.length === 0) return;
+        listener.block(unread);
+        listener.turnEnded();
+      });
+      unpacked.on('end', () => {
+        if (stop !== end) return;
+        stop = undefined;
+        size = at;
+        listener.changed();
+      });
+      packed.pipe(unpacked);
+    },
+    close() {
+      const last = stop;
+      stop = undefined;
+      last?.();
+    },
+  };
+};
+
+/** Bytes of a gzip file in which nothing is packed (RFC 1952: header and trailer). */
+const shortestGzip = 18;
+
+/** Returns the first bytes of what was packed; undefined if that is no gzip file, or not enough of one yet. */
+export function unpackedHead(fd: number): Buffer | undefined {
+  // Packed, the head is hardly ever longer than this.
+  const packed = Buffer.alloc(4 * headLength);
+  try {
+    const start = packed.subarray(0, readSync(fd, packed, 0, packed.length, 0));
+    if (start.length < shortestGzip) return undefined;
+    return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, headLength);
+  } catch {
+    return undefined;
+  }
+}

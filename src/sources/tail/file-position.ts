@@ -3,45 +3,44 @@ import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
 export interface Place {
-  /** The offset in bytes: the start of a line, or within one that is skipped. */
+  /** In bytes: the start of a line, or within one that is skipped. */
   offset: number;
-  /** Within a line that is too long: its rest is to be passed over. */
+  /** The offset is within a line that is too long: its rest is passed over. */
   skipping: boolean;
 }
 
-/** Where reading goes on, and in which file: a `Position`, which an interface would not be. */
+/** Where reading goes on, and in which file. A type, because an interface is not assignable to `Position`. */
 export type FilePosition = Pick<Identity, 'device' | 'inode'> &
   Pick<Place, 'offset' | 'skipping'> & {
     /** Digest of the first `headLength` bytes. */
     head: string;
     headLength: number;
-    /** Digest of the first `partLength` bytes; null: it had fewer, or an older version wrote this. */
+    /** Digest of the first `partLength` bytes; null: it had fewer. */
     part: string | null;
-    /** Bytes it had at the last look, or null: of a packed file. */
+    /** Bytes that it had at the last look; null for a packed file that was not read to its end. */
     size: number | null;
   };
 
 export const startOfFile: Place = { offset: 0, skipping: false };
 
-/** Undefined if it is none, or was written by another kind of source. */
 function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
-  const { device, inode, offset, head, headLength, skipping, part = null, size = null } = saved ?? {};
+  const { device, inode, offset, head, headLength, skipping, part, size } = saved ?? {};
   if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
   if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
   const optional = { part: typeof part === 'string' ? part : null, size: isCount(size) ? size : null };
   return { device, inode, offset, head, headLength, skipping, ...optional };
 }
 
-/** The positions of all files of a log that are not finished, the oldest first. */
 export interface LogPosition {
+  /** The files that are not finished, the oldest first. */
   files: FilePosition[];
   /** The time of the last write to the last of them, in milliseconds since 1970. */
   modified: number;
-  /** The file that was done with last: those before it are done with, too, though they may look new once they are packed. */
+  /** The file that was read to its end last. Those before it need not be read either, though they may look new once they are packed. */
   finished: FilePosition | undefined;
 }
 
-/** Undefined if it is none, or was written by another kind of source. */
+/** Returns undefined for what is no position of a log. */
 export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
   const { files, modified, finished } = saved ?? {};
   if (!Array.isArray(files) || typeof modified !== 'number') return undefined;
@@ -52,12 +51,12 @@ export function readLogPosition(saved: Position | undefined): LogPosition | unde
     : undefined;
 }
 
-/** The position in a file that was cut off: the rest of it was read, and its writer begins a line there. */
+/** The place in a file that was cut off: what is left of it was read, and its writer begins a line there. */
 export function endOfCut(size: number): Place {
   return { offset: size, skipping: false };
 }
 
-/** Skips the rest of a line that has begun but not ended there. Throws the system's error. */
+/** A line that has begun at the end is skipped. Throws the system's error. */
 export function endOfFile({ fd }: OpenLog): Place {
   const offset = fstatSync(fd).size;
   const last = Buffer.alloc(1);

@@ -1,39 +1,29 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Beginning } from './begin-log.ts';
-import { discoverRotated, type Found } from './discover-rotated.ts';
-import type { FilePosition } from './file-position.ts';
-import type { DoneFiles } from './finished-files.ts';
-import { isSame, lookAt } from './open-log.ts';
-import { maxFiles, type OpenFiles } from './open-files.ts';
+import { distinct, type Entry, openCandidate, placeAfter } from './candidate.ts';
+import { type FilePosition, type Place, startOfFile } from './file-position.ts';
+import type { LogFile } from './log-file.ts';
+import { maxFiles, type OpenFiles, type OpenFilesOptions } from './open-files.ts';
+import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
 import type { ReadingOrder } from './reading-order.ts';
+import { type Candidate, isCopy, isCopyInMaking, isUndecided } from './relation.ts';
 import type { Report } from './report.ts';
-import { stampOf } from './siblings.ts';
+import { type Sibling, siblingsOf, stampOf } from './siblings.ts';
 
-/** The number of looks in a row at which a file was cut off. */
+/** Looks in a row at which a file was cut off. */
 const maxCuts = 10;
 
-export interface FileSearchOptions {
-  path: string;
-  order: ReadingOrder;
-  done: DoneFiles;
-  report: Report;
+export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'order' | 'report'> {
   insert: OpenFiles['insert'];
   wall: () => Millis;
 }
 
-export interface FileSearch {
-  /** The file at the path, or the reason why there is none; undefined before the first look. */
-  readonly live: Found['live'] | undefined;
-  begin: (beginning: Beginning) => void;
-  discover: () => void;
-  /** Called once a second: reports a file that is missing for the second time in a row. */
-  reportMissing: () => void;
-}
+export type FileSearch = ReturnType<typeof createFileSearch>;
 
-export function createFileSearch({ path, order, done, report, insert, wall }: FileSearchOptions): FileSearch {
-  const files = order.all;
+/** Finds files that are not known yet, under all the names that a file of this log gets, and has them read in order. */
+export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions) {
   const passed = new Map<string, Buffer>();
-  let live: Found['live'] | undefined;
+  let live: Look['live'] | undefined;
   let stamp: string | undefined;
   /** Looks in a row at which nothing could be opened at the path. */
   let obstructed = 0;
@@ -41,22 +31,23 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
   let looksForMissing = 0;
 
   return {
+    /** The file at the path, or the reason why there is none; undefined before the first look. */
     get live() {
       return live;
     },
-    begin(beginning) {
-      for (const file of beginning.done) done.add(file);
+    begin(beginning: Beginning): void {
+      for (const file of beginning.done) order.done.add(file);
       ({ missing } = beginning);
       order.finished = beginning.finished;
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
-      reportCut(beginning.cut);
+      reportCut(beginning.cut, report);
       stamp = stampOf(path, wall());
     },
-    discover() {
+    discover(): void {
       if (isAsBefore()) return;
       for (let again = true, cuts = 0; again && !report.isStopped;) {
-        const found = discoverRotated({ path, files, done, passed, missing, now: wall() });
+        const found = discoverFiles({ path, order, passed, missing, now: wall() });
         if (found === undefined) {
           stamp = undefined;
           again = ++cuts < maxCuts;
@@ -64,16 +55,16 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
         }
         if (found.isUndecided) stamp = undefined;
         live = found.live;
-        const known = files.length;
+        const known = order.all.length;
         const hasRoom = known + found.entries.length <= maxFiles;
         for (const { entry, before } of found.entries) insert(entry, before);
-        reportCut(found.cut);
-        // One that could not be opened is tried again at the next look.
-        again = hasRoom && files.length > known;
+        reportCut(found.cut, report);
+        // A file that could not be opened is tried again at the next look.
+        again = hasRoom && order.all.length > known;
       }
     },
-    reportMissing() {
-      // Between renaming a log and beginning the next one there is none, for a moment.
+    /** To be called once a second. What is missing is reported the second time: a log that is being renamed is nowhere for a moment. */
+    reportMissing(): void {
       if (live === undefined || !('kind' in live)) {
         obstructed = 0;
         report.unobstructed();
@@ -84,20 +75,20 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
     },
   };
 
-  function reportCut(cut: readonly FilePosition[]): void {
-    for (const { size, offset } of cut) report.cut(Math.max(0, (size ?? 0) - offset));
-  }
-
   /** No file has come, gone or been renamed since the last look, and what stands at the path is being read. */
   function isAsBefore(): boolean {
     const before = stamp;
     stamp = stampOf(path, wall());
     if (stamp === undefined || stamp !== before || live === undefined || 'kind' in live) return false;
     const there = lookAt(path);
-    if ('kind' in there || !files.some(({ log }) => isSame(log.identity, there))) return false;
+    if ('kind' in there || fileOf(order, there) === undefined) return false;
     live = there;
     return true;
   }
+}
+
+function reportCut(cut: readonly FilePosition[], report: Report): void {
+  for (const { size, offset } of cut) report.cut(Math.max(0, (size ?? 0) - offset));
 }
 
 /** Files that an earlier run had begun to read are not there any more. */
@@ -107,4 +98,152 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
   if (known > 0)
     report.lost(known, `was rotated away while no agent was running: ${known} bytes or more had not been read`);
   else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while no agent was running');
+}
+
+/** One look at all files. */
+interface Look {
+  path: string;
+  order: ReadingOrder;
+  /** First bytes of files that are known and not to be read, from the look before; those of this look afterwards. */
+  passed: Map<string, Buffer>;
+  stillPassed: Map<string, Buffer>;
+  /** Positions in files that had not been found; those that are, are taken out. */
+  missing: FilePosition[];
+  now: Millis;
+  /** The file at the path now, or the reason why there is none. */
+  live: Identity | Obstacle;
+  /** The file at the path, if it is not known yet. */
+  atPath: Candidate | undefined;
+  /** First bytes of all files. */
+  seen: Buffer[];
+  /** Files that are known, and siblings that were opened, because they may be new; the oldest first. */
+  there: (LogFile | Opened)[];
+  /** New files since the last known one: they come before the next known one. */
+  between: Entry[];
+  /** New files, each with the file that it is to be read before; undefined: after all others. */
+  entries: { entry: Entry; before: LogFile | undefined }[];
+  /** Positions past the end of files that were missing, and were cut off since. */
+  cut: FilePosition[];
+  /** There is a file that may still be a copy in the making: it is to be looked at again soon. */
+  isUndecided: boolean;
+}
+
+interface Opened {
+  candidate: Candidate;
+  /** Changes whenever something is written to the file. */
+  key: string;
+}
+
+/** Returns undefined if a known file was cut off: it goes on in a copy, so that all has to be looked at again. Never throws. */
+function discoverFiles(search: Pick<Look, 'path' | 'order' | 'passed' | 'missing' | 'now'>): Look | undefined {
+  const [live, stillPassed] = [{ kind: 'missing', text: '' } as const, new Map<string, Buffer>()];
+  const nothing = { atPath: undefined, seen: [], there: [], between: [], entries: [], cut: [], isUndecided: false };
+  const look: Look = { ...search, ...nothing, live, stillPassed };
+  for (const sibling of siblingsOf(look.path)) openSibling(look, sibling);
+  openLive(look);
+  // All are opened first, because they are compared with the first bytes of the known ones, and one of them may be a copy.
+  if (haveBeenCut(look.order)) {
+    for (const each of look.there) if ('candidate' in each) closeLog(each.candidate.log);
+    if (look.atPath !== undefined) closeLog(look.atPath.log);
+    return undefined;
+  }
+  for (const each of look.there)
+    if ('candidate' in each) takeSibling(look, each);
+    else {
+      look.seen.push(each.reader.head);
+      placeBefore(look, each);
+    }
+  placeBefore(look, undefined);
+  if (look.atPath !== undefined) takeLive(look, look.atPath);
+  look.order.done.keepOnly(look.seen);
+  look.passed.clear();
+  for (const [key, head] of look.stillPassed) look.passed.set(key, head);
+  return look;
+}
+
+function openSibling(look: Look, sibling: Sibling): void {
+  const there = lookAt(sibling.path);
+  if ('kind' in there) return;
+  const known = fileOf(look.order, there);
+  if (known !== undefined) return void look.there.push(known);
+  const key = `${there.device}.${there.inode}.${there.version}`;
+  const passedHead = look.passed.get(key);
+  if (passedHead !== undefined) {
+    look.seen.push(passedHead);
+    return void look.stillPassed.set(key, passedHead);
+  }
+  const candidate = openCandidate(sibling.path, sibling.isPacked);
+  if ('kind' in candidate) return void (look.isUndecided = true);
+  look.there.push({ candidate, key });
+}
+
+function haveBeenCut({ all }: ReadingOrder): boolean {
+  const known = all.slice();
+  for (const file of known) file.verify();
+  return all.length !== known.length || known.some((file, index) => file !== all[index]);
+}
+
+function openLive(look: Look): void {
+  look.live = lookAt(look.path);
+  if ('kind' in look.live) return;
+  const known = fileOf(look.order, look.live);
+  if (known !== undefined) return void look.there.push(known);
+  const candidate = openCandidate(look.path, false);
+  if ('kind' in candidate) return void (look.live = candidate);
+  // Between the two looks another one may have come.
+  look.live = candidate.log.identity;
+  look.atPath = candidate;
+}
+
+function takeSibling(look: Look, { candidate, key }: Opened): void {
+  look.seen.push(candidate.head);
+  const openings = look.order.all.map(({ reader }) => reader.head);
+  if (look.atPath !== undefined) openings.push(look.atPath.head);
+  if (isKnown(look.order, candidate)) {
+    closeLog(candidate.log);
+    look.stillPassed.set(key, candidate.head);
+  } else if (isUndecided(candidate, openings, look.now)) {
+    closeLog(candidate.log);
+    look.isUndecided = true;
+  } else look.between.push({ ...candidate, place: placeIn(look, candidate) });
+}
+
+function placeBefore(look: Look, before: LogFile | undefined): void {
+  for (const entry of distinct(look.between)) look.entries.push({ entry, before });
+  look.between = [];
+}
+
+function takeLive({ order, entries, seen }: Look, candidate: Candidate): void {
+  const { identity } = candidate.log;
+  seen.push(candidate.head);
+  const isAgain = entries.some(({ entry }) => isSame(entry.log.identity, identity));
+  if (isAgain || fileOf(order, identity) !== undefined) return closeLog(candidate.log);
+  for (const each of entries.filter(({ entry }) => isCopyInMaking(entry, candidate))) {
+    closeLog(each.entry.log);
+    entries.splice(entries.indexOf(each), 1);
+  }
+  const earlier = order.done.find(identity, candidate.head);
+  const isBack = earlier !== undefined && candidate.size >= earlier.place.offset;
+  entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
+}
+
+/** Where an earlier run had stopped, if it had read this file. */
+function placeIn({ missing, cut }: Look, candidate: Candidate): Place {
+  for (const [index, saved] of missing.entries()) {
+    const place = placeAfter(candidate, saved);
+    if (place === undefined) continue;
+    missing.splice(index, 1);
+    if (place.offset < saved.offset) cut.push(saved);
+    return place;
+  }
+  return startOfFile;
+}
+
+function fileOf({ all }: ReadingOrder, identity: Identity): LogFile | undefined {
+  return all.find(({ log }) => isSame(log.identity, identity));
+}
+
+function isKnown({ all, done }: ReadingOrder, { log, head }: Candidate): boolean {
+  if (done.find(log.identity, head) !== undefined || done.hasCopyOf(head)) return true;
+  return all.some(({ reader }) => isCopy(reader.head, head));
 }

@@ -5,7 +5,7 @@ import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { withoutHalfValue } from '../framing/scanner.ts';
 import { createRepeatedLines } from '../repeats/repeated-lines.ts';
 import { type Source, type SourceListener, systemTiming } from '../source.ts';
-import type { RotatedLogOptions } from './followed-log.ts';
+import type { RotatedLogOptions } from './rotated-log.ts';
 import { createRotatedLog } from './rotated-log.ts';
 
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {

@@ -1,30 +1,30 @@
-import { closeSync, constants, fstatSync, openSync, statSync, type BigIntStats } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** The identity of a file, for as long as it exists. Decimal, because a number cannot hold 64 bits exactly. */
+/** Identifies a file for as long as it exists. The numbers are text, because they may have 64 bits. */
 export interface Identity {
   device: string;
   inode: string;
 }
 
 export interface Seen extends Identity {
-  /** Another one whenever something was written to it. */
+  /** Changes whenever something is written to the file. */
   version: string;
 }
 
-/** A log that is held open: its content stays, whatever becomes of its name. */
+/** A file that is held open: its content stays readable, whatever becomes of its name. */
 export interface OpenLog {
   fd: number;
   identity: Identity;
 }
 
-/** Why there is nothing to read at a path; `text` names it and says what to do. */
+/** Why nothing can be read at a path; `text` names the path and says what to do. */
 export interface Obstacle {
   kind: 'missing' | 'not-a-file' | 'unreadable';
   text: string;
 }
 
-/** Looks at what stands at a path, without opening it. Never throws. */
+/** Never throws. */
 export function lookAt(path: string): Seen | Obstacle {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -36,7 +36,7 @@ export function lookAt(path: string): Seen | Obstacle {
   }
 }
 
-/** Opens a regular file, nothing else: to open a device or a pipe can change it, or wait. Never throws. */
+/** Opens regular files only, because opening a device or a pipe can change it, or wait. Never throws. */
 export function openLog(path: string): OpenLog | Obstacle {
   const there = lookAt(path);
   if ('kind' in there) return there;
@@ -53,6 +53,15 @@ export function openLog(path: string): OpenLog | Obstacle {
   return identity;
 }
 
+/** Bytes at the start of a file by which it is recognised: inode numbers are reused at once. */
+export const headLength = 1024;
+
+/** Returns the first bytes of a file, up to `headLength`. Throws the system's error. */
+export function readHead(fd: number): Buffer {
+  const head = Buffer.alloc(headLength);
+  return head.subarray(0, readSync(fd, head, 0, headLength, 0));
+}
+
 export function isDeleted({ fd }: OpenLog): boolean {
   try {
     return fstatSync(fd).nlink === 0;
@@ -65,7 +74,7 @@ export function closeLog({ fd }: OpenLog): void {
   try {
     closeSync(fd);
   } catch {
-    // Some file systems report earlier errors here. The descriptor is free in any case (close(2)).
+    // Some file systems report earlier errors here, but the descriptor is free in any case (close(2)).
   }
 }
 
@@ -85,7 +94,7 @@ function obstacle(path: string, error: unknown): Obstacle {
   return { kind: 'unreadable', text: `${path} cannot be read: ${readingAdviceOn(error)}` };
 }
 
-/** Why a file or folder of the node cannot be read, and what to do. */
+/** Says why a file or folder of the node cannot be read, and what to do. */
 export function readingAdviceOn(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EACCES' && code !== 'EPERM') return reasonOf(error);

@@ -1,46 +1,30 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
+import type { Source, SourceListener } from '../source.ts';
 import type { Obstacle } from './open-log.ts';
 
-/** Publishes the conditions of one log, each once as long as it lasts. */
-export interface Report {
-  state: RotatedLog['state'];
-  readonly isStopped: boolean;
-  well: () => void;
-  /** Nothing can be read (yet): there is nothing, or it must not be read. */
-  waiting: (obstacle: Obstacle) => void;
-  failed: (what: string) => void;
-  /** A line was too long; `count`: so many were. */
-  tooLong: (line: number, count: number) => void;
-  /** It is not the file that an earlier run had read. */
-  replaced: () => void;
-  /** The file at the path cannot be read, at the second look in a row. */
-  obstructed: (obstacle: Obstacle) => void;
-  /** The file at the path can be read, again or still. */
-  unobstructed: () => void;
-  lost: (bytes: number | undefined, what: string) => void;
-  /** A file was cut off, but not emptied; `unread`: bytes, at least, that had not been read. */
-  cut: (unread: number) => void;
-}
+export type Report = ReturnType<typeof createReport>;
 
-export function createReport({ path, listener }: RotatedLogOptions, wall: () => Millis): Report {
+/** Says what is wrong with one log, each condition once as long as it lasts. */
+export function createReport(path: string, listener: Pick<SourceListener, 'lost' | 'notice'>, wall: () => Millis) {
   let published: string | undefined;
   let isObstructed = false;
 
-  const report: Report = {
-    state: 'waiting',
-    get isStopped() {
+  const report = {
+    state: 'waiting' as Source['state'],
+    get isStopped(): boolean {
       return report.state === 'stopped';
     },
-    well() {
+    well(): void {
       report.state = 'reading';
       if (published === undefined) return;
       published = undefined;
       notify('info', 'well', `${path} is read now`);
     },
-    waiting: ({ kind, text }) => unwell(kind === 'missing' ? 'waiting' : 'failed', kind, text),
-    failed: (what) => unwell('failed', 'read', `${path} cannot be read ${what}`),
-    tooLong(line, count) {
+    /** Nothing can be read (yet). */
+    waiting: ({ kind, text }: Obstacle): void => unwell(kind === 'missing' ? 'waiting' : 'failed', kind, text),
+    failed: (what: string): void => unwell('failed', 'read', `${path} cannot be read ${what}`),
+    /** `count`: lines that were too long so far. */
+    tooLong(line: number, count: number): void {
       if (count > 1) return;
       notify(
         'warn',
@@ -48,14 +32,15 @@ export function createReport({ path, listener }: RotatedLogOptions, wall: () => 
         `${path}: line ${line} is longer than 64 KiB and was skipped; further ones are only counted`,
       );
     },
-    replaced() {
+    replaced(): void {
       notify(
         'warn',
         'replaced',
         `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
       );
     },
-    obstructed({ kind, text }) {
+    /** The file at the path cannot be read at the second look in a row. */
+    obstructed({ kind, text }: Obstacle): void {
       isObstructed = true;
       if (kind !== 'missing') return notify('error', kind, `${text}. The file that was there before it is still read`);
       notify(
@@ -64,14 +49,15 @@ export function createReport({ path, listener }: RotatedLogOptions, wall: () => 
         `${path} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
       );
     },
-    unobstructed() {
+    unobstructed(): void {
       if (isObstructed) notify('info', 'well', `${path} is read now`);
       isObstructed = false;
     },
-    lost(bytes, what) {
+    lost(bytes: number | undefined, what: string): void {
       if (!report.isStopped) listener.lost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
     },
-    cut(unread) {
+    /** A file was cut off, but not emptied. At least `unread` bytes of it had not been read. */
+    cut(unread: number): void {
       const what = unread > 0 ? `${unread} bytes or more had not been read` : 'what was written since may be missing';
       report.lost(unread > 0 ? unread : undefined, `was cut off, and is read on from its end: ${what}`);
     },

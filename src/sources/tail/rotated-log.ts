@@ -1,16 +1,34 @@
 import type { Millis } from '../../model/log-line.ts';
 import { createTimer } from '../../platform/timer.ts';
-import { systemTiming } from '../source.ts';
+import type { LineSink } from '../framing/scanner.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import { beginLog } from './begin-log.ts';
+import { type OpenContent, openPinnedTail } from './content.ts';
 import { createFileSearch, type FileSearch } from './file-search.ts';
-import { createFinishedFiles, type DoneFiles } from './finished-files.ts';
-import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
+import type { LogFile } from './log-file.ts';
 import { createOpenFiles } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
-import { openPinnedTail } from './pinned-tail.ts';
-import { createReadingOrder, isAtEnd, positionIn, type ReadingOrder } from './reading-order.ts';
-import { createReplacementLooks } from './replacement-looks.ts';
+import { createReadingOrder, isAtEnd, type ReadingOrder } from './reading-order.ts';
 import { createReport, type Report } from './report.ts';
+
+export interface RotatedLogOptions {
+  path: string;
+  /** The same as in `createScanner`; undefined: every line is handed over. */
+  needles: readonly string[] | undefined;
+  saved: Position | undefined;
+  /** Where reading begins if no position is saved. A file that appears later is read from its start. */
+  from: 'start' | 'end';
+  /** Lines are numbered in their file, from where reading began. */
+  lines: Omit<LineSink, 'tooLong'>;
+  listener: Pick<SourceListener, 'lost' | 'notice'>;
+  timing?: Timing;
+  openContent?: OpenContent;
+}
+
+/** Follows one path through all the files that stand there one after the other. */
+export interface RotatedLog extends Source {
+  readonly atEnd: boolean;
+}
 
 /** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
 const lookInterval: Millis = 1000;
@@ -24,7 +42,7 @@ const manyFiles = 32;
 
 /**
  * Files are held open from when they are found, and read to their end in the order of their making. The next one is begun when it
- * has content and the one before is at its end; that one is read on for a while: writers do not change over all at once.
+ * has content and the one before is at its end; that one is read on for a while, because writers do not change over all at once.
  * The content of a file that was cut off is looked for in a copy of it.
  * Lost is only what comes and goes unseen between two looks (a second, or at once where the kernel reports a renaming), and
  * what is written and cut off before it was read; where that can be noticed it is reported.
@@ -33,8 +51,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const { path, timing = systemTiming, openContent = openPinnedTail } = options;
   const { now, wall, schedule } = timing;
   const order = createReadingOrder();
-  const report = createReport(options, wall);
-  const done = createFinishedFiles();
+  const report = createReport(path, options.listener, wall);
   let { from, saved: lastPosition } = options;
   const beginnings = createTimer(schedule, now, begin);
   const turns = createTimer(schedule, now, turn);
@@ -43,16 +60,18 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.discover();
     if (!report.isStopped) turns.setEarliest(0);
   });
-  const parts = { path, order, report, done, now, wall, turns, openContent };
   const files = createOpenFiles({
     ...options,
-    ...parts,
+    openContent,
+    order,
+    report,
+    now,
+    turns,
     lines: untilStopped(options.lines, report),
     moved: replacement.begin,
-    // While nothing of it was known, the log may have been written, copied and cut off: nothing but the copy shows that.
     begun: () => looks.setEarliest(0),
   });
-  const search = createFileSearch({ ...parts, insert: files.insert });
+  const search = createFileSearch({ path, order, report, wall, insert: files.insert });
 
   return {
     name: path,
@@ -104,7 +123,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.discover();
     search.reportMissing();
     files.retry();
-    release(order, search.live, done, now());
+    release(order, search.live, now());
     if (!report.isStopped) turn();
   }
 }
@@ -120,19 +139,55 @@ function untilStopped(lines: RotatedLogOptions['lines'], report: Report): Rotate
 }
 
 /** Closes files that were read to their end, after a while. */
-function release(order: ReadingOrder, live: FileSearch['live'], done: DoneFiles, now: Millis): void {
+function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): void {
   for (const file of order.past) {
-    const { log, reader } = file;
-    const isLive = live !== undefined && !('kind' in live) && isSame(log.identity, live);
+    const isLive = live !== undefined && !('kind' in live) && isSame(file.log.identity, live);
     if (isLive || !isAtEnd(file)) continue;
-    const isShort = order.all.length > manyFiles || isDeleted(log);
+    const isShort = order.all.length > manyFiles || isDeleted(file.log);
     // No writer appends to a file that was packed.
     if (!file.isPacked && now - file.lastNeeded < (isShort ? lingerShort : linger)) continue;
-    reader.end();
+    file.reader.end();
     // The caller may have stopped the log with its last line.
     if (!order.all.includes(file)) return;
-    done.add({ identity: log.identity, head: reader.head, place: reader.place });
-    order.finished = positionIn(file);
-    order.remove(file);
+    order.finished = file.position;
+    order.finish(file);
+  }
+}
+
+/** Between looks for the file that replaces another; a writer may take so many of them. */
+const replacementInterval: Millis = 10;
+const maxReplacementLooks = 100;
+
+/** Looks often for a while after a file was renamed or deleted, because another one takes its place about then. */
+function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, look: () => void) {
+  const timer = createTimer(schedule, now, next);
+  let looks = 0;
+  let lastDeleted: LogFile | undefined;
+  let isCancelled = false;
+
+  return {
+    begin,
+    /** The kernel reports the deletion of a file that is held open as it does any other change. */
+    beginIfDeleted(): void {
+      const newest = order.all.at(-1);
+      if (newest === undefined || newest === lastDeleted || !isDeleted(newest.log)) return;
+      lastDeleted = newest;
+      begin();
+    },
+    cancel(): void {
+      isCancelled = true;
+      timer.cancel();
+    },
+  };
+
+  function begin(): void {
+    looks = 0;
+    timer.setEarliest(0);
+  }
+
+  function next(): void {
+    const known = order.all.length;
+    look();
+    if (!isCancelled && order.all.length === known && ++looks < maxReplacementLooks) timer.set(replacementInterval);
   }
 }

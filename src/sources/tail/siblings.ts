@@ -6,17 +6,17 @@ export interface Sibling {
   isPacked: boolean;
 }
 
-/** `.1`, `.2.gz` (logrotate, Docker); the higher the older. */
+/** Matches `.1`, `.2.gz` (logrotate, Docker): the higher the older. */
 const numbered = /^\.(\d{1,4})(\.gz)?$/;
-/** `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), `.gz` behind them or not. */
+/** Matches `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), with or without `.gz`. */
 const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
 /** Go's lumberjack (Hubble, GKE, Antrea, AWS) names `events.log` anew as `events-2026-11-21T10-15-00.000.log`. */
 const datedBefore = /^-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3})$/;
 
-/** The number of links that the kernel follows (path_resolution(7)). */
+/** So many links the kernel follows (path_resolution(7)). */
 const maxLinks = 40;
 
-/** The rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
+/** Lists the rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
 export function siblingsOf(path: string): Sibling[] {
   return placesOf(path).flatMap((place) => siblingsBeside(place));
 }
@@ -42,7 +42,7 @@ function siblingsBeside(path: string): Sibling[] {
       dated.exec(suffix) ??
       (whole.endsWith(ending) ? datedBefore.exec(whole.slice(stem.length, whole.length - ending.length)) : null);
     if (number === null && date === null) continue;
-    // A file and what is packed of it: the packed one first.
+    // Where a file and its packed copy are there, the packed one comes first.
     const order = number === null ? `a${date?.[1]}` : `b${String(9999 - Number(number[1])).padStart(4, '0')}`;
     found.push({ order: `${order}${isPacked ? 0 : 1}`, sibling: { path: join(folder, name), isPacked } });
   }
@@ -58,7 +58,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The path, and where a symbolic link points to, also if nothing is there: so it is for a moment while a log is rotated. */
+/** Returns the path, and where a symbolic link points to, even if nothing is there: that is so for a moment while a log is rotated. */
 function placesOf(path: string): string[] {
   let place = path;
   for (let links = 0; links < maxLinks; links++) {

@@ -1,5 +1,5 @@
 import type { CreateLog } from '../../../src/sources/kubelet/container-log.ts';
-import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/followed-log.ts';
+import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
 
 export interface FakeLog {
   options: RotatedLogOptions;

@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { line, readingTools } from './reading.ts';
 
-vi.mock(import('../../../src/sources/tail/packed-content.ts'), async (original) => {
+vi.mock(import('../../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./packed-at-once.ts');
   return { ...(await original()), openPackedContent: openPackedAtOnce };
 });

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Content } from '../../../src/sources/tail/content.ts';
 import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
-import { openPinnedTail } from '../../../src/sources/tail/pinned-tail.ts';
+import { openPinnedTail } from '../../../src/sources/tail/content.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const path = temporaryFolder();
@@ -190,7 +190,7 @@ describe('closed', () => {
     const folder = new URL('../../../src/sources/tail/', import.meta.url).href;
     const script = `
       import { openLog, closeLog } from '${folder}open-log.ts';
-      import { openPinnedTail } from '${folder}pinned-tail.ts';
+      import { openPinnedTail } from '${folder}content.ts';
       const log = openLog('${file}');
       const nothing = () => {};
       const content = openPinnedTail(log, { block: end, turnEnded: nothing, failed: nothing, changed: nothing, moved: nothing });

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { afterEach } from 'vitest';
 import { createRotatedLog } from '../../../src/sources/tail/rotated-log.ts';
-import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/followed-log.ts';
+import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
 import type { Notice, Position } from '../../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
