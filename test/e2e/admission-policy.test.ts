@@ -17,7 +17,7 @@ import { kubeProxyPod } from './kube-proxy/objects.ts';
 import { run } from './network/command.ts';
 import { clusterRights } from './granted.ts';
 import { createInQuietHours } from './quiet-hours.ts';
-import { failedSync } from './slack/failed-sync.ts';
+import { failedSync } from './kube-proxy/failed-sync.ts';
 
 /**
  * deploy/components/admission-policy at a real API server, with tokens as the kubelet fetches them for a Pod. In a namespace of its

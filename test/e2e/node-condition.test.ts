@@ -7,7 +7,7 @@ import { rulesIn } from './granted.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { type CriLog, createCriLog } from './kube-proxy/cri-log.ts';
-import { failedSync } from './slack/failed-sync.ts';
+import { failedSync } from './kube-proxy/failed-sync.ts';
 
 /** The condition of a Node at a real API server, with the rights of the component and without. */
 

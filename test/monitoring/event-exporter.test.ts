@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
-import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
-import { receiversOf } from '../e2e/slack/exporter-rules.ts';
-import { render } from '../e2e/slack/go-template.ts';
+import { expandEnv, readExporterConfig } from './exporter/exporter-config.ts';
+import { receiversOf } from './exporter/exporter-rules.ts';
+import { render } from './exporter/go-template.ts';
 import { textOf } from './files.ts';
 import { eventsOfSample } from './sample-events.ts';
 
-/** Compares with the answers of kubernetes-event-exporter 1.7 itself, asked the same as the stand-in for it in test/e2e/slack/. */
+/** Compares with the answers of kubernetes-event-exporter 1.7 itself, asked the same as the stand-in for it in exporter/. */
 
 const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
 const routeOf = (text: string) => readExporterConfig(text, {}).route;
