@@ -1,18 +1,14 @@
 /**
- * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a program that a source starts needs a
- * row in test/programs/table.ts, a page may search the agent's log only for words of src/, a test may not repeat the wording of a message,
- * each command that a message advises needs a test that runs it, and a room is entered by its door.
+ * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a page may search the agent's log only for
+ * words of src/, a test may not repeat the wording of a message, each command that a message advises needs a test that runs it, and a room is
+ * entered by its door.
  */
-import { join } from 'node:path';
-import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
-import { functionsOf, startedBy } from '../../test/programs/started.ts';
-import { knownPrograms } from '../../test/programs/table.ts';
+import { documentPaths, filesBelow, textOf } from '../../test/docs/documents.ts';
 import { unexpectedAdvice } from './advice.ts';
 import { deadExports } from './exports.ts';
 import { repeatedWording } from './wording.ts';
 
 const wrong = [
-  ...unknownPrograms(),
   ...unknownSearches(),
   ...strayRightsFile(),
   ...unexpectedAdvice(),
@@ -22,25 +18,6 @@ const wrong = [
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
-
-function unknownPrograms(): string[] {
-  // The programs of its examples are made up.
-  const examples = 'test/programs/started.test.ts';
-  const files = [
-    '.ci/run',
-    ...['deploy', 'samples', 'scripts', 'src', 'test'].flatMap((folder) =>
-      ['.sh', '.ts', '.mjs'].flatMap((ending) => filesBelow(folder, ending)),
-    ),
-  ].filter((file) => file !== examples);
-  // One script reads another with `.`.
-  const functions = filesBelow('scripts', '.sh').flatMap((file) => functionsOf(textOf(file)));
-  const known = new Set([...knownPrograms, ...functions]);
-  return files.flatMap((file) =>
-    startedBy(join(root, file))
-      .filter((program) => !known.has(program))
-      .map((program) => `${file} starts ${program}, which has no row in test/programs/table.ts`),
-  );
-}
 
 function unknownSearches(): string[] {
   const search = /kubectl -n (?:NAMESPACE|kube-netfilter-tailer) logs [^|`\n]*\| grep ([^|`\n]*)/g;

@@ -38,11 +38,19 @@ export const rules: readonly Rule[] = [
     way: 'leave',
     reason: 'they install packages and take minutes; CONTRIBUTING.md says when they are run',
   },
+  {
+    name: "other projects' programs",
+    takes:
+      /(?:^|; | -- )(?:apt-get|birdcl|calicoctl|chronyc|docker|firewall-cmd|helm|ipvsadm|kubeadm|lsmod|modprobe|systemctl|timedatectl|ufw) /,
+    way: 'leave',
+    reason:
+      "they want a daemon, a module of the kernel or a cluster of their own; test/e2e/helm runs this project's commands of helm, and test/e2e/cluster those of docker",
+  },
   { name: 'variables', takes: /^[A-Z_]+=\S*(?:$|\()/, way: 'set' },
   {
     name: 'names of commands',
     takes:
-      /^(?:kubectl (?:describe|patch|create -f -|logs|get events|describe daemonset)|kubectl -n \S+ logs|kubeadm (?:reset|upgrade)|kube-netfilter-tailer (?:run|config check|replay --pods -)|nft -j)$/,
+      /^(?:kubectl (?:describe|patch|create -f -|logs|get events|describe daemonset)|kubectl -n \S+ logs|kube-netfilter-tailer (?:run|config check|replay --pods -)|nft -j)$/,
     way: 'help',
   },
   {
@@ -58,16 +66,15 @@ export const rules: readonly Rule[] = [
   {
     name: 'rules of the node',
     takes:
-      /^(?:iptables|ip6tables|iptables-(?:legacy-|nft-)?save|iptables-restore|nft|conntrack|ipset|ipvsadm|\.\/(?:ip|nf)tables-logdrop\.sh)(?: |$)/,
+      /^(?:iptables|ip6tables|iptables-(?:legacy-|nft-)?save|iptables-restore|nft|conntrack|ipset|\.\/(?:ip|nf)tables-logdrop\.sh)(?: |$)/,
     way: 'run',
   },
   {
     name: 'the node',
     takes:
-      /^(?:cat|curl|df|dmesg|echo|fuser|install|ip|journalctl|ls|lsmod|mkdir|modprobe|nc|pgrep|printf|ps|rmdir|sysctl|timedatectl|touch|uname|zgrep|systemctl|chronyc|apt-get)(?: |$)/,
+      /^(?:cat|curl|df|dmesg|echo|fuser|install|ip|journalctl|ls|mkdir|nc|pgrep|printf|ps|rmdir|sysctl|touch|uname|zgrep)(?: |$)/,
     way: 'run',
   },
-  { name: "other projects' programs", takes: /^(?:calicoctl|docker|firewall-cmd|helm|ufw) /, way: 'run' },
 ];
 
 /** The expected outcome of a command, where that is more than exit status 0. */

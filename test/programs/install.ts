@@ -11,8 +11,8 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -27,82 +27,63 @@ import { createOwnFolder } from '../e2e/own-folder.ts';
 import { brought, type Row, table, type Use, uses } from './table.ts';
 
 const run = promisify(execFile);
+/** A user's shell may lack root's folders. */
+const path = [process.env['PATH'] ?? '', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter);
+/** Where programs are that are unpacked and not installed. */
+const cache = join(homedir(), '.cache/kube-netfilter-tailer/programs');
+/** The file by which Debian asks whether a daemon may be started. */
+const policy = '/usr/sbin/policy-rc.d';
 const noDaemons = '#!/bin/sh\n# Written by kube-netfilter-tailer while its tests install packages.\nexit 101\n';
 
-/** What this machine is asked for; tests name another one. */
-export interface Place {
-  readonly rows: readonly Row[];
-  readonly path: string;
-  /** Where programs are that are unpacked and not installed. */
-  readonly cache: string;
-  /** Whether this process may install packages. */
-  readonly isRoot: boolean;
-  /** The file by which Debian asks whether a daemon may be started. */
-  readonly policy: string;
-}
-
-export const thisMachine: Place = {
-  rows: table,
-  // A user's shell may lack root's folders.
-  path: [process.env['PATH'] ?? '', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter),
-  cache: join(homedir(), '.cache/kube-netfilter-tailer/programs'),
-  isRoot: process.getuid?.() === 0,
-  policy: '/usr/sbin/policy-rc.d',
-};
-
 /** Installs what is missing, one process of this machine at a time. Throws an error that names what is still missing, and what to do. */
-export async function installPrograms(use: Use, place: Place = thisMachine): Promise<void> {
-  if (lackingRows(use, place).length === 0) return;
+export async function installPrograms(use: Use): Promise<void> {
+  if (lackingRows(use).length === 0) return;
   await withLock(
     'kube-netfilter-tailer-tools',
     () => {},
-    () => installLacking(lackingRows(use, place), place),
+    () => installRows(lackingRows(use)),
   );
-  const lacking = lackingRows(use, place);
+  const lacking = lackingRows(use);
   if (lacking.length === 0) return;
-  const names = lacking.map((row) => `${missingOf(row, place).join(', ')} (package ${row.package})`);
-  const packages = debianPackages(lacking).join(' ');
-  const advice = packages === '' ? '' : `; else run as root: apt-get install --no-install-recommends ${packages}`;
+  const names = lacking.map((row) => `${missingOf(row).join(', ')} (package ${row.package})`);
   throw new Error(
-    `[programs] missing: ${names.join('; ')}. They are installed where this runs as root on Debian${advice}`,
+    `[programs] missing: ${names.join('; ')}. They are installed where this runs as root on Debian; else run as root: ` +
+      `apt-get install --no-install-recommends ${debianPackages(lacking).join(' ')}`,
   );
 }
 
 /** Names of the entries of a row that are not there. */
-export function missingOf(row: Row, place: Place): readonly string[] {
-  return row.entries.filter((entry) => locate(row, entry, place) === undefined);
+export function missingOf(row: Row): readonly string[] {
+  return row.entries.filter((entry) => locate(row, entry) === undefined);
 }
 
-export function rowsOf(use: Use, { rows }: Place): readonly Row[] {
-  return rows.filter((row) => row.uses.includes(use));
+export function rowsOf(use: Use): readonly Row[] {
+  return table.filter((row) => row.uses.includes(use));
 }
 
 /** Folders of all packages of PyPI. */
-export function wheelFolders({ rows, cache }: Place = thisMachine): readonly string[] {
-  return rows.flatMap((row) => (isWheel(row) ? [wheelFolder(row, cache)] : []));
+export function wheelFolders(): readonly string[] {
+  return table.filter(isWheel).map(wheelFolder);
 }
 
 /**
  * From now on PATH is a folder with a link to each program that the table has for this use, and nothing else: a program that is missing in
  * the table is missing on every machine, whatever is installed there. Returns how to put PATH back.
  */
-export function restrictPath(use: Use, place: Place = thisMachine): () => void {
+export function restrictPath(use: Use): () => void {
   const folder = createOwnFolder('programs');
   // Tests start programs as other users, too.
   chmodSync(folder, 0o755);
-  const programs = rowsOf(use, place).flatMap((row) =>
-    row.entries.flatMap((entry) => (/^\/|\/$/.test(entry) ? [] : [[entry, locate(row, entry, place)] as const])),
+  const programs = rowsOf(use).flatMap((row) =>
+    row.entries.flatMap((entry) => (/^\/|\/$/.test(entry) ? [] : [[entry, locate(row, entry)] as const])),
   );
-  const contributors = brought.map(
-    (name) => [name, name === 'node' ? process.execPath : find(name, place.path)] as const,
-  );
-  for (const [name, path] of [...contributors, ...programs])
-    if (path !== undefined) symlinkSync(path, join(folder, name.replace(/.*\//, '')));
+  const contributors = brought.map((name) => [name, name === 'node' ? process.execPath : find(name, path)] as const);
+  for (const [name, target] of [...contributors, ...programs])
+    if (target !== undefined) symlinkSync(target, join(folder, name.replace(/.*\//, '')));
   const before = process.env['PATH'];
   process.env['PATH'] = folder;
   return () => {
-    if (before === undefined) delete process.env['PATH'];
-    else process.env['PATH'] = before;
+    process.env['PATH'] = before;
     rmSync(folder, { recursive: true, force: true });
   };
 }
@@ -113,27 +94,27 @@ export async function preparePrograms(use: Use): Promise<void> {
   process.on('exit', restrictPath(use));
 }
 
-function lackingRows(use: Use, place: Place): readonly Row[] {
-  return rowsOf(use, place).filter((row) => missingOf(row, place).length > 0);
+function lackingRows(use: Use): readonly Row[] {
+  return rowsOf(use).filter((row) => missingOf(row).length > 0);
 }
 
-function locate(row: Row, entry: string, { path, cache }: Place): string | undefined {
-  if (isWheel(row)) return [join(wheelFolder(row, cache), entry)].find(existsSync);
+function locate(row: Row, entry: string): string | undefined {
+  if (isWheel(row)) return [join(wheelFolder(row), entry)].find(existsSync);
   if (entry.startsWith('/')) return [entry].find(existsSync);
   return find(entry, row.package.startsWith('unpack:') ? `${path}${delimiter}${cache}` : path);
 }
 
-function find(program: string, path: string): string | undefined {
-  return path
+function find(program: string, folders: string): string | undefined {
+  return folders
     .split(delimiter)
     .map((folder) => join(folder, program))
     .find(isExecutable);
 }
 
-function isExecutable(path: string): boolean {
+function isExecutable(file: string): boolean {
   try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
   } catch {
     return false;
   }
@@ -143,7 +124,7 @@ function isWheel(row: Row): boolean {
   return row.package.includes('==');
 }
 
-function wheelFolder(row: Row, cache: string): string {
+function wheelFolder(row: Row): string {
   return join(cache, 'wheels', row.package.replace('==', '-'));
 }
 
@@ -152,24 +133,22 @@ function debianPackages(rows: readonly Row[]): readonly string[] {
   return rows.map((row) => row.package).filter((name) => !/^unpack:|==/.test(name));
 }
 
-async function installLacking(lacking: readonly Row[], place: Place): Promise<void> {
+async function installRows(lacking: readonly Row[]): Promise<void> {
+  if (find('apt-get', path) === undefined || process.getuid?.() !== 0) return;
   const packages = debianPackages(lacking);
-  if (packages.length > 0 && place.isRoot && find('apt-get', place.path) !== undefined)
-    await withoutDaemons(place.policy, () => aptGet(['install', '-y', '--no-install-recommends', ...packages], place));
+  if (packages.length > 0)
+    await withoutDaemons(() => aptGet(['install', '-y', '--no-install-recommends', ...packages]));
   for (const row of lacking) {
-    if (isWheel(row)) await putWheel(row, place);
-    else if (row.package.startsWith('unpack:')) await unpack(row, place);
+    if (isWheel(row)) await putWheel(row);
+    else if (row.package.startsWith('unpack:')) await unpack(row);
   }
 }
 
 /** Runs it again with new package lists if it fails: a fresh image has none, and old lists name versions that are gone. */
-async function aptGet(args: readonly string[], { path }: Place, cwd?: string): Promise<void> {
+async function aptGet(args: readonly string[], cwd?: string): Promise<void> {
   process.stderr.write(`[programs] apt-get ${args.join(' ')}\n`);
-  const options = {
-    cwd,
-    env: { ...process.env, PATH: path, DEBIAN_FRONTEND: 'noninteractive' },
-    maxBuffer: 64 * 1024 * 1024,
-  };
+  const env = { ...process.env, PATH: path, DEBIAN_FRONTEND: 'noninteractive' };
+  const options = { cwd, env, maxBuffer: 64 * 1024 * 1024 };
   await run('apt-get', args, options).catch(async () => {
     await run('apt-get', ['update'], options);
     await run('apt-get', args, options);
@@ -177,7 +156,7 @@ async function aptGet(args: readonly string[], { path }: Place, cwd?: string): P
 }
 
 /** A policy that Debian's packages ask before they start their daemons. The machine's own policy, if it has one, stays. */
-async function withoutDaemons(policy: string, work: () => Promise<void>): Promise<void> {
+async function withoutDaemons(work: () => Promise<void>): Promise<void> {
   // One of ours is left by a run that was killed.
   if (existsSync(policy) && readFileSync(policy, 'utf8') !== noDaemons) return work();
   writeFileSync(policy, noDaemons, { mode: 0o755 });
@@ -188,34 +167,32 @@ async function withoutDaemons(policy: string, work: () => Promise<void>): Promis
   }
 }
 
-async function unpack({ package: name, entries }: Row, place: Place): Promise<void> {
-  if (find('apt-get', place.path) === undefined) return;
-  await inCache(place.cache, async (folder) => {
-    await aptGet(['download', name.replace('unpack:', '')], place, folder);
+/** A package that would start a server is only unpacked. */
+async function unpack({ package: name, entries }: Row): Promise<void> {
+  await inCache(async (folder) => {
+    await aptGet(['download', name.replace('unpack:', '')], folder);
     const [packed = ''] = readdirSync(folder);
-    await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: { ...process.env, PATH: place.path } });
-    for (const entry of entries) renameSync(join(folder, 'usr/bin', entry), join(place.cache, entry));
+    await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: { ...process.env, PATH: path } });
+    for (const entry of entries) renameSync(join(folder, 'usr/bin', entry), join(cache, entry));
   });
 }
 
 /** Installs it without its dependencies: each package has a row of its own. */
-async function putWheel(row: Row, { path, cache }: Place): Promise<void> {
-  if (find('pip3', path) === undefined) return;
+async function putWheel(row: Row): Promise<void> {
   process.stderr.write(`[programs] pip3 install ${row.package}\n`);
-  await inCache(cache, async (folder) => {
+  await inCache(async (folder) => {
     const only = ['--no-deps', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check'];
     const target = join(folder, 'wheel');
-    await run('pip3', ['install', '--quiet', ...only, '--target', target, row.package], {
-      env: { ...process.env, PATH: path },
-    });
+    const args = ['install', '--quiet', ...only, '--target', target, row.package];
+    await run('pip3', args, { env: { ...process.env, PATH: path } });
     mkdirSync(join(cache, 'wheels'), { recursive: true });
-    rmSync(wheelFolder(row, cache), { recursive: true, force: true });
-    renameSync(target, wheelFolder(row, cache));
+    rmSync(wheelFolder(row), { recursive: true, force: true });
+    renameSync(target, wheelFolder(row));
   });
 }
 
 /** Gives a folder beside its target, because a rename does not cross file systems. */
-async function inCache(cache: string, work: (folder: string) => Promise<void>): Promise<void> {
+async function inCache(work: (folder: string) => Promise<void>): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'unpacking-'));
   try {

@@ -97,18 +97,8 @@ arm64 qemu-user-static qemu-aarch64-static
 /** Programs that a contributor brings, because no package of Debian 12 has them; CONTRIBUTING.md says which versions. */
 export const brought = ['node', 'npm', 'go', 'git'];
 
-/** Names of programs that stand in a source and are of no package: built by test/e2e/control-plane, written by tests, or the shell of a user who has none. */
-const ofNoPackage = ['kubectl', 'helm', 'actionlint', 'reset', 'policy-rc.d', 'nologin'];
-
-/** Names that a source may start. */
-export const knownPrograms: ReadonlySet<string> = new Set([
-  ...table.flatMap(({ entries }) => entries.map((entry) => entry.replace(/.*\//, ''))),
-  ...brought,
-  ...ofNoPackage,
-]);
-
 /** A line that begins with a space goes on with the one before. */
-export function readTable(text: string): readonly Row[] {
+function readTable(text: string): readonly Row[] {
   const rows = text
     .replaceAll(/^#.*\n/gm, '')
     .trim()

@@ -5,13 +5,13 @@ import type { Command } from '../../docs/commands.ts';
 import { textOf } from '../../docs/documents.ts';
 import { fill } from '../../docs/fillings.ts';
 import { readMarkdown } from '../../docs/markdown.ts';
-import { outcomeOf, ruleOf, type Way } from '../../docs/rules.ts';
+import { type Outcome as Expected, outcomeOf, ruleOf, type Way } from '../../docs/rules.ts';
 import { bundle } from '../bundle.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import type { Outcome } from '../outcome.ts';
 import { fillCluster } from './cluster.ts';
 import { createPlace, type Place } from './place.ts';
 import { type ProbedPod, startProbedPod } from './probed-pod.ts';
-import { problemWith } from './verdict.ts';
 
 const commands = allCommands();
 const documents = [...new Set(commands.map(({ document }) => document))];
@@ -51,7 +51,6 @@ test.each([
   ['kubectl exec -n kube-system kube-proxy-9r5cn -- iptables --lst', 'unknown option'],
   ['kubectl get pods --al | grep a', 'unknown flag'],
   ['iptables --lst; true', 'unknown option'],
-  ['calicoctl nod status', 'unknown option or argument'],
   ['npm start replay', 'without --'],
   ['kube-netfilter-tailer doctor --send', 'unknown option'],
   ['no-such-program 2>/dev/null | cat', '127'],
@@ -145,6 +144,21 @@ function yamlIn(document: string, begins: string): string {
   );
   if (block === undefined) throw new Error(`${document} has no block with ${begins}`);
   return `${block.lines.join('\n')}\n`;
+}
+
+/** Matches what programs print about arguments that they do not know, and shells about programs that are not there. */
+const misunderstanding =
+  /unknown (?:flag|shorthand flag|command|option|argument)|unrecogni[sz]ed (?:option|argument)|(?:invalid|illegal) option|doesn't have a resource type|command not found|No such option/i;
+
+/** Says what is wrong with how a command ended; `undefined` if it is as expected, which is exit status 0 by default. */
+function problemWith({ code, stdout, stderr }: Outcome, expected: Expected | undefined): string | undefined {
+  const { exits = [0], prints } = expected ?? {};
+  const printed = `\n${(stderr || stdout).trim().split('\n').slice(-6).join('\n')}`.replaceAll('\n', '\n    ');
+  if (!exits.includes(code)) return `ended with ${code}, not with ${exits.join(' or ')}:${printed}`;
+  if (misunderstanding.test(stderr)) return `was not understood:${printed}`;
+  if (prints !== undefined && !prints.test(stdout) && !prints.test(stderr))
+    return `printed nothing like ${prints}:${printed}`;
+  return undefined;
 }
 
 /** A namespace is gone when its controller, which is not here, has finished it. */

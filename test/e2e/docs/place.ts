@@ -6,7 +6,6 @@ import type { Connection } from '../control-plane/connection.ts';
 import { createNodeNamespace } from '../kube-proxy/node-namespace.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
-import { played } from './played.ts';
 import { setUp, wrappers } from './scripts.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -53,9 +52,6 @@ export async function createPlace(
     chmodSync(path, 0o755);
   };
   for (const [name, text] of Object.entries(wrappers(values))) program(name, text);
-  const standIn = join(import.meta.dirname, 'stand-in.ts');
-  for (const name of Object.keys(played))
-    program(name, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' ${name} "$@"\n`);
   for (const family of ['ip', 'ip6'])
     for (const verb of ['', '-save', '-restore'])
       symlinkSync('/usr/sbin/xtables-nft-multi', join(folder, 'bin', `${family}tables${verb}`));
