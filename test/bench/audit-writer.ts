@@ -6,7 +6,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createLiveLines, type LogKind } from './throughput/lines.ts';
+import { createLiveLines, type LogKind } from './lines.ts';
 
 /** `few`: 220 flows between the Pods of the node. `many`: each packet is of another address. */
 const kinds = { few: 'drops only', many: 'each drop of another flow' } as const satisfies Record<string, LogKind>;

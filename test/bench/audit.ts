@@ -21,8 +21,8 @@ import { preparePrograms } from '../programs/install.ts';
 import type { Flows, Written } from './audit-writer.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
-import { firstLine } from './throughput/lines.ts';
-import { startAgent } from './throughput/readers.ts';
+import { firstLine } from './lines.ts';
+import { startAgent } from './readers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const podsOfNode = 110;

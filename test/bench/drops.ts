@@ -5,6 +5,7 @@
 import { createLiveFlows } from '../../src/audit/live-flows.ts';
 import { alignColumns } from '../../src/events/describe.ts';
 import { ends, externalEnd, observation, packet, podEnd, podRef } from '../builders.ts';
+import { median } from './quantile.ts';
 
 const runs = 9;
 const { gc } = globalThis;
@@ -68,8 +69,4 @@ function cpuOf(work: () => void): number {
   work();
   const after = process.cpuUsage();
   return (after.user - user + after.system - system) / 1e6;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

@@ -25,6 +25,7 @@ import { counterOf } from '../soak/agents/agents.ts';
 import { agentFlags, startProgram } from '../soak/program.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { childrenOf, type ProcessorTime, processorTimeOf } from './processor-time.ts';
+import { quantile } from './quantile.ts';
 
 const { values } = parseArgs({
   options: {
@@ -189,6 +190,5 @@ async function latency(name: Name, rate: number): Promise<[number, number]> {
   await delay(2000);
   await program.stop('SIGTERM');
   const took = program.last as number[];
-  const quantile = (share: number): number => Math.round(took[Math.floor((took.length - 1) * share)] ?? NaN);
-  return [quantile(0.5), quantile(0.99)];
+  return [Math.round(quantile(took, 0.5)), Math.round(quantile(took, 0.99))];
 }

@@ -18,13 +18,13 @@ import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { agentToken, createPods } from './cluster.ts';
-import { writeCluster, writeLog } from './generate.ts';
 import { createDisk } from './memory/disk.ts';
 import { createImage, type Image } from './memory/image.ts';
 import { firstStormPod, idle, replay, type Scene, type Situation, storm, stormPods } from './memory/situations.ts';
 import { type Smallest, smallestLimit } from './memory/smallest.ts';
 import { memoryLimits } from './measured.ts';
-import { benchNode } from './pods.ts';
+import { writeLog } from './lines.ts';
+import { benchNode, writeCluster } from './pods.ts';
 
 type Name = keyof typeof memoryLimits;
 
@@ -94,8 +94,8 @@ async function createScene(connection: Connection | undefined): Promise<Scene> {
   }
   const saved = { cluster: join(folder, 'cluster.json'), log: join(folder, 'kern.log') };
   if (chosen.includes('replay')) {
-    writeCluster(saved.cluster);
-    writeLog(saved.log, 1e9, 10);
+    writeCluster(saved.cluster, 110);
+    writeLog(saved.log, '1 drop in 10', 1e9, 110);
   }
   const server = new URL(connection?.server ?? 'https://127.0.0.1');
   return { folder, account, server, stormSeconds: Number(values['storm-seconds']), saved };

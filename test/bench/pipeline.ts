@@ -11,38 +11,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/install.ts';
-import { writeCluster, writeLog } from './generate.ts';
+import { type LogKind, writeLog } from './lines.ts';
+import { writeCluster } from './pods.ts';
+import { median } from './quantile.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
-const megabyte = 1_000_000;
 const runs = 5;
+const podsOfNode = 110;
 
 await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
 try {
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
   const cluster = join(folder, 'cluster.json');
-  writeCluster(cluster);
-  const cases: { name: string; bytes: number; every: number; flood?: boolean }[] = [
-    { name: '1 drop in 10, 200 MB', bytes: 200 * megabyte, every: 10 },
-    { name: 'drops only, 200 MB', bytes: 200 * megabyte, every: 1 },
-    { name: 'drops only, each from another source, 200 MB', bytes: 200 * megabyte, every: 1, flood: true },
-    ...(process.argv.includes('--full') ? [{ name: '1 drop in 10, 1 GB', bytes: 1000 * megabyte, every: 10 }] : []),
+  writeCluster(cluster, podsOfNode);
+  const cases: [LogKind, number][] = [
+    ['1 drop in 10', 200],
+    ['drops only', 200],
+    ['each drop of another flow', 200],
+    ...(process.argv.includes('--full') ? [['1 drop in 10', 1000] as [LogKind, number]] : []),
   ];
   const rows = [['log', 'lines', 'lines/s', 'MB/s', 'grep -c MB/s', 'grep is', 'peak RSS']];
-  for (const { name, bytes, every, flood } of cases) {
-    console.error(`${name} …`);
+  for (const [kind, size] of cases) {
+    console.error(`${kind}, ${size} MB …`);
     const log = join(folder, 'kern.log');
-    const { lines } = writeLog(log, bytes, every, flood);
+    const lines = writeLog(log, kind, size * 1e6, podsOfNode);
     // In turn, so that both see the same moods of the machine.
     const pairs = Array.from({ length: runs }, () => ({ ours: replay(cluster, log), grep: grep(log) }));
     const seconds = median(pairs.map(({ ours }) => ours.seconds));
     const grepSeconds = median(pairs.map((pair) => pair.grep));
     const ratio = median(pairs.map((pair) => pair.ours.seconds / pair.grep));
-    const size = bytes / megabyte;
     rows.push([
-      name,
+      `${kind}, ${size} MB`,
       lines.toLocaleString('en-US'),
       Math.round(lines / seconds).toLocaleString('en-US'),
       (size / seconds).toFixed(0),
@@ -74,8 +75,4 @@ function grep(log: string): number {
   const start = process.hrtime.bigint();
   spawnSync('grep', ['-c', 'IN=', log]);
   return Number(process.hrtime.bigint() - start) / 1e9;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

@@ -1,11 +1,13 @@
 /** Objects as a cluster has them: a Pod of 14 KB, most of which no code here reads. */
+import { writeFileSync } from 'node:fs';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 
 interface BenchPod extends KubernetesObject {
   status: { podIP: string } & Record<string, unknown>;
 }
 
-const started = '2026-11-20T08:00:00Z';
+/** Logs are stamped now. */
+const started = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+/, '');
 const replicas = 20;
 
 export function benchNode(number: number): KubernetesObject {
@@ -61,6 +63,16 @@ export function benchPod(number: number, node: number): BenchPod {
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: started }],
     },
   };
+}
+
+/** Writes a snapshot of the Pods of one node, for `replay`. */
+export function writeCluster(file: string, count: number): void {
+  const pods = Array.from({ length: count }, (_, number) => {
+    const { metadata, ...pod } = benchPod(number, 0);
+    const uid = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+    return { ...pod, metadata: { ...metadata, uid, annotations: {} }, spec: { nodeName: nodeName(0) } };
+  });
+  writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods }));
 }
 
 function nodeName(number: number): string {

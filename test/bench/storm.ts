@@ -22,6 +22,7 @@ import { messageOf } from '../../src/pipeline/message.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createSegment, encodeBatch } from '../../src/state/segments.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { quantile } from './quantile.ts';
 
 const pods = 390;
 const tenants = 13;
@@ -94,8 +95,8 @@ async function storm(): Promise<void> {
   const means = [...byTenant.values()].map((each) => each.reduce((sum, [, time]) => sum + time, 0) / each.length);
   print(`${drops.toLocaleString('en-US')} drops in ${stormSeconds} s, ${pods} Pods of ${tenants} namespaces`, [
     ['Pods with an Event', `${times.length} of ${pods}`],
-    ['first Event of a Pod', `median ${quantile(times, 0.5)} s, last ${quantile(times, 1)} s`],
-    ['the same, mean of a namespace', `${quantile(means, 0)} to ${quantile(means, 1)} s`],
+    ['first Event of a Pod', `median ${quantile(times, 0.5).toFixed(1)} s, last ${quantile(times, 1).toFixed(1)} s`],
+    ['the same, mean of a namespace', `${quantile(means, 0).toFixed(1)} to ${quantile(means, 1).toFixed(1)} s`],
     [`Events written in ${watchedSeconds} s`, `${written}`],
     ['drops counted', counted.toLocaleString('en-US')],
     [
@@ -154,7 +155,7 @@ function scan(): void {
     print(`${name} scans 110 Pods at 10 packets/s for an hour`, [
       ["another tenant's drop", `published after ${ofDb[0]?.toFixed(1)} s, updated after ${ofDb[1]?.toFixed(0)} s`],
       ['Events on the scanner', `${[...events.values()].filter(({ reason }) => reason === 'NetworkScan').length}`],
-      ['first Event of a Pod', `last after ${quantile(waits, 1)} s (it is tried after 11)`],
+      ['first Event of a Pod', `last after ${quantile(waits, 1).toFixed(1)} s (it is tried after 11)`],
       ['an hour', `${events.size} Events of ${bytes.toFixed(0)} bytes as JSON, ${hour.length} writes`],
       [
         '5,000 such nodes',
@@ -203,11 +204,6 @@ function since(time: number): number {
 
 function sizeOf(event: CoreEvent): number {
   return Buffer.byteLength(JSON.stringify(event));
-}
-
-function quantile(values: readonly number[], share: number): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[Math.ceil(share * (sorted.length - 1))] ?? NaN).toFixed(1);
 }
 
 function print(title: string, rows: readonly (readonly string[])[]): void {

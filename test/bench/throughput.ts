@@ -30,8 +30,9 @@ import { createObjects } from '../e2e/control-plane/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
-import { firstLine, type LogKind, writeLiveLog } from './throughput/lines.ts';
-import { type Reader, startAgent, startPeer } from './throughput/readers.ts';
+import { median } from './quantile.ts';
+import { firstLine, type LogKind, writeLog } from './lines.ts';
+import { type Reader, startAgent, startPeer } from './readers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
@@ -88,7 +89,7 @@ try {
     }
     for (let round = 0; round < Number(values.rounds); round++) {
       const written = join(folder, 'next.log');
-      const lines = writeLiveLog(written, kind, Number(values.megabytes) * 1e6, podsOfNode);
+      const lines = writeLog(written, kind, Number(values.megabytes) * 1e6, podsOfNode);
       for (const { name, log, reader, rates } of readers) {
         const before = reader.cpuSeconds();
         const done = reader.untilRead(lines);
@@ -110,10 +111,6 @@ try {
 } finally {
   await plane.stop();
   rmSync(folder, { recursive: true });
-}
-
-function median(all: readonly number[]): number {
-  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? NaN;
 }
 
 function format(rate: number): string {

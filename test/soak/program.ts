@@ -22,8 +22,13 @@ export interface Program {
   used: () => Used;
 }
 
+/** What a process has used since its start. */
 export interface Used {
+  /** User and system time. */
   cpuSeconds: number;
+  /** Pages that had to be read from a disk. */
+  majorFaults: number;
+  residentBytes: number;
   /** Peak resident memory. */
   peakBytes: number;
 }
@@ -96,14 +101,21 @@ export function startProgram(file: string, args: readonly string[], flags: reado
   };
 }
 
-/** Reads the use of a process that runs. */
+/** Reads the use of a process that runs; throws when it has ended. */
 export function usedBy(pid: number): Used {
-  // proc(5), fields 14 and 15, in hundredths of a second. The second one is a name and may have spaces in it.
+  // proc(5): field 12 is majflt, 14 and 15 are times in hundredths of a second. The second one is a name and may have spaces in it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /, '')
     .split(' ');
-  const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
-  return { cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100, peakBytes: Number(peak) * 1024 };
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  const kilobytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
+  if (fields[0] === 'Z') throw new Error(`the process ${pid} has ended`);
+  return {
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+    majorFaults: Number(fields[9]),
+    residentBytes: kilobytes('VmRSS') * 1024,
+    peakBytes: kilobytes('VmHWM') * 1024,
+  };
 }
 
 function parse(line: string): unknown {

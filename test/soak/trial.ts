@@ -28,7 +28,7 @@ export interface TrialOptions {
   folder: string;
 }
 
-export interface Trial extends Used {
+export interface Trial extends Spent {
   style: Style;
   written: Written;
   kills: number;
@@ -36,6 +36,8 @@ export interface Trial extends Used {
   lostRuns: Run[];
   snapshot: Snapshot;
 }
+
+type Spent = Pick<Used, 'cpuSeconds' | 'peakBytes'>;
 
 const writer = join(import.meta.dirname, 'writer.ts');
 /** For a reader that starts, on a machine that has other things to do. */
@@ -60,7 +62,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     ...(options.waits === true ? ['--snapshot', file] : []),
   ]);
   let reading: Program | undefined;
-  const used: Used = { cpuSeconds: 0, peakBytes: 0 };
+  const used: Spent = { cpuSeconds: 0, peakBytes: 0 };
   let kills = 0;
   try {
     if (!(await writing.more(startTimeout))) throw new Error('the writer did not start');

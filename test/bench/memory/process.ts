@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { type Used, usedBy } from '../../soak/program.ts';
 import { createCgroup, type GroupCounts } from './cgroup.ts';
 import type { Image } from './image.ts';
 
-/** User and system time, and pages that had to be read from a disk. Since the start of the process. */
-export interface ProcessCounts {
-  cpuSeconds: number;
-  majorFaults: number;
-  residentBytes: number;
-}
+/** Since the start of the process. */
+export type ProcessCounts = Pick<Used, 'cpuSeconds' | 'majorFaults' | 'residentBytes'>;
 
 /** A program of an image, alone in a cgroup with a limit. */
 export interface LimitedProcess {
@@ -81,18 +77,10 @@ export function startLimited(
   };
 }
 
-/** proc(5): field 12 of stat is majflt, 14 and 15 are times in hundredths of a second. Undefined when the process is gone. */
+/** Undefined when the process is gone. */
 function countsOf(pid: number): ProcessCounts | undefined {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    if (fields[0] === 'Z') return undefined;
-    return {
-      cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
-      majorFaults: Number(fields[9]),
-      residentBytes: Number(fields[21]) * 4096,
-    };
+    return usedBy(pid);
   } catch {
     return undefined;
   }

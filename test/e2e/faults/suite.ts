@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
-import type { AgentProcess, LogEntry } from '../agent-process.ts';
+import { usedBy } from '../../soak/program.ts';
+import type { LogEntry } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, type StoredEvent, sumOf } from '../agent-rig.ts';
 import { connect, type Connection } from '../control-plane/connection.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
@@ -76,7 +76,7 @@ async function play(fault: Fault, scene: Played): Promise<string> {
 
   await fault.check?.(scene, events);
   await expectOneLineEach(fault, scene);
-  const peak = peakMemory(agent);
+  const peak = Math.round(usedBy(agent.pid ?? 0).peakBytes / 2 ** 20);
   expect(peak).toBeLessThan(memoryLimit);
   agent.signal('SIGTERM');
   expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
@@ -130,10 +130,4 @@ async function expectOneLineEach(fault: Fault, { agent, log }: Played): Promise<
 function shown({ problem, reports, msg }: LogEntry): string {
   if (typeof problem !== 'string') return String(msg);
   return `${problem} ${reports === undefined ? 'begins' : 'ends'}`;
-}
-
-/** Megabytes. */
-function peakMemory({ pid }: AgentProcess): number {
-  const [, kilobytes = ''] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kilobytes) / 1024);
 }

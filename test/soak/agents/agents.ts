@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Millis } from '../../../src/model/log-line.ts';
 import type { AgentProcess } from '../../e2e/agent-process.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
+import { usedBy } from '../program.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Sample } from './slope.ts';
 
@@ -61,16 +61,12 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
     await run.wait(every);
     if (run.isOver) return memory;
     const seconds = (performance.now() - began) / 1000;
-    memory.rss.push([seconds, residentBytes(agent.pid ?? 0)]);
+    memory.rss.push([seconds, usedBy(agent.pid ?? 0).residentBytes]);
     const known = agent.log.length;
     agent.signal('SIGUSR2');
     const answer = await agent.untilLog((entry) => 'heapAfterCollection' in entry && agent.log.indexOf(entry) >= known);
     memory.heap.push([seconds, Number(answer['heapAfterCollection'])]);
   }
-}
-
-function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
 }
 
 /**

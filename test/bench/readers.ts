@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { imageCommand } from '../../deploy/image-command.ts';
+import { imageCommand } from '../deploy/image-command.ts';
+import { usedBy } from '../soak/program.ts';
 
 /** A process that follows one log. */
 export interface Reader {
@@ -108,15 +108,8 @@ async function untilIdle({ cpuSeconds }: Pick<Reader, 'cpuSeconds'>): Promise<vo
 function processReader(child: ChildProcess): Omit<Reader, 'untilRead'> {
   const pid = child.pid ?? 0;
   return {
-    /** proc(5), fields 14 and 15 of stat, in hundredths of a second. */
-    cpuSeconds() {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) / 100;
-    },
-    peakMegabytes: () =>
-      Math.round((Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6),
+    cpuSeconds: () => usedBy(pid).cpuSeconds,
+    peakMegabytes: () => Math.round(usedBy(pid).peakBytes / 1e6),
     async stop() {
       const exited = once(child, 'exit');
       child.kill();

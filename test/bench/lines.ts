@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
-import { benchPod } from '../pods.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
+import { benchPod } from './pods.ts';
 
 export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow';
 
@@ -13,7 +13,7 @@ export function firstLine(): string {
 }
 
 /** A log of at least so many bytes, as rsyslog writes it, stamped now; returns the number of its lines. */
-export function writeLiveLog(file: string, kind: LogKind, bytes: number, pods: number): number {
+export function writeLog(file: string, kind: LogKind, bytes: number, pods: number): number {
   const nextLine = createLiveLines(kind, pods);
   const fd = openSync(file, 'w');
   let size = 0;
