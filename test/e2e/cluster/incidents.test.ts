@@ -84,6 +84,13 @@ test('a connection tracking table that is full: KN401 on the Node that has it, a
   expect(has(events, '[KN401]')).toBe(false);
 });
 
+test('an incident whose failures have ended is over: a Normal Event on the Node and the Pod', async () => {
+  const over = ({ type, message }: StoredEvent): boolean =>
+    type === 'Normal' && message.startsWith(`Resolved on ${first.name}: `) && message.includes('[KN102]');
+  await untilEvents(cluster, 'default', first.name, (events) => events.some(over), 300_000);
+  await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => events.some(over));
+}, 900_000);
+
 function countOf(events: readonly StoredEvent[], code: string): number {
   return events.filter(({ message }) => message.includes(code)).reduce((sum, { count }) => sum + count, 0);
 }

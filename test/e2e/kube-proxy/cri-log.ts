@@ -18,30 +18,24 @@ export interface CriLog {
   readonly write: (line: string) => void;
   /** Rotates as the kubelet does once a file is large: renamed, and a new one begun under the old name. */
   readonly rotate: () => void;
-  /** The container restarts: the next file, `1.log`. */
-  readonly restart: () => void;
 }
 
 /** Format: https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md */
 export function createCriLog({ podLogs, namespace, pod, uid, container }: CriLogOptions): CriLog {
   const folder = join(podLogs, `${namespace}_${pod}_${uid}`, container);
   mkdirSync(folder, { recursive: true });
-  let restarts = 0;
-  const path = (): string => join(folder, `${restarts}.log`);
+  const path = join(folder, '0.log');
   return {
-    get path() {
-      return path();
-    },
-    write: (line) => appendFileSync(path(), `${nanoseconds()} stderr F ${line}\n`),
+    path,
+    write: (line) => appendFileSync(path, `${nanoseconds()} stderr F ${line}\n`),
     rotate: () =>
       renameSync(
-        path(),
-        `${path()}.${new Date()
+        path,
+        `${path}.${new Date()
           .toISOString()
           .replaceAll(/[-:]|\..*/g, '')
           .replace('T', '-')}`,
       ),
-    restart: () => void restarts++,
   };
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { vi } from 'vitest';
 import { definitionOf } from '../../deploy/custom-resources.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import type { NodeNamespace } from './node-namespace.ts';
@@ -57,43 +57,29 @@ async function deletion(
 }
 
 const SERVED_WITHIN_MS = 60_000;
+/** Where Calico keeps it. */
+const version = 'crd.projectcalico.org/v1';
+const definition = definitionOf({
+  group: 'crd.projectcalico.org',
+  version: 'v1',
+  kind: 'FelixConfiguration',
+  scope: 'Cluster',
+});
 
-/** Where Calico keeps it, and what its API server, or newer releases themselves, serve. */
-export type FelixVersion = 'crd.projectcalico.org/v1' | 'projectcalico.org/v3';
-const usual: FelixVersion = 'crd.projectcalico.org/v1';
-
-function definition(version: FelixVersion) {
-  const [group = '', name = ''] = version.split('/');
-  return definitionOf({ group, version: name, kind: 'FelixConfiguration', scope: 'Cluster' });
-}
-
-/** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served. */
-export async function installFelixConfigurations(connection: Connection, version = usual): Promise<void> {
-  const made = definition(version);
-  await connection.apply(made);
-  await connection.succeed(['wait', '--for=condition=Established', '--timeout=20s', `crd/${made.metadata.name}`]);
-  await untilServed(connection, version);
-}
-
-/** Somewhat later than it is established. */
-async function untilServed(connection: Connection, version: FelixVersion): Promise<void> {
-  const deadline = performance.now() + SERVED_WITHIN_MS;
-  for (;;) {
-    // Before it looks: what is late may be this process.
-    const isLast = performance.now() > deadline;
-    const { status } = await connection.request('GET', `/apis/${version}/felixconfigurations`);
-    if (status === 200) return;
-    if (isLast) throw new Error(`[felix] ${version} is not served: ${status}`);
-    await delay(50);
-  }
+/** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served, somewhat later than it is established. */
+export async function installFelixConfigurations(connection: Connection): Promise<void> {
+  await connection.apply(definition);
+  await vi.waitUntil(
+    async () => (await connection.request('GET', `/apis/${version}/felixconfigurations`)).status === 200,
+    { timeout: SERVED_WITHIN_MS, interval: 50 },
+  );
 }
 
 /** `name`: `default`, or `node.<name>` for one node. */
 export async function setFelixConfiguration(
   connection: Connection,
   spec: Readonly<Record<string, unknown>>,
-  name = 'default',
-  version = usual,
+  name: string,
 ): Promise<void> {
   // Without kubectl, which looks first for what kinds there are: a new one is in that list later than it is served.
   const path = `/apis/${version}/felixconfigurations/${name}?fieldManager=e2e&force=true`;
@@ -105,7 +91,6 @@ export async function setFelixConfiguration(
 }
 
 /** Leaves the cluster as if Calico had never been installed. */
-export async function removeFelixConfigurations(connection: Connection, version = usual): Promise<void> {
-  const { name } = definition(version).metadata;
-  await connection.succeed(['delete', `crd/${name}`, '--ignore-not-found', '--timeout=20s']);
+export async function removeFelixConfigurations(connection: Connection): Promise<void> {
+  await connection.succeed(['delete', `crd/${definition.metadata.name}`, '--ignore-not-found', '--timeout=20s']);
 }

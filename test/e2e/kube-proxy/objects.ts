@@ -1,44 +1,20 @@
 import type { Connection } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
 
-/** A Service with the TCP port 5432; `address`: what is behind it, and which Pod on which Node that is. */
-export function serviceObjects(
-  namespace: string,
-  name: string,
-  address: string,
-  pod?: { name: string; node: string },
-): KubernetesObject[] {
-  const port = 5432;
-  const service = {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name, namespace },
-    spec: { ports: [{ port, protocol: 'TCP' }] },
-  };
-  const slice = endpointSlice({ namespace, service: name, addresses: [address], ports: [{ port }] });
-  if (pod === undefined) return [service, slice];
-  const targetRef = { kind: 'Pod', namespace, name: pod.name };
-  const endpoints = [{ addresses: [address], conditions: { ready: true }, nodeName: pod.node, targetRef }];
-  return [service, { ...slice, endpoints }];
-}
-
-export interface SliceOptions {
-  readonly namespace: string;
-  readonly service: string;
-  readonly addresses: readonly string[];
-  readonly ports: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
-}
-
-/** Makes what the endpoint slice controller would make. */
-export function endpointSlice({ namespace, service, addresses, ports }: SliceOptions): KubernetesObject {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    addressType: 'IPv4',
-    metadata: { name: `${service}-ipv4`, namespace, labels: { 'kubernetes.io/service-name': service } },
-    endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
-    ports: ports.map((port) => ({ protocol: 'TCP', ...port })),
-  };
+/** A Service with the TCP port 5432, and the address behind it. */
+export function serviceObjects(namespace: string, name: string, address: string): KubernetesObject[] {
+  const ports = [{ port: 5432, protocol: 'TCP' }];
+  return [
+    { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec: { ports } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      addressType: 'IPv4',
+      metadata: { name: `${name}-ipv4`, namespace, labels: { 'kubernetes.io/service-name': name } },
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports,
+    },
+  ];
 }
 
 /** Another address behind a Service, and nothing else: kube-proxy writes once. */
@@ -54,12 +30,6 @@ export async function changeEndpoints(
     contentType: 'application/merge-patch+json',
   });
   if (status !== 200) throw new Error(`[kube-proxy] changing the endpoints of ${namespace}/${service}: ${status}`);
-}
-
-/** So that the next test has no rules for them. */
-export async function removeServices(connection: Connection, namespace: string): Promise<void> {
-  const kinds = 'services,endpointslices.discovery.k8s.io';
-  await connection.succeed(['delete', kinds, '--all', '-n', namespace, '--timeout=20s']);
 }
 
 /** A Pod of kube-proxy's DaemonSet, with the node's address; no kubelet runs it. */

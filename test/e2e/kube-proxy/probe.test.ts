@@ -9,7 +9,7 @@ import { createObjects } from '../control-plane/objects.ts';
 import { createCriLog, type CriLog } from './cri-log.ts';
 import { cleanUp } from './felix.ts';
 import { type Backend, createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
-import { changeEndpoints, removeServices, serviceObjects } from './objects.ts';
+import { changeEndpoints, serviceObjects } from './objects.ts';
 import { type KubeProxy, startKubeProxy } from './proxy.ts';
 
 /** Tests that a real kube-proxy prints what the parsers and the causes take it to print. */
@@ -44,7 +44,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-afterAll(() => removeServices(connection, 'probe'));
+// So that no other kube-proxy has rules for them.
+afterAll(() => connection.succeed(['delete', 'services,endpointslices', '--all', '-n', 'probe', '--timeout=20s']));
 
 async function start(options: {
   backend?: Backend;

@@ -14,10 +14,6 @@ export interface KubeProxyOptions {
   readonly mode?: 'iptables' | 'nftables';
   /** Default: 2. */
   readonly verbosity?: number;
-  /** In seconds: after how long what failed is tried again. Default: 5. */
-  readonly retry?: number;
-  /** In milliseconds: how soon it writes again after it has written. Default: 100. */
-  readonly atMostEvery?: number;
 }
 
 export interface KubeProxy {
@@ -70,8 +66,8 @@ export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
 }
 
 /** Makes a file of kubeproxy.config.k8s.io/v1alpha1; there are no flags for the periods of nftables. */
-function configuration({ connection, node, mode, retry = 5, atMostEvery = 100 }: KubeProxyOptions): object {
-  const periods = { syncPeriod: `${retry}s`, minSyncPeriod: `${atMostEvery}ms` };
+function configuration({ connection, node, mode }: KubeProxyOptions): object {
+  const periods = { syncPeriod: '5s', minSyncPeriod: '100ms' };
   return {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
