@@ -30,8 +30,8 @@ test.each(files)('%s is YAML, of objects with a kind', (file) => {
     expect(manifest).toMatchObject({ apiVersion: expect.any(String), kind: expect.any(String) });
 });
 
-test('the overlays and components are those of docs/deploy.md', () => {
-  const document = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+test('the overlays and components are those of docs/deploy.md and docs/components.md', () => {
+  const document = ['deploy', 'components'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('');
   const named = [...document.matchAll(/^\| `(overlays|components)\/([a-z0-9-]+)`/gm)].map(([, ...names]) => names);
   for (const kind of ['overlays', 'components'] as const)
     expect(named.filter(([of]) => of === kind).map(([, name]) => name)).toEqual(
