@@ -11,7 +11,7 @@ import { reportOptions, withoutReport } from './report-bundle.mjs';
 const embedData = {
   name: 'embed-data',
   setup(build) {
-    build.onLoad({ filter: /[/\\]iana-ports\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: /[/\\]drops[/\\]names\.ts$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8');
       const [call, file] = /readFileSync\(new URL\('([^']+)', import\.meta\.url\), 'latin1'\)/.exec(source) ?? [];
       if (call === undefined) throw new Error(`${path} does not read a file as expected`);

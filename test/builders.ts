@@ -14,7 +14,7 @@ import {
   type Service,
 } from '../src/resolving/objects.ts';
 import type { Backend } from '../src/model/service-chain.ts';
-import { createDistinctValues } from '../src/series/joined.ts';
+import { createDistinctValues } from '../src/series/slots.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
 export const nine = Date.UTC(2026, 10, 21, 9);

@@ -4,7 +4,7 @@ import { connect } from '../agent/cluster.ts';
 import { version } from '../config/config.ts';
 import { createAuthenticator, reviewToken } from '../directory/authenticator.ts';
 import { type Certificate, createCertificate } from '../directory/certificate.ts';
-import { hostAndPort } from '../platform/listen-address.ts';
+import { hostAndPort } from '../platform/address.ts';
 import { createPodWatch, ownersIn } from '../directory/pod-watch.ts';
 import { audience, createPublication, type Publication } from '../directory/directory.ts';
 import { type DirectoryServer, startDirectoryServer } from '../directory/server.ts';

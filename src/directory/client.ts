@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
 import { answerLimit, decodeAnswer, readFolder, type Replica } from './directory.ts';
-import { hostAndPort } from '../platform/listen-address.ts';
+import { hostAndPort } from '../platform/address.ts';
 
 export interface DirectoryClientOptions {
   /** The folder of the token and the replicas; undefined: no directory is configured. */

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { canonicalAddress } from '../platform/address.ts';
+import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
 import { limitConnections } from '../telemetry/server.ts';
-import type { ListenAddress } from '../platform/listen-address.ts';
 import { encodeAnswer } from './directory.ts';
 import type { Verdict } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';

@@ -1,8 +1,7 @@
 import { isLabel, isPlainInterface, isSubdomain } from '../platform/api-names.ts';
 import type { FlowDetails } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
-import { nameOf } from './endpoint-name.ts';
-import { isPacketTooBig } from './icmp-names.ts';
+import { isPacketTooBig, nameOf } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
 

@@ -1,13 +1,14 @@
-import { type Endpoint, type Ends, type ObjectRef, objectKey } from '../model/endpoint.ts';
+import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
-import { type Orientation, orient } from '../model/flow-identity.ts';
+import { isDhcp, orient, type Orientation } from '../model/flow-identity.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
+import { isNoise } from './reasons.ts';
 
-/** A port as its Pod or Service names it; `protocol` as in a packet. */
-export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
+/** Returns the name that a Pod or Service gives to its port. */
+type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
 
-/** The findings of one dropped or rejected packet: one for each end that is a Pod. Empty when neither is. */
+/** Makes a finding for each end of a dropped or rejected packet that is a Pod. */
 export function explainPacket(
   observation: PacketObservation,
   ends: Ends,
@@ -18,13 +19,11 @@ export function explainPacket(
   if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
     return explainError(observation, inner, ends, ends.inner, node, portNames);
   const service = orient(packet);
-  const portName = portNameOf(packet, service, ends, portNames);
-  return ofBothEnds(ends, node, (direction, peer, own) =>
-    flow(observation, ends, direction, peer, own, service, portName),
-  );
+  const name = portNameOf(packet, service, ends, portNames);
+  return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own, service, name));
 }
 
-/** The owner of the port names it: for an answer, that is its sender. */
+/** The owner of the port names it; of an answer, that is the sender. */
 function portNameOf(
   { protocol }: Packet,
   { port, reply }: Orientation,
@@ -194,7 +193,7 @@ function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: F
   return result;
 }
 
-/** Its parts are separated by what stands in no name, address or keyword. */
+/** `|` is in no name, address or keyword. */
 function identityOf(
   regarding: ObjectRef,
   direction: Direction,
@@ -206,7 +205,8 @@ function identityOf(
   const about = error === undefined ? '' : `${error.type}.${error.code}`;
   const by =
     policy === undefined ? (dropReason ?? '') : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
-  const parts = [
+  // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
+  return [
     'PacketDrop',
     objectKey(regarding),
     node,
@@ -220,7 +220,31 @@ function identityOf(
     enforcer,
     by,
     martian ? 'martian' : '',
-  ];
-  // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
-  return parts.join('|');
+  ].join('|');
+}
+
+/** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
+const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
+const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
+
+/** Names chatter between machines of one link, which host firewalls log by the thousand; undefined for an application's traffic. */
+export function noiseOf(
+  packet: Packet,
+  destinationMac: string | undefined,
+  { source, destination }: Ends,
+  dropReason?: string,
+): string | undefined {
+  if (dropReason !== undefined && isNoise(dropReason)) return dropReason;
+  if (groupProtocols.has(packet.protocol)) return packet.protocol;
+  if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
+  if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
+  if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
+    return 'neighbour discovery';
+  if (packet.protocol === 'UDP' && (isDhcp(packet.sourcePort) || isDhcp(packet.destinationPort))) return 'DHCP';
+  if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
+  return isLinkLocal(destination) || isLinkLocal(source) ? 'link-local' : undefined;
+}
+
+function isLinkLocal({ range, role }: Endpoint): boolean {
+  return range === 'link-local' && role === undefined;
 }

@@ -4,9 +4,7 @@ import type { IncidentDetails } from '../model/incident.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
-import { listed, nameOf, policyText } from './endpoint-name.ts';
-import { ianaName } from './iana-ports.ts';
-import { icmpName } from './icmp-names.ts';
+import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
 /** The number of ports of one peer that looks like a scan. */

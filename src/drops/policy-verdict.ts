@@ -5,7 +5,7 @@ import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PolicyName } from '../model/packet.ts';
 import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
-import { nameOf, policyText } from './endpoint-name.ts';
+import { nameOf, policyText } from './names.ts';
 import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {

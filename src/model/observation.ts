@@ -55,7 +55,7 @@ export interface Unparsable {
   reason: string;
 }
 
-/** One of the lines of a packet that the logger writes in several (pipeline/verdict-lines.ts). */
+/** One of the lines of a packet that the logger writes in several (pipeline/twins.ts). */
 export interface PacketPart {
   kind: 'packet-part';
   /** The same as in `PacketObservation`. */

@@ -68,7 +68,7 @@ export interface PacketObservation {
   destinationHost?: string | undefined;
   /** The data plane's own name for why it dropped the packet, where that is no network policy: `CT_MAP_INSERTION_FAILED`. */
   dropReason?: string | undefined;
-  /** Which of the two lines this is that the logger may write of one packet (pipeline/twin-lines.ts). */
+  /** Which of the two lines this is that the logger may write of one packet (pipeline/twins.ts). */
   notice?: 'drop' | 'verdict' | undefined;
   /** `IN=`; empty for packets made on the node itself. */
   inInterface: string;

@@ -23,8 +23,7 @@ import type { Directory, Moment } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
 import type { LineOrigin } from '../sources/source.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
-import { createTwinLines } from './twin-lines.ts';
-import { createVerdictLines } from './verdict-lines.ts';
+import { createTwinLines, createVerdictLines } from './twins.ts';
 import { containerOf } from '../log-formats/container-path.ts';
 import { copy } from '../platform/address.ts';
 

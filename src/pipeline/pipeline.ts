@@ -10,11 +10,15 @@
  * Counts are published later, by a clock of its own (events/). Lines that repeat the last decision skip the second and the third step
  * (repeated-decisions.ts).
  */
-import type { NodeIncidents } from '../incidents/incidents.ts';
+import { dropMessage, type PolicyVerdict } from '../drops/drops.ts';
+import { incidentMessage, type NodeIncidents } from '../incidents/incidents.ts';
 import type { Ends } from '../model/endpoint.ts';
+import type { IncidentDetails } from '../model/incident.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian, Suppressed } from '../model/observation.ts';
-import type { PacketObservation } from '../model/packet.ts';
+import type { PacketObservation, PolicyName } from '../model/packet.ts';
+import type { Series } from '../model/series.ts';
+import { printable } from '../platform/printable.ts';
 import type { SeriesTable } from '../series/series.ts';
 import type { LineOrigin, Repeats } from '../sources/source.ts';
 import {
@@ -25,16 +29,15 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
-import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { FlowMeaning } from './flow-cache.ts';
-import { createFlowTwins } from './flow-twins.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
+import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { Statistics } from './statistics.ts';
+import { createFlowTwins } from './twins.ts';
 
 export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
 export type { FlowMeaning } from './flow-cache.ts';
 export { createLookupGate, createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
-export { textOf } from './message.ts';
 export { createStatistics, type Statistics } from './statistics.ts';
 
 export interface PipelineOptions extends DecisionOptions {
@@ -198,4 +201,39 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
     options.advance(node, time);
     options.series(node).suppress(suppressed, node, time);
   }
+}
+
+interface MessageOptions {
+  /** The wall clock at a time of the series; by default that is the wall clock's. */
+  readonly toWall?: (time: Millis) => Millis;
+  /** The verdict of policies on the drop, where they were asked. */
+  readonly answer?: PolicyVerdict | undefined;
+}
+
+/** One line, without tabs, mentions and links; the publisher cuts it. */
+export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
+  const { details, node, type } = series.finding;
+  const lowerBound = series.suppressed
+    ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
+    : '';
+  const message =
+    details.kind === 'incident'
+      ? incidentMessage(onWallClock(details, toWall), node, lowerBound, type)
+      : dropMessage(series, details, lowerBound, answer);
+  return printable(message);
+}
+
+/** The message, and the policy that denied the packets where policies were asked. */
+export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
+  return { message: messageOf(series, options), policy: options.answer?.policy };
+}
+
+function onWallClock(details: IncidentDetails, toWall: (time: Millis) => Millis): IncidentDetails {
+  const { since, last, ended } = details;
+  return {
+    ...details,
+    since: toWall(since),
+    last: toWall(last),
+    ended: ended === undefined ? undefined : toWall(ended),
+  };
 }

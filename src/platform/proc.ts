@@ -1,9 +1,10 @@
-import { opendir, readFile, readlink, stat } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readTopSources, type TopSources } from './conntrack-sources.ts';
+import type { Millis } from '../model/log-line.ts';
+import { canonicalAddress, copy } from './address.ts';
 
 /** Connection tracking tables and their owners, as /proc shows them. Nothing here rejects. */
-export interface Proc {
+interface Proc {
   /** Reads the table of the host, or of the network namespace with that inode. */
   conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
   topSources: (netns: number | undefined) => Promise<TopSources | undefined>;
@@ -42,16 +43,12 @@ export function createProc(root = '/proc'): Proc {
   }
 }
 
-export interface NamespaceOwner {
-  /** A process in the namespace: a folder under the root. */
-  process: string;
-  /** Uid of the Pod; undefined if the processes are of none, or of several. */
-  pod: string | undefined;
-}
+/** `process`: a folder under the root. `pod`: its uid; undefined if the processes are of none, or of several. */
+type NamespaceOwner = { process: string; pod: string | undefined };
 
-/** Far more than one node runs; it only bounds the time. */
+/** Bounds the time; no node runs nearly as many processes. */
 const processLimit = 32_768;
-/** Processes looked at together: the thread pool works on as many at once. */
+/** Threads for file access. */
 const together = 4;
 
 /**
@@ -107,7 +104,7 @@ export function podOf(cgroups: string): string | undefined {
 
 const uid = /[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?=\.slice|[/\n]|$)/;
 
-/** A folder under `root`: `self`, or `1`, the host's init. Undefined in a Pod without hostNetwork that sees only itself. */
+/** Returns a folder under `root`: `self`, or `1` (the host's init). Undefined in a Pod without hostNetwork that sees only itself. */
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
   const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
@@ -115,7 +112,7 @@ export async function hostProcess(root: string): Promise<'self' | '1' | undefine
   return first !== undefined && first === own ? undefined : '1';
 }
 
-/** Knows the initial network namespace by a setting that is writable there alone; its mode shows that even if /proc/sys is mounted read-only. */
+/** This setting is writable in the initial network namespace only; its mode shows that even if /proc/sys is mounted read-only. */
 async function isInitial(root: string): Promise<boolean> {
   try {
     const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
@@ -125,7 +122,7 @@ async function isInitial(root: string): Promise<boolean> {
   }
 }
 
-/** Inode of the network namespace of a process; undefined if it may not be looked at (ptrace(2), access mode checking). */
+/** Returns the inode of a process's network namespace; undefined if that may not be read (ptrace(2), access mode checking). */
 export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
   try {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
@@ -166,4 +163,88 @@ async function readNumber(file: string): Promise<number | undefined> {
 
 async function read(file: string): Promise<string> {
   return readFile(file, 'latin1').catch(() => '');
+}
+
+/** The addresses that hold most of a connection tracking table. */
+interface TopSources {
+  top: { address: string; connections: number }[];
+  counted: number;
+  /** False if a bound was reached: every number is a lower bound, the shares are still about right. */
+  complete: boolean;
+}
+
+interface TopSourceLimits {
+  lines?: number;
+  bytes?: number;
+  /** Older kernels walk the table again for each 4 KiB: a large one takes seconds. */
+  time?: Millis;
+  now?: () => Millis;
+}
+
+const topLimit = 3;
+const blockSize = 64 * 1024;
+
+/**
+ * The table of `process` (a folder under `root`) is in the order of its hashes, so that a part of it is a fair sample. Undefined
+ * where it cannot be read: not all kernels have it (CONFIG_NF_CONNTRACK_PROCFS), and only root may. Never rejects.
+ */
+export async function readTopSources(
+  root: string,
+  process: string,
+  limits: TopSourceLimits = {},
+): Promise<TopSources | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(join(root, process, 'net/nf_conntrack'));
+    return await countSources(file, limits);
+  } catch {
+    return undefined;
+  } finally {
+    await file?.close().catch(() => undefined);
+  }
+}
+
+async function countSources(
+  file: FileHandle,
+  { lines = 65_536, bytes = 8 << 20, time = 500, now = () => performance.now() }: TopSourceLimits,
+): Promise<TopSources> {
+  const started = now();
+  const block = Buffer.allocUnsafe(blockSize);
+  const connections = new Map<string, number>();
+  let counted = 0;
+  let bytesSoFar = 0;
+  let rest = '';
+  for (;;) {
+    if (counted >= lines || bytesSoFar >= bytes || now() - started >= time)
+      return { top: top(connections), counted, complete: false };
+    const { bytesRead } = await file.read(block, 0, blockSize, null);
+    if (bytesRead === 0) return { top: top(connections), counted, complete: true };
+    bytesSoFar += bytesRead;
+    const text = rest + block.toString('latin1', 0, bytesRead);
+    const end = text.lastIndexOf('\n') + 1;
+    // No line of the kernel's is as long as a block.
+    rest = text.length - end > blockSize ? '' : text.slice(end);
+    for (const [, source = ''] of text.slice(0, end).matchAll(original)) {
+      const known = connections.get(source);
+      connections.set(known === undefined ? copy(source) : source, (known ?? 0) + 1);
+      if (++counted >= lines) break;
+    }
+  }
+}
+
+/** `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`: the first source of a line is whoever began. */
+const original = /^ipv[46] .*? src=([0-9a-f.:]{2,45}) .*$/gm;
+
+/** Finds them in one pass: a table with a source for every packet would take long to sort. */
+function top(connections: ReadonlyMap<string, number>): TopSources['top'] {
+  const most: TopSources['top'] = [];
+  for (const [source, count] of connections) {
+    if (most.length === topLimit && count <= (most.at(-1)?.connections ?? 0)) continue;
+    const address = canonicalAddress(source);
+    if (address === '') continue;
+    const place = most.findIndex(({ connections: less }) => less < count);
+    most.splice(place === -1 ? most.length : place, 0, { address, connections: count });
+    most.length = Math.min(most.length, topLimit);
+  }
+  return most;
 }

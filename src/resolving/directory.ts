@@ -2,6 +2,7 @@ import { type Endpoint, type Evidence, objectKey, type ObjectRef } from '../mode
 import type { Millis } from '../model/log-line.ts';
 import {
   externalEndpoint,
+  indexPodRanges,
   namedNode,
   nodeEndpoint,
   nodeRef,
@@ -9,9 +10,7 @@ import {
   serviceEndpoint,
   unknownEndpoint,
 } from './endpoints.ts';
-import { createPodIndex, holder, isOwn, type Moment, ownerOf, type PodIndex } from './pod-index.ts';
-import { ownerOfName } from './named-ends.ts';
-import { indexPodRanges } from './scope.ts';
+import { createPodIndex, holder, isOwn, type Moment, ownerOf, ownerOfName, type PodIndex } from './pod-index.ts';
 import { packedName } from './pod-record.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 

@@ -1,7 +1,7 @@
 import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
-import { createDistinctValues } from './joined.ts';
+import { createDistinctValues } from './slots.ts';
 
 /** The series of a table as they stand; iterated lazily, while they may change. */
 export interface SeriesView {

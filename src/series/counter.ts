@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { Series, SeriesState, LossReports } from '../model/series.ts';
 import type { OpenSeries } from './open-series.ts';
-import { noteOthers, singleFinding } from './joined.ts';
+import { noteOthers, singleFinding } from './slots.ts';
 import { noteScanSigns, scanIdentity, strangerFinding } from './scans.ts';
 
 interface CounterOptions {

@@ -3,11 +3,19 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { SeriesChanges } from './changes.ts';
-import { createSlots, type SlotLimits, type Slots } from './slots.ts';
+import {
+  createDistinctValues,
+  createSlots,
+  isAlike,
+  moveInto,
+  portsFinding,
+  portsIdentity,
+  type SlotLimits,
+  type Slots,
+} from './slots.ts';
 import { windowLength, windowOf } from './times.ts';
 import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { objectKey } from '../model/endpoint.ts';
-import { createDistinctValues, isAlike, moveInto, portsFinding, portsIdentity } from './joined.ts';
 
 export interface SeriesLimits extends SlotLimits {
   /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
-import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/listen-address.ts';
+import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
 /** Reasons why something is wrong; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {

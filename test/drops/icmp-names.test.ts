@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { icmpName, isPacketTooBig } from '../../src/drops/icmp-names.ts';
+import { icmpName, isPacketTooBig } from '../../src/drops/names.ts';
 
 test.each([
   ['ICMP', 8, 0, 'echo request (ping)'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noiseOf } from '../../src/drops/noise.ts';
+import { noiseOf } from '../../src/drops/findings.ts';
 import { isDhcp } from '../../src/model/flow-identity.ts';
 import type { Packet } from '../../src/model/packet.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { policyFacts } from '../../src/drops/policy-facts.ts';
-import type { KnownPolicies } from '../../src/drops/policy-trace.ts';
+import { type KnownPolicies, policyFacts } from '../../src/drops/policy-trace.ts';
 import type { Finding, FlowDetails } from '../../src/model/finding.ts';
 import { finding, flow, podEnd, podRef, workerEnd } from '../builders.ts';
 import { calico, clusterNetworkPolicy, evaluator, namespace, networkPolicy, pod } from '../policies/objects.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFlowTwins, type FlowTwins } from '../../src/pipeline/flow-twins.ts';
+import { createFlowTwins } from '../../src/pipeline/twins.ts';
 import type { FlowDetails } from '../../src/model/finding.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 
@@ -11,11 +11,11 @@ function findingOf(details: Partial<FlowDetails>, pod = 'db-0', node = 'node-a')
   return finding({ regarding: podRef(pod), node, details: flow({ ...receiving, ...details }) });
 }
 
-function logged(twins: FlowTwins, packets: number, given = findingOf({ logger: 'netfilter' }), time = nine): void {
+function logged(twins: ReturnType<typeof createFlowTwins>, packets: number, given = findingOf({ logger: 'netfilter' }), time = nine): void {
   twins.note([given], packets, time);
 }
 
-function flowed(twins: FlowTwins, packets: number, details: Partial<FlowDetails> = {}, time = nine): number {
+function flowed(twins: ReturnType<typeof createFlowTwins>, packets: number, details: Partial<FlowDetails> = {}, time = nine): number {
   return twins.uncounted([findingOf({ logger: 'calico-flow', ...details })], packets, time);
 }
 

@@ -5,8 +5,7 @@ import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts
 import { createRecorder } from '../../src/events/recorder.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { messageOf } from '../../src/pipeline/message.ts';
-import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { createPipeline, messageOf, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';

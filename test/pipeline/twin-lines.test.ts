@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PacketObservation } from '../../src/model/packet.ts';
-import { createTwinLines } from '../../src/pipeline/twin-lines.ts';
+import { createTwinLines } from '../../src/pipeline/twins.ts';
 import { nine, observation, packet } from '../builders.ts';
 
 /** Tests that a packet counts once, whichever of its two lines Cilium writes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PacketPart } from '../../src/model/observation.ts';
-import { createVerdictLines } from '../../src/pipeline/verdict-lines.ts';
+import { createVerdictLines } from '../../src/pipeline/twins.ts';
 import { observation, packet } from '../builders.ts';
 
 /** Tests that a packet and its verdict, which stand in two lines, become one packet. */

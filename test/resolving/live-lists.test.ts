@@ -5,7 +5,7 @@ import type { Moment } from '../../src/resolving/directory.ts';
 import { interfaceNames, slack } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Node, Pod, Service } from '../../src/resolving/objects.ts';
-import { scopeOf } from '../../src/resolving/scope.ts';
+import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { nine, node, pod, service } from '../builders.ts';
 
 const minute = 60_000;

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../src/model/endpoint.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
-import { scopeOf } from '../../src/resolving/scope.ts';
+import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
 

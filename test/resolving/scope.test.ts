@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
-import { rangeOf, scopeOf } from '../../src/resolving/scope.ts';
+import { rangeOf, scopeOf } from '../../src/resolving/endpoints.ts';
 
 test.each([
   ['224.0.0.251', 'multicast'],

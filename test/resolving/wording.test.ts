@@ -1,7 +1,7 @@
 /** The wording of notes on addresses. The other tests assert kinds, roles, evidence and names only. */
 import { expect, test } from 'vitest';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { scopeOf } from '../../src/resolving/scope.ts';
+import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { cluster, nine, pod } from '../builders.ts';
 
 test.each([

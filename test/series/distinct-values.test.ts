@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDistinctValues, distinctLimit, noteValue } from '../../src/series/joined.ts';
+import { createDistinctValues, distinctLimit, noteValue } from '../../src/series/slots.ts';
 
 test('distinct values are remembered once, in order', () => {
   const into = createDistinctValues();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hostAndPort, parseListenAddress } from '../../src/platform/listen-address.ts';
+import { hostAndPort, parseListenAddress } from '../../src/platform/address.ts';
 
 test.each([
   ['127.0.0.1:9090', { host: '127.0.0.1', port: 9090 }],

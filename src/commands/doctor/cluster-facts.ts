@@ -11,7 +11,7 @@ import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, text } from '../../platform/json.ts';
 import { statesOf } from '../../resolving/lookups/pod-finder.ts';
 import type { Node, Pod } from '../../resolving/objects.ts';
-import { indexPodRanges } from '../../resolving/scope.ts';
+import { indexPodRanges } from '../../resolving/endpoints.ts';
 import type { Api, Asked, Looked } from './api.ts';
 
 export interface VersionAnswer extends Pick<Api, 'server' | 'unusable' | 'clockSkew'> {

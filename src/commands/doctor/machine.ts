@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/listen-address.ts';
+import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
 import { chooseKernelGiver, chooseKernelSource, type ConfiguredKernelSource } from '../../sources/auto.ts';
 import { findJournal } from '../../sources/journald/find-journal.ts';
 import { findProgramLogs } from '../../sources/program-log/follow-program.ts';

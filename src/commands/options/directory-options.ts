@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import { environment } from '../../config/config.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { type ListenAddress, parseListenAddress } from '../../platform/listen-address.ts';
+import { type ListenAddress, parseListenAddress } from '../../platform/address.ts';
 import { type LogLevel, logLevels } from '../../telemetry/logger.ts';
 import { createCommand, option, pathOf, UsageError } from './command.ts';
 

@@ -10,7 +10,7 @@ import {
   type ServiceProtocol,
   unpackEndpoints,
 } from '../objects.ts';
-import { hostAndPort } from '../../platform/listen-address.ts';
+import { hostAndPort } from '../../platform/address.ts';
 import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalAddress } from '../../platform/address.ts';
-import { hostAndPort } from '../../platform/listen-address.ts';
+import { canonicalAddress, hostAndPort } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
 /** A chain's name has a hash that cannot be inverted, or in nftables mode all parts (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */

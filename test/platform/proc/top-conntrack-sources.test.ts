@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readTopSources } from '../../../src/platform/conntrack-sources.ts';
+import { readTopSources } from '../../../src/platform/proc.ts';
 import { procTree } from './proc-tree.ts';
 
 /** Linux 6.18 prints them so. */

@@ -6,7 +6,7 @@ import {
   createChainIndex,
   defaultChainLimits,
 } from '../../../src/resolving/service-chains/chain-index.ts';
-import { hostAndPort } from '../../../src/platform/listen-address.ts';
+import { hostAndPort } from '../../../src/platform/address.ts';
 import { chainHash } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { Backend } from '../../../src/model/service-chain.ts';
 import type { ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';

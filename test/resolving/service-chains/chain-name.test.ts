@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hostAndPort } from '../../../src/platform/listen-address.ts';
+import { hostAndPort } from '../../../src/platform/address.ts';
 import { chainHash, hashedTexts, parseChainName } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
 

@@ -1,3 +1,49 @@
+/** Names the ends, policies, ports and ICMP types that a message mentions. */
+import { readFileSync } from 'node:fs';
+import type { Endpoint } from '../model/endpoint.ts';
+import type { PolicyName } from '../model/packet.ts';
+
+/** `shop/db-0`, `node node-a`, `Service default/kubernetes`, or the address. */
+export function nameOf({ object, address }: Endpoint): string {
+  if (!object) return address;
+  if (object.kind === 'Node') return `node ${object.name}`;
+  const name = `${object.namespace}/${object.name}`;
+  return object.kind === 'Pod' ? name : `${object.kind} ${name}`;
+}
+
+/** `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown (tier security)`. */
+export function policyText({ kind, namespace, name, tier }: PolicyName): string {
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
+}
+
+/** `a, b, c, d, e and 12 more`. */
+export function listed(seen: readonly string[], past: number): string {
+  if (seen.length <= 6) return seen.join(', ');
+  return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
+}
+
+/** Well-known ports, one a line: `443/tcp https`. `scripts/build.mjs` replaces this call by the text. */
+const registry = readFileSync(new URL('../../data/iana-ports.txt', import.meta.url), 'latin1');
+
+/** Names that people know, where the registry has an alias. */
+const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http' };
+
+/** IANA's name for a port below 1024: `443/TCP` → `https`. */
+export function ianaName(port: number, protocol: string): string | undefined {
+  if (port > 1023) return undefined;
+  const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
+  const key = `${port}/${transport}`;
+  return better[key] ?? registered(key);
+}
+
+function registered(key: string): string | undefined {
+  const at = registry.indexOf(`\n${key} `);
+  if (at < 0) return undefined;
+  const from = at + key.length + 2;
+  return registry.slice(from, registry.indexOf('\n', from));
+}
+
 /** IANA's ICMP types (RFC 792 and others), those that people meet. */
 const icmp: Record<number, string> = {
   0: 'echo reply',
