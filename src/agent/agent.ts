@@ -58,13 +58,12 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     config,
     context,
     restored,
-    metrics,
     problems,
     changes,
     policies,
     clock,
   });
-  changes.on('cluster', ingest.lookupGate.review);
+  changes.on('cluster', ingest.pipeline.review);
   const publishing = createPublishing({ config, restored, context, ingest, problems, policies, clock });
   changes.on('due', publishing.publisher.wake);
 

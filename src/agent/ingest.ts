@@ -1,20 +1,11 @@
 import type { Config } from '../config/config.ts';
-import {
-  createLookupGate,
-  createLookupQueue,
-  createPipeline,
-  createStatistics,
-  type Pipeline,
-  type QueuedFlow,
-} from '../pipeline/pipeline.ts';
+import { createLookupQueue, createPipeline, createStatistics } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createPrefixTable } from '../parsing/parsing.ts';
-import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';
 import type { Restored } from '../state/state.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { createAgentAudit, createAgentLiveFlows, packetSink } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { Changes, ClusterContext } from './cluster.ts';
@@ -29,7 +20,6 @@ export interface IngestOptions {
   config: Config;
   context: ClusterContext;
   restored: Restored;
-  metrics: Metrics;
   problems: Problems;
   changes: Changes;
   /** Undefined: policies are not asked. */
@@ -37,7 +27,7 @@ export interface IngestOptions {
   clock: Clock;
 }
 
-type PipelineConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
+type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
 /** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
 const seriesLimits = { perObject: 8, total: 5000 };
@@ -48,7 +38,7 @@ const waitingFlows = 4096;
 export function createIngest(options: IngestOptions) {
   const { config, context, restored, problems, clock } = options;
   const { now } = clock;
-  const { lists, remote } = context;
+  const { lists, remote, cluster } = context;
   const legacyMetric =
     config.legacyMetric === 'off'
       ? undefined
@@ -66,23 +56,24 @@ export function createIngest(options: IngestOptions) {
   const dropsByOwner = createDropsByOwner();
   const audit = createAgentAudit({ ...options, hasOptedOut: context.hasOptedOut });
   const liveFlows = createAgentLiveFlows({ ...options, hasOptedOut: context.hasOptedOut });
-  const { queue, lookupGate } = createWaiting(options, (flow) => pipeline.resume(flow));
-  let pipeline = pipelineFor(config);
+  const counts = { table, incidents };
+  const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
+  const pipeline = createPipeline({
+    ...decisionSettings(config),
+    directory: lists.directory,
+    statistics,
+    counts: () => counts,
+    node: config.node,
+    hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
+    lookups: { queue, remote, isSynced: () => cluster.synced, now },
+    packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
+  });
   const { sources, once } = openSources({
     config,
     positions: restored.state?.positions ?? {},
     once: restored.state?.once,
     first: restored.first,
-    // Another one takes its place when settings change.
-    pipeline: {
-      take: (line, origin) => pipeline.take(line, origin),
-      repeats: {
-        last: () => pipeline.repeats?.last(),
-        again: (repeat, time) => pipeline.repeats?.again(repeat, time) === true,
-        flush: () => pipeline.repeats?.flush(),
-      },
-      lost: (...lost) => pipeline.lost(...lost),
-    },
+    pipeline,
     problems,
     clock,
   });
@@ -92,34 +83,18 @@ export function createIngest(options: IngestOptions) {
     statistics,
     legacyMetric,
     queue,
-    lookupGate,
+    pipeline,
     table,
     incidents,
     audit,
     liveFlows,
     dropsByOwner,
-    /** Holds from the next line on. */
-    change(changed: PipelineConfig): void {
-      pipeline = pipelineFor(changed);
-    },
+    change: (changed: DecisionConfig): void => pipeline.change(decisionSettings(changed)),
   };
+}
 
-  function pipelineFor({ prefixes, includeNoise }: PipelineConfig): Pipeline {
-    return createPipeline({
-      prefixes: createPrefixTable(prefixes),
-      directory: lists.directory,
-      statistics,
-      // Publishing has a clock of its own.
-      advance: () => {},
-      series: () => table,
-      incidents: () => incidents,
-      node: config.node,
-      includeNoise,
-      hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
-      hold: lookupGate.hold,
-      packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
-    });
-  }
+function decisionSettings({ prefixes, includeNoise }: DecisionConfig) {
+  return { prefixes: createPrefixTable(prefixes), includeNoise };
 }
 
 function createTable({ context: { cluster }, restored, changes, clock }: IngestOptions): SeriesTable {
@@ -130,21 +105,4 @@ function createTable({ context: { cluster }, restored, changes, clock }: IngestO
     onEarlier: () => void changes.emit('due'),
     spread: (series) => Math.random() * spreadOf(series, cluster.nodeCount),
   });
-}
-
-/** Packets whose peer is being looked up. */
-function createWaiting({ context, restored, metrics, clock }: IngestOptions, resume: (flow: QueuedFlow) => void) {
-  const { lists, remote, cluster } = context;
-  const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
-  const lookupGate = createLookupGate({
-    queue,
-    remote,
-    isSynced: () => cluster.synced,
-    endsOf: ({ line, observation }) =>
-      endsOf(observation, lists.directory, { time: line.time, exact: line.timeIsExact }),
-    resume,
-    onFull: (packets) => metrics.waitingOverflowPackets.add(packets),
-    now: clock.now,
-  });
-  return { queue, lookupGate };
 }

@@ -67,6 +67,7 @@ function collectIngest(
   metrics.seriesUncountedPackets.setTotal(table.counts.uncounted);
   metrics.seriesOverflowPackets.setTotal(table.counts.overflowed);
   metrics.waitingFlows.set(queue.size);
+  metrics.waitingOverflowPackets.setTotal(queue.overflowed);
   const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);

@@ -125,7 +125,7 @@ function keepHouse(agent: Agent, round: number): void {
 
 async function end({ context, ingest, publishing }: Agent): Promise<void> {
   for (const source of ingest.sources) source.stop();
-  ingest.lookupGate.stop();
+  ingest.pipeline.stop();
   await publishing.publisher.stop(grace);
   context.cluster.stop();
   await ingest.audit?.stop(grace);

@@ -1,5 +1,6 @@
-import { explainMartian } from '../drops/drops.ts';
-import type { LogLine, Millis } from '../model/log-line.ts';
+/** Decides what a line is, and what becomes of it. `replay --explain` shows it. */
+import { containerOf } from '../log-formats/container-path.ts';
+import type { LogLine } from '../model/log-line.ts';
 import type {
   ConntrackFull,
   Martian,
@@ -19,15 +20,12 @@ import {
   type PrefixTable,
   type Refused,
 } from '../parsing/parsing.ts';
-import type { Directory, Moment } from '../resolving/directory.ts';
-import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
-import type { LineOrigin } from '../sources/source.ts';
-import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
-import { createTwinLines, createVerdictLines } from './twins.ts';
-import { containerOf } from '../log-formats/container-path.ts';
 import { copy } from '../platform/address.ts';
+import type { LineOrigin } from '../sources/source.ts';
+import { createMeanings, type FlowMeaning, type MeaningOptions } from './meaning.ts';
+import { createTwinLines, createVerdictLines } from './twins.ts';
 
-/** The outcome of a line, and why. The pipeline carries it out; `replay --explain` shows it. */
+/** The outcome of a line, and why. */
 export type Decision =
   | LostPacket
   /** A packet that was accepted, or of which only the log is known. */
@@ -48,98 +46,78 @@ export interface LostPacket {
   isIgnored: boolean;
 }
 
-export interface DecisionOptions {
+/** May change while lines are read. */
+export interface DecisionSettings {
   prefixes: PrefixTable;
-  directory: Directory;
-  /** Name of the node that all lines come from, whatever host they name. */
-  node: string | undefined;
-  /** The node whose log of a container it is, where nothing else names it. */
-  nodeOfLog?: ((path: string) => string | undefined) | undefined;
-  /** The same as in `observe`. */
-  programsAnywhere?: boolean;
   /** Make Events of link-local chatter too. */
   includeNoise: boolean;
 }
 
-export interface Decisions {
-  /** Undefined if no format claims the line. */
-  decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
-  /** Decides on a packet that is known to be lost. */
-  lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
-  /** Finds the ends of a packet, lost or not. */
-  meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
-  /** The same as in `FlowMemo`. */
-  epochAt: (time: Millis) => number | undefined;
+export interface DecisionOptions extends DecisionSettings, MeaningOptions {
+  /** The same as in `observe`. */
+  programsAnywhere?: boolean;
 }
 
-export function createDecisions({ prefixes, directory, includeNoise, ...options }: DecisionOptions): Decisions {
-  const flows = createFlowMemo(directory, options.node);
+export type Decisions = ReturnType<typeof createDecisions>;
+
+export function createDecisions(options: DecisionOptions) {
+  const meanings = createMeanings(options);
   const uncounted = createTwinLines();
   const joined = createVerdictLines();
+  let { prefixes, includeNoise } = options;
 
   return {
+    decide,
     lost,
-    meaningOf,
-    epochAt: flows.epochAt,
-    decide(line, origin) {
-      const found = observe(line, origin, prefixes, options.programsAnywhere);
-      if (found === undefined) return undefined;
-      const observation = found.kind === 'packet-part' ? joined(line, found) : found;
-      switch (observation.kind) {
-        case 'refused':
-          return observation;
-        case 'packet':
-          if (observation.notice !== undefined) return twin(line, observation);
-          if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
-          return { kind: 'no-drop', observation };
-        case 'packet-part':
-          return { kind: 'part', observation };
-        case 'martian':
-          return lost(line, observation);
-        case 'suppressed':
-          return { kind: 'gap', observation, node: nodeOfLine(line) };
-        case 'unparsable':
-          return { kind: 'unparsable', observation, node: nodeOfLine(line) };
-        default:
-          return { kind: 'incident', observation, node: nodeOfLine(line) };
-      }
-    },
+    meaningOf: meanings.meaningOf,
+    epochAt: meanings.epochAt,
+    change: (settings: DecisionSettings): void => void ({ prefixes, includeNoise } = settings),
   };
+
+  /** Undefined if no format claims the line. */
+  function decide(line: LogLine, origin: LineOrigin): Decision | undefined {
+    const observed = observe(line, origin, prefixes, options.programsAnywhere);
+    if (observed === undefined) return undefined;
+    const observation = observed.kind === 'packet-part' ? joined(line, observed) : observed;
+    switch (observation.kind) {
+      case 'refused':
+        return observation;
+      case 'packet':
+        if (observation.notice !== undefined) return twin(line, observation);
+        if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
+        return { kind: 'no-drop', observation };
+      case 'packet-part':
+        return { kind: 'part', observation };
+      case 'martian':
+        return lost(line, observation);
+      case 'suppressed':
+        return { kind: 'gap', observation, node: meanings.nodeOf(line) };
+      case 'unparsable':
+        return { kind: 'unparsable', observation, node: meanings.nodeOf(line) };
+      default:
+        return { kind: 'incident', observation, node: meanings.nodeOf(line) };
+    }
+  }
 
   function twin(line: LogLine, observation: PacketObservation): Decision {
     const rest = uncounted(observation, line.time);
     return rest === undefined ? { kind: 'twin', observation } : lost(line, rest);
   }
 
+  /** Decides on a packet that is known to be lost. */
   function lost(line: LogLine, observation: PacketObservation | Martian): LostPacket {
-    const meaning = meaningOf(line, observation);
+    const meaning = meanings.meaningOf(line, observation);
     return { kind: 'drop', observation, meaning, isIgnored: meaning.noise !== undefined && !includeNoise };
   }
-
-  function meaningOf(line: LogLine, observation: PacketObservation | Martian): FlowMeaning {
-    if (observation.kind === 'packet') return flows.meaningOf(line, observation);
-    const node = nodeOfLine(line);
-    const ends = resolveMartian(observation, directory, momentOf(line));
-    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
-  }
-
-  function nodeOfLine(line: LogLine): string {
-    const named = nodeOf(options.node ?? line.host, undefined, directory, momentOf(line));
-    return named || (options.nodeOfLog?.(line.source) ?? '');
-  }
-}
-
-function momentOf({ time, timeIsExact }: LogLine): Moment {
-  return { time, exact: timeIsExact };
 }
 
 export function weightOf(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
 }
 
-/** No line that a kernel prints is longer. */
+/** The kernel prints no longer line. */
 const longLine = 1024;
-/** No name and no prefix in such a line is longer. */
+/** Such a line has no longer name and no longer prefix. */
 const longText = 256;
 
 /** `programsAnywhere`: kube-proxy and calico-node are believed in every log, not only in their own. */
@@ -158,13 +136,13 @@ export function observe(
   return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
 }
 
-/** A part of a text keeps all of it (64 KiB where a tenant writes) in memory, so long texts are copied, and names in them cut. */
+/** A slice of a text keeps all of it in memory (64 KiB where a tenant writes), so names in long texts are cut and copied. */
 function unbound(text: string, observation: Observation): Observation {
   if (text.length <= longLine) return observation;
   return shortened(observation) as Observation;
 }
 
-/** V8 copies shorter parts of a text by itself. */
+/** V8 copies shorter slices by itself. */
 const leastSlice = 13;
 
 function shortened(value: unknown): unknown {

@@ -1,15 +1,18 @@
+/** Packets that wait until the owners of their addresses are looked up. */
+import type { Ends } from '../model/endpoint.ts';
 import { flowKey } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
-import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
+import { createKeyedChanges } from '../platform/keyed-changes.ts';
+import type { Schedule } from '../platform/timer.ts';
+import type { Directory } from '../resolving/directory.ts';
+import type { RemoteLookups } from '../resolving/lookups/remote.ts';
+import { endsOf } from '../resolving/resolver.ts';
 import { weightOf } from './decision.ts';
 import type { Alike } from './repeated-decisions.ts';
-import type { Ends } from '../model/endpoint.ts';
-import { createTimer, type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
-import type { RemoteLookups } from '../resolving/lookups/remote.ts';
 
-/** Packets of a flow in one minute, which are held until its owner lookup completes. Plain JSON. */
+/** Packets of a flow in one minute. Plain JSON. */
 export interface QueuedFlow {
   /** The line of the first packet, without its text. */
   line: LogLine;
@@ -21,45 +24,43 @@ export interface QueuedFlow {
   since: Millis;
 }
 
-/**
- * Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows; while an API server is away, also by the
- * minute, because an address may be given to another Pod meanwhile. The snapshot contains it.
- */
-export interface LookupQueue {
-  /** `alike`: more lines than that one. */
-  admit: (
-    line: LogLine,
-    observation: PacketObservation | Martian,
-    now: Millis,
-    alike?: Pick<Alike, 'lines' | 'last'>,
-  ) => boolean;
-  /** Whether packets of that flow wait here, so that a later one does not overtake them. */
-  has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
-  /** Lets out all that `may` agrees to, oldest first. */
-  release: (may: (flow: QueuedFlow) => boolean) => QueuedFlow[];
-  readonly flows: readonly QueuedFlow[];
-  readonly size: number;
-  /** The waiting packets, for the state on disk. */
-  readonly changes: Omit<KeyedChanges, 'changed'>;
-}
+export type LookupQueue = ReturnType<typeof createLookupQueue>;
 
-export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {
+/**
+ * Joins packets of one flow, so it grows with flows; and with minutes while an API server is away, because an address may be given to
+ * another Pod meanwhile. The state on disk contains it.
+ */
+export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
   const waiting = new Map<string, QueuedFlow>();
   /** The key of each flow's packets that came last. */
   const latest = new Map<string, string>();
   const changes = createKeyedChanges('waiting', waiting);
+  let overflowed = 0;
   for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
 
   return {
+    /** The waiting packets, for the state on disk. */
     changes,
-    get size() {
+    get size(): number {
       return waiting.size;
     },
-    get flows() {
+    get flows(): readonly QueuedFlow[] {
       return [...waiting.values()];
     },
-    has: (line, observation) => waiting.size > 0 && latest.has(keyOf(line, observation)),
-    admit(line, observation, now, { lines, last = line.time } = { lines: 1, last: undefined }) {
+    /** Lines that found no room, since the start. */
+    get overflowed(): number {
+      return overflowed;
+    },
+    /** Whether packets of that flow wait here, so that a later one does not overtake them. */
+    has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
+      waiting.size > 0 && latest.has(keyOf(line, observation)),
+    /** Returns false if it is full. `alike`: more lines than that one. */
+    admit(
+      line: LogLine,
+      observation: PacketObservation | Martian,
+      now: Millis,
+      { lines, last = line.time }: Pick<Alike, 'lines' | 'last'> = { lines: 1, last: undefined },
+    ): boolean {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
       const joined = keyToJoin(key, line.time);
@@ -71,13 +72,17 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         changes.changed(joined);
         return true;
       }
-      if (waiting.size >= limit) return false;
+      if (waiting.size >= limit) {
+        overflowed += lines;
+        return false;
+      }
       // A text may have 64 KiB, and all that it says is in the observation.
       const kept = { ...line, text: '' };
       changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
       return true;
     },
-    release(may) {
+    /** Takes out all that `may` agrees to, oldest first. */
+    release(may: (flow: QueuedFlow) => boolean): QueuedFlow[] {
       const released: QueuedFlow[] = [];
       for (const [key, flow] of waiting) {
         if (!may(flow)) continue;
@@ -110,7 +115,7 @@ function inMinute(flow: string, time: Millis): string {
   return `${Math.floor(time / minute)} ${flow}`;
 }
 
-/** Equal for packets that end in the same series, whatever their addresses turn out to be. */
+/** Equal for packets that end in the same series, whoever owns their addresses. */
 function keyOf(line: LogLine, observation: PacketObservation | Martian): string {
   if (observation.kind === 'martian') {
     const { source, destination, device, impossible } = observation;
@@ -119,68 +124,45 @@ function keyOf(line: LogLine, observation: PacketObservation | Martian): string 
   return `${line.timeIsExact} ${flowKey(observation)}`;
 }
 
-export interface LookupGateOptions {
+/** The look-ups of owners that no list of this node has. */
+export interface Lookups {
   queue: LookupQueue;
   remote: Pick<RemoteLookups, 'startLookups'>;
   /** Whether the lists of Pods, Nodes and Services are there. Before that no address has a known owner. */
   isSynced: () => boolean;
-  /** The owners of a held packet's addresses, as known now. */
-  endsOf: (flow: QueuedFlow) => Ends;
-  resume: (flow: QueuedFlow) => void;
-  /** The queue is full: the packet is counted at once, with the owners that are known. */
-  onFull: (lines: number) => void;
   now: () => Millis;
   /** Timers of the time that `now` is of; by default the process's. */
   schedule?: Schedule;
 }
 
-export interface LookupGate {
-  hold: (alike: Alike, observation: PacketObservation | Martian, ends: Ends) => boolean;
-  review: () => void;
-  stop: () => void;
-}
-
-/** Longest wait for look-ups; then a packet goes out with bare addresses. */
+/** Longest wait for look-ups; then a packet is counted with bare addresses. */
 export const longestWait: Millis = 2000;
 
-const reviewInterval: Millis = 250;
+/** The pause between two looks at what waits. */
+export const reviewInterval: Millis = 250;
 
-export function createLookupGate(options: LookupGateOptions): LookupGate {
-  const { queue, remote, isSynced, endsOf, resume, onFull, now, schedule = systemSchedule } = options;
-  const timer = createTimer(schedule, now, review);
-  let stopped = false;
-  /** When the lists were complete. Lookups begin then, so the wait is measured from then. */
+/** Decides which packets wait, and until when. */
+export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
+  /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
 
   return {
-    hold(alike, observation, ends) {
-      // A later packet of a held flow must not overtake it, because the two would become two series.
+    /** Keeps a packet, uncounted, if it is worth waiting for its owners and there is room. */
+    hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
+      // A later packet must not overtake those of its flow that wait, because the two would become two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
-      if (!queue.admit(alike.line, observation, now(), alike)) {
-        onFull(alike.lines);
-        return false;
-      }
-      timer.setEarliest(reviewInterval);
-      return true;
+      return queue.admit(alike.line, observation, now(), alike);
     },
-    review,
-    stop() {
-      stopped = true;
-      timer.cancel();
+    /** Takes out the packets that have their owners, or have waited long enough. */
+    takeDone(): QueuedFlow[] {
+      if (isSynced()) syncedAt ??= now();
+      return syncedAt === undefined || queue.size === 0 ? [] : queue.release(isDone);
     },
   };
 
-  function review(): void {
-    timer.cancel();
-    if (stopped) return;
-    if (isSynced()) syncedAt ??= now();
-    if (queue.size === 0) return;
-    if (syncedAt !== undefined) for (const flow of queue.release(isDone)) resume(flow);
-    if (queue.size > 0) timer.set(reviewInterval);
-  }
-
-  function isDone(flow: QueuedFlow): boolean {
-    const waited = now() - Math.max(flow.since, syncedAt ?? 0);
-    return waited >= longestWait || !remote.startLookups(endsOf(flow));
+  function isDone({ line, observation, since }: QueuedFlow): boolean {
+    const waited = now() - Math.max(since, syncedAt ?? 0);
+    const at = { time: line.time, exact: line.timeIsExact };
+    return waited >= longestWait || !remote.startLookups(endsOf(observation, directory, at));
   }
 }

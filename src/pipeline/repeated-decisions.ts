@@ -1,12 +1,13 @@
+/** Lines that repeat an earlier decision, added up. */
+import { nodeRef, objectKey } from '../model/endpoint.ts';
 import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
-import type { Repeat, Repeats } from '../sources/source.ts';
-import type { Decision } from './decision.ts';
-import { nodeRef, objectKey } from '../model/endpoint.ts';
 import { windowOf } from '../series/series.ts';
-import type { FlowMeaning } from './flow-cache.ts';
+import type { Repeat } from '../sources/source.ts';
+import type { Decision, Decisions } from './decision.ts';
+import type { FlowMeaning } from './meaning.ts';
 
-export type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
+type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
 /** Lines that say the same. */
 export interface Alike {
@@ -17,36 +18,26 @@ export interface Alike {
   last: Millis | undefined;
 }
 
-export interface RepeatedDecision extends Repeat, Alike {
-  /** The pipeline that decided: another one has other settings. */
+interface RepeatedDecision extends Repeat, Alike {
+  /** Replaced when settings change. */
   owner: object;
   decision: PacketDecision;
   /** Addresses keep their owners in this period. Only drops are given to owners. */
   epoch: number | undefined;
 }
 
-export interface RepeatedDecisions extends Repeats {
-  /** The decision on the line that was taken last. */
-  decided: (line: LogLine, decision: Decision | undefined) => void;
-}
-
-export interface RepeatedDecisionsOptions {
-  /** The same as in `FlowMemo`. */
-  epochAt: (time: Millis) => number | undefined;
-  /** The same as in `PipelineOptions`. */
+interface RepeatedDecisionsOptions {
+  epochAt: Decisions['epochAt'];
+  /** Returns until when nothing is due on a node, if the times of lines decide that; then they must come in order. */
   quietUntil: ((node: string) => Millis) | undefined;
-  /** Times of lines must not go back, because they decide what is due. */
-  isByLines: boolean;
-  carryOut: (decision: PacketDecision, alike: Alike) => void;
 }
 
 /**
- * Lines that repeat a decision are added up and carried out together, as counting takes several times longer than comparing. What comes
- * of that is the same: they are of one second, and nothing that depends on the number of lines is due between them.
+ * Adds up lines that repeat a decision, because counting takes several times longer than comparing. What comes of them together is the same:
+ * they are of one second, and nothing that depends on the number of lines is due between them.
  */
-export function createRepeatedDecisions(options: RepeatedDecisionsOptions): RepeatedDecisions {
-  const { epochAt, quietUntil, isByLines, carryOut } = options;
-  const owner = {};
+export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisionsOptions) {
+  let owner = {};
   let line: LogLine | undefined;
   let decision: Decision | undefined;
   /** Decisions with lines that are not carried out yet, in the order of their first lines. */
@@ -56,11 +47,13 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
   let until: Millis = Infinity;
 
   return {
-    decided(latestLine, decided) {
+    /** Notes the decision on the line that was taken last. */
+    decided(latestLine: LogLine, decided: Decision | undefined): void {
       line = latestLine;
       decision = decided;
     },
-    last() {
+    /** Makes the memo of that line; undefined if lines like it are decided on one by one. */
+    last(): Repeat | undefined {
       if (line === undefined || (decision?.kind !== 'drop' && decision?.kind !== 'no-drop')) return undefined;
       const { observation } = decision;
       // Other loggers vary other numbers in their lines, and an ICMP error shows two packets.
@@ -72,38 +65,51 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
       const repeat: RepeatedDecision = { owner, line: kept, lines: 0, last: 0, decision, epoch, sourcePortsFrom };
       return repeat;
     },
-    again(repeat, time) {
+    /** Whether what was added up has to be taken before a line of that time is added. */
+    isOver: (time: Millis): boolean => time < from || time >= until,
+    /** Adds one more line. Returns false if it has to be decided on, because the memo no longer holds. */
+    again(repeat: Repeat, time: Millis): boolean {
       const known = repeat as RepeatedDecision;
       if (known.owner !== owner) return false;
       if (known.decision.kind === 'drop' && (known.epoch === undefined || epochAt(time) !== known.epoch)) return false;
-      if (time < from || time >= until) flush();
-      if (isByLines) from = time;
-      else if (open.length === 0) from = Math.floor(time / 1000) * 1000;
+      if (quietUntil !== undefined) from = time;
+      else if (open.length === 0) from = Math.floor(time / second) * second;
       if (known.lines++ > 0) {
         if (time < known.line.time) known.line.time = time;
         else if (time > (known.last as Millis)) known.last = time;
         return true;
       }
       known.line.time = known.last = time;
-      until = Math.min(until, alikeUntil(known.decision, time, quietUntil));
+      until = Math.min(until, alikeUntil(known.decision, time));
       open.push(known);
       return true;
     },
-    flush,
+    /** Gives what was added up; the caller carries it out, and sets its `lines` to 0. */
+    take(): readonly RepeatedDecision[] {
+      if (open.length === 0) return nothing;
+      const all = open;
+      open = [];
+      from = -Infinity;
+      until = Infinity;
+      return all;
+    },
+    /** All memos no longer hold. */
+    forget: (): void => void (owner = {}),
   };
 
-  function flush(): void {
-    if (open.length === 0) return;
-    const all = open;
-    open = [];
-    from = -Infinity;
-    until = Infinity;
-    for (const known of all) {
-      carryOut(known.decision, known);
-      known.lines = 0;
-    }
+  /**
+   * Returns when packets of one decision may be counted apart: in another series, in another interval of the audit, or with a write in
+   * between.
+   */
+  function alikeUntil(known: PacketDecision, time: Millis): Millis {
+    const nextSecond = (Math.floor(time / second) + 1) * second;
+    if (known.kind !== 'drop' || known.isIgnored) return nextSecond;
+    const { meaning } = known;
+    return Math.min(nextSecond, windowEnd(meaning, time), quietUntil?.(meaning.node) ?? Infinity);
   }
 }
+
+const nothing: readonly RepeatedDecision[] = [];
 
 /** Intervals of the audit are whole seconds, and the first write is due a second after the first packet. */
 const second: Millis = 1000;
@@ -111,22 +117,7 @@ const second: Millis = 1000;
 /** The ends of the hours in which packets of a flow were counted last. */
 const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
 
-/**
- * Packets of one decision that were logged from `time` and before the time returned are counted in the same series, the same interval of the
- * audit, and with nothing being written in between. `quietUntil`: as in `PipelineOptions`.
- */
-function alikeUntil(
-  decision: PacketDecision,
-  time: Millis,
-  quietUntil: ((node: string) => Millis) | undefined,
-): Millis {
-  const nextSecond = (Math.floor(time / second) + 1) * second;
-  if (decision.kind !== 'drop' || decision.isIgnored) return nextSecond;
-  const { meaning } = decision;
-  return Math.min(nextSecond, windowEnd(meaning, time), quietUntil?.(meaning.node) ?? Infinity);
-}
-
-/** The first end of a window of all objects that its packets may be counted on; of a scan, the node is one of them. */
+/** Returns when the first window ends, of all objects that its packets may be counted on; of a scan, the node is one of them. */
 function windowEnd(meaning: FlowMeaning, time: Millis): Millis {
   const known = windowEnds.get(meaning);
   if (known !== undefined && time >= known.from && time < known.end) return known.end;

@@ -14,7 +14,7 @@ import { type CoreEvent, eventOf } from '../../src/events/event.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
 import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { externalEnd, finding, flow, podRef, series } from '../builders.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';

@@ -18,7 +18,7 @@ import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createRecorder, type Write } from '../../src/events/recorder.ts';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createSegment, encodeBatch } from '../../src/state/segments.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';

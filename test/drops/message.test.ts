@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import { nodeRef } from '../../src/model/endpoint.ts';
 import type { PolicyVerdict } from '../../src/drops/policy-verdict.ts';
 import type { FlowDetails, ScanDetails } from '../../src/model/finding.ts';

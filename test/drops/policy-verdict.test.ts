@@ -5,7 +5,7 @@ import { askedOf, type KnownPolicies, policyNeeds } from '../../src/drops/policy
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
 import type { Finding, FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Namespace, Pod } from '../../src/policies/policies.ts';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import {
   clock,
   externalEnd,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { flowOf } from '../../src/audit/flow.ts';
 import { flowKey, headerFields, isSameFlow, observationFields, orient } from '../../src/model/flow-identity.ts';
 import type { Packet, PacketObservation } from '../../src/model/packet.ts';
-import { createFlowMemo } from '../../src/pipeline/flow-cache.ts';
+import { createMeanings } from '../../src/pipeline/meaning.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { cluster, line, nine, observation, packet, pod } from '../builders.ts';
 
@@ -77,8 +77,8 @@ const directory = createDirectory(
 );
 
 test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, __, one) => {
-  const afresh = createFlowMemo(directory, 'node-a').meaningOf(line(), one);
-  const { meaningOf } = createFlowMemo(directory, 'node-a');
+  const afresh = createMeanings({ directory, node: 'node-a' }).meaningOf(line(), one);
+  const { meaningOf } = createMeanings({ directory, node: 'node-a' });
   // It is remembered when it comes again.
   for (let times = 0; times < 3; times++) meaningOf(line(), original.observation);
   expect(meaningOf(line(), one)).toEqual(afresh);
@@ -97,7 +97,7 @@ const mixedInAudit = new Set([
 const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
 
 function auditKeyOf(each: PacketObservation): string {
-  const { ends, node, noise } = createFlowMemo(directory, 'node-a').meaningOf(line({ time: nine }), each);
+  const { ends, node, noise } = createMeanings({ directory, node: 'node-a' }).meaningOf(line({ time: nine }), each);
   return flowOf({ observation: each, ends, node, noise }).key;
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
-import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
+import { createMeanings, type FlowMeaning } from '../../src/pipeline/meaning.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
 import { createDirectory, type Directory } from '../../src/resolving/directory.ts';
@@ -142,7 +142,7 @@ test('answers as resolving and explaining afresh would, whatever came before', (
           services: [service()],
         }),
       );
-      const { meaningOf } = createFlowMemo(directory, fixedNode);
+      const { meaningOf } = createMeanings({ directory, node: fixedNode });
       for (const { from, seen: one } of seen)
         expect(meaningOf(from, one)).toEqual(afresh(directory, fixedNode, from, one));
     }),
@@ -152,7 +152,7 @@ test('answers as resolving and explaining afresh would, whatever came before', (
 
 test('a flow that comes back is remembered, and then not explained again', () => {
   const directory = createDirectory(cluster({ pods: [pod()] }));
-  const { meaningOf } = createFlowMemo(directory, undefined);
+  const { meaningOf } = createMeanings({ directory, node: undefined });
   meaningOf(line(), observation());
   const second = meaningOf(line(), observation());
   expect(

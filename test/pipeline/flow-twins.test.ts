@@ -11,11 +11,21 @@ function findingOf(details: Partial<FlowDetails>, pod = 'db-0', node = 'node-a')
   return finding({ regarding: podRef(pod), node, details: flow({ ...receiving, ...details }) });
 }
 
-function logged(twins: ReturnType<typeof createFlowTwins>, packets: number, given = findingOf({ logger: 'netfilter' }), time = nine): void {
+function logged(
+  twins: ReturnType<typeof createFlowTwins>,
+  packets: number,
+  given = findingOf({ logger: 'netfilter' }),
+  time = nine,
+): void {
   twins.note([given], packets, time);
 }
 
-function flowed(twins: ReturnType<typeof createFlowTwins>, packets: number, details: Partial<FlowDetails> = {}, time = nine): number {
+function flowed(
+  twins: ReturnType<typeof createFlowTwins>,
+  packets: number,
+  details: Partial<FlowDetails> = {},
+  time = nine,
+): number {
   return twins.uncounted([findingOf({ logger: 'calico-flow', ...details })], packets, time);
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';

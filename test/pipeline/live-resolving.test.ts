@@ -2,14 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
-import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
-import {
-  createLookupGate,
-  createLookupQueue,
-  longestWait,
-  type LookupQueue,
-  type QueuedFlow,
-} from '../../src/pipeline/lookup-queue.ts';
+import { createMeanings, type FlowMeaning } from '../../src/pipeline/meaning.ts';
+import { createLookupQueue, longestWait, type LookupQueue, type QueuedFlow } from '../../src/pipeline/lookup-queue.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
@@ -19,7 +13,7 @@ import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
-import { endsOf, nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
+import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
@@ -184,7 +178,7 @@ describe('remembered flows', () => {
       fc.asyncProperty(program, async ([some, steps]) => {
         const scene = live();
         const { directory } = scene.lists;
-        const { meaningOf } = createFlowMemo(directory, undefined);
+        const { meaningOf } = createMeanings({ directory, node: undefined });
         for (const { edit, pause, lines } of steps) {
           scene.clock.now += pause;
           if (edit) await apply(edit, scene);
@@ -222,7 +216,7 @@ describe('remembered flows', () => {
     scene.clock.now = nine + minute;
     scene.found.set('10.65.2.9', [{ ...db, ...life }]);
     await lookUp('10.65.2.9', scene);
-    const { meaningOf } = createFlowMemo(scene.lists.directory, undefined);
+    const { meaningOf } = createMeanings({ directory: scene.lists.directory, node: undefined });
     const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
     for (const [offset, kind] of expected) {
       const from = line({ time: nine + offset * second });
@@ -234,7 +228,7 @@ describe('remembered flows', () => {
   test('outlive what changes nothing', () => {
     const { lists } = live();
     lists.setPod(pod({ resourceVersion: '1' }), nine);
-    const { meaningOf } = createFlowMemo(lists.directory, undefined);
+    const { meaningOf } = createMeanings({ directory: lists.directory, node: undefined });
     meaningOf(line(), observation());
     const known = meaningOf(line(), observation());
     lists.setPod(pod({ resourceVersion: '2' }), nine + 1);
@@ -260,10 +254,8 @@ describe('a packet whose ends are being found out', () => {
     statistics: Statistics;
     table: SeriesTable;
     pipeline: Pipeline;
-    lookupGate: ReturnType<typeof createLookupGate>;
     /** Look-ups under way, in the order they were begun. */
     open: { what: string; answer: (value: unknown) => Promise<void>; fail: () => Promise<void> }[];
-    overflow: { count: number };
     sync: (on?: boolean) => void;
     drop: (given?: Parameters<typeof syn>[0], times?: number) => void;
     /** `web-0 sending Pod/shop/db-0 x3`. */
@@ -272,7 +264,6 @@ describe('a packet whose ends are being found out', () => {
 
   function scene({ synced = true, limit = 4096, restored = [] as QueuedFlow[] } = {}): Scene {
     const open: Scene['open'] = [];
-    const overflow = { count: 0 };
     const sync = { on: synced };
     const under = <T>(what: string): Promise<T> => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -294,7 +285,7 @@ describe('a packet whose ends are being found out', () => {
       findHostName: (address) => under(`name ${address}`),
       onChange() {
         lists.directory.changed('remote');
-        lookupGate.review();
+        pipeline.review();
       },
       now: Date.now,
     });
@@ -303,28 +294,17 @@ describe('a packet whose ends are being found out', () => {
     lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24'] }));
     lists.setPod(pod(), nine);
     const queue = createLookupQueue(limit, restored);
-    const lookupGate = createLookupGate({
-      queue,
-      remote,
-      isSynced: () => sync.on,
-      endsOf: (flow) =>
-        endsOf(flow.observation, lists.directory, { time: flow.line.time, exact: flow.line.timeIsExact }),
-      resume: (flow) => pipeline.resume(flow),
-      onFull: () => void overflow.count++,
-      now: Date.now,
-    });
     const statistics = createStatistics();
     const table = createSeriesTable({ limits: { perObject: 1000, total: 5000 } });
+    const incidents = nodeIncidents(table.count);
     const pipeline = createPipeline({
       prefixes: createPrefixTable(),
       directory: lists.directory,
       statistics,
-      advance: () => {},
-      series: () => table,
-      incidents: () => nodeIncidents(table.count),
+      counts: () => ({ table, incidents }),
       node: 'node-a',
       includeNoise: false,
-      hold: lookupGate.hold,
+      lookups: { queue, remote, isSynced: () => sync.on, now: Date.now },
     });
     return {
       lists,
@@ -332,12 +312,10 @@ describe('a packet whose ends are being found out', () => {
       statistics,
       table,
       pipeline,
-      lookupGate,
       open,
-      overflow,
       sync() {
         sync.on = true;
-        lookupGate.review();
+        pipeline.review();
       },
       drop(given, times = 1) {
         for (let time = 0; time < times; time++) pipeline.take(line({ text: syn(given), time: Date.now() }), 'kernel');
@@ -438,11 +416,11 @@ describe('a packet whose ends are being found out', () => {
   });
 
   test('counts at once when there is no place to wait, which is counted too', async () => {
-    const { drop, series, open, overflow } = scene({ limit: 1 });
+    const { drop, series, open, queue } = scene({ limit: 1 });
     drop();
     drop({ to: '10.65.2.10' });
     drop();
-    expect([series(), overflow.count]).toEqual([['web-0 sending 10.65.2.10 x1'], 1]);
+    expect([series(), queue.overflowed]).toEqual([['web-0 sending 10.65.2.10 x1'], 1]);
     await open[0]?.answer([db]);
     expect(series()).toEqual([
       'db-0 receiving Pod/shop/web-0 x2',
@@ -499,7 +477,7 @@ describe('a packet whose ends are being found out', () => {
       const before = scene({ synced: false });
       before.drop({ to: '192.168.7.12' }, 3);
       const restored = JSON.parse(JSON.stringify(before.queue.flows)) as QueuedFlow[];
-      before.lookupGate.stop();
+      before.pipeline.stop();
       const { drop, series, sync } = scene({ synced: false, restored });
       drop({ to: '192.168.7.12' }, 2);
       sync();
@@ -508,11 +486,11 @@ describe('a packet whose ends are being found out', () => {
   });
 
   test('waits no more once it is stopped, whatever news come in', async () => {
-    const { drop, lookupGate, open, queue } = scene();
+    const { drop, pipeline, open, queue } = scene();
     drop();
-    lookupGate.stop();
+    pipeline.stop();
     expect(vi.getTimerCount()).toBe(0);
-    lookupGate.review();
+    pipeline.review();
     await pass(60 * second);
     expect([vi.getTimerCount(), queue.size]).toEqual([0, 1]);
     await open[0]?.fail();

@@ -1,18 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stateOf } from '../series/state-of.ts';
-import {
-  createLookupGate,
-  createLookupQueue,
-  longestWait,
-  type LookupGate,
-  type LookupQueue,
-} from '../../src/pipeline/lookup-queue.ts';
+import { createLookupQueue, longestWait, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { endsOf } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
@@ -34,7 +27,7 @@ afterEach(() => {
 interface Rig {
   queue: LookupQueue;
   table: SeriesTable;
-  lookupGate: LookupGate;
+  pipeline: Pipeline;
   /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
   read: (host: number, port?: number) => void;
   /** Counts as many lines more that repeat the one that was read last. */
@@ -69,35 +62,30 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   const answered = new Set<number>();
   const waits: number[] = [];
   let syncedAt = synced ? Date.now() : Infinity;
-  let full = 0;
-  const lookupGate = createLookupGate({
-    queue,
-    remote: { startLookups },
-    isSynced: () => syncedAt <= Date.now(),
-    endsOf: ({ observation, line: { time, timeIsExact } }) =>
-      endsOf(observation, directory, { time, exact: timeIsExact }),
-    resume(flow) {
-      waits.push(Date.now() - Math.max(flow.since, syncedAt));
-      pipeline.resume(flow);
-    },
-    onFull: (lines) => void (full += lines),
-    now: Date.now,
-  });
+  const incidents = nodeIncidents(table.count);
+  const release: LookupQueue['release'] = (may) => {
+    const released = queue.release(may);
+    waits.push(...released.map(({ since }) => Date.now() - Math.max(since, syncedAt)));
+    return released;
+  };
   const pipeline: Pipeline = createPipeline({
     prefixes: createPrefixTable(),
     directory,
     statistics: createStatistics(),
-    advance: () => {},
-    series: () => table,
-    incidents: () => nodeIncidents(table.count),
+    counts: () => ({ table, incidents }),
     node: 'node-a',
     includeNoise: false,
-    hold: lookupGate.hold,
+    lookups: {
+      queue: Object.create(queue, { release: { value: release } }) as LookupQueue,
+      remote: { startLookups },
+      isSynced: () => syncedAt <= Date.now(),
+      now: Date.now,
+    },
   });
   return {
     queue,
     table,
-    lookupGate,
+    pipeline,
     waits,
     read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
     repeat(lines) {
@@ -109,17 +97,17 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     sync() {
       if (syncedAt < Infinity) return;
       syncedAt = Date.now();
-      lookupGate.review();
+      pipeline.review();
     },
     answer(host) {
       answered.add(host);
-      lookupGate.review();
+      pipeline.review();
     },
     counted: () =>
       stateOf(table).series.map(({ finding: { details }, count }) =>
         details.kind === 'flow' ? `${details.peer.address} ${details.port} x${count}` : '',
       ),
-    full: () => full,
+    full: () => queue.overflowed,
     snapshot: () => JSON.stringify({ series: stateOf(table), waiting: queue.flows }),
   };
 
@@ -204,10 +192,10 @@ test('nothing is lost or counted twice or waits for too long, whatever happens',
             one.sync();
             break;
           case 'review':
-            one.lookupGate.review();
+            one.pipeline.review();
             break;
           case 'restart':
-            one.lookupGate.stop();
+            one.pipeline.stop();
             one = rig({ ...options, synced: false, snapshot: one.snapshot() });
             waits.push(one.waits);
             break;

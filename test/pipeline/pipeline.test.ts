@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
+import { createLookupQueue, createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
@@ -38,11 +38,6 @@ type Text = string | ({ text: string; origin?: LineOrigin } & Partial<LogLine>);
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   const tables = new Map<string, SeriesTable>();
   const incidents = new Map<string, NodeIncidents>();
-  const series = (name: string): SeriesTable => {
-    const known = tables.get(name) ?? createSeriesTable();
-    tables.set(name, known);
-    return known;
-  };
   const statistics = createStatistics();
   const [drops, advanced]: [string[], string[]] = [[], []];
   const pipeline = createPipeline({
@@ -51,13 +46,12 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
     statistics,
     node: undefined,
     includeNoise: false,
-    advance: (name) => void advanced.push(name),
-    series,
-    incidents(name) {
-      const known =
-        incidents.get(name) ?? nodeIncidents((...counted) => series(name).count(...counted), { node: name });
+    counts(name) {
+      const table = tables.get(name) ?? createSeriesTable();
+      tables.set(name, table);
+      const known = incidents.get(name) ?? nodeIncidents(table.count, { node: name });
       incidents.set(name, known);
-      return known;
+      return { table, incidents: known, advance: () => void advanced.push(name) };
     },
     packets: {
       drop: ({ observation: { kind }, meaning: { ends, node: name, noise } }) =>
@@ -349,9 +343,7 @@ describe('drops of a host firewall', () => {
       statistics: createStatistics(),
       node: 'node-a',
       includeNoise: false,
-      advance: () => {},
-      series: () => table,
-      incidents: () => incidents as unknown as NodeIncidents,
+      counts: () => ({ table, incidents: incidents as unknown as NodeIncidents }),
     });
   }
 
@@ -388,9 +380,7 @@ test('a source that lost an unknown number of records lost one at least', () => 
     statistics,
     node: 'node-a',
     includeNoise: false,
-    advance: () => {},
-    series: () => table,
-    incidents: () => nodeIncidents(() => {}, { node: 'node-a' }),
+    counts: () => ({ table, incidents: nodeIncidents(() => {}, { node: 'node-a' }) }),
     packets: { drop: () => {}, gap: ({ by, count }) => void gaps.push([by, count]) },
   });
   pipeline.lost('journal', undefined, nine);
@@ -457,8 +447,11 @@ test('what is due is written before a line is counted', () => {
   const order: string[] = [];
   const table = createSeriesTable();
   run([syn()], {
-    advance: () => void order.push('advance'),
-    series: () => ({ ...table, count: (...counted) => (order.push('count'), table.count(...counted)) }),
+    counts: () => ({
+      table: { ...table, count: (...counted) => (order.push('count'), table.count(...counted)) },
+      incidents: nodeIncidents(table.count),
+      advance: () => void order.push('advance'),
+    }),
   });
   expect(order).toEqual(['advance', 'count']);
 });
@@ -469,7 +462,9 @@ test('what is remembered of a packet does not hold its line, which may have 64 K
   const kept: unknown[] = [];
   const take = (count: number): void => {
     const texts = Array.from({ length: count }, (_, port) => `${syn({ port })}${'x'.repeat(64_000)}`);
-    run(texts, { hold: (_, observation) => kept.push(observation) > 0 });
+    const queue = createLookupQueue(1000);
+    run(texts, { lookups: { queue, remote: { startLookups: () => true }, isSynced: () => false, now: () => nine } });
+    kept.push(...queue.flows);
   };
   take(1);
   collect();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { objectKey, podRef } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import { createPipeline, type NodeCounts } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
@@ -25,15 +25,19 @@ function rig({ quietUntil }: { quietUntil?: () => number } = {}) {
   const statistics = createStatistics();
   const advanced: number[] = [];
   const drops: [time: number, weight: number][] = [];
+  const counts: NodeCounts = {
+    table,
+    incidents: nodeIncidents(table.count),
+    advance: (time) => void advanced.push(time),
+    ...(quietUntil && { quietUntil }),
+  };
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
     directory: createDirectory(cluster({ pods: [target] })),
     statistics,
     node: 'node-a',
-    advance: (_, time) => void advanced.push(time),
-    ...(quietUntil && { quietUntil }),
-    series: () => table,
-    incidents: () => nodeIncidents(table.count),
+    counts: () => counts,
+    isByLines: quietUntil !== undefined,
     includeNoise: false,
     packets: { drop: ({ line: { time }, weight }) => void drops.push([time, weight]) },
   });

@@ -5,7 +5,8 @@ import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts
 import { createRecorder } from '../../src/events/recorder.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { createPipeline, messageOf, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
@@ -126,15 +127,13 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
   const incidents = createReplayIncidents({ objects, directory, felixOf: () => undefined, recorder });
   const pipeline: Pipeline = createPipeline({
     directory,
-    series: recorder.series,
     prefixes: createPrefixTable([{ prefix: 'IN', verdict: 'dropped' }]),
     statistics,
     node: nodeName,
     programsAnywhere: true,
     includeNoise: false,
-    advance: incidents.advance,
-    quietUntil: incidents.quietUntil,
-    incidents: incidents.of,
+    counts: incidents.countsOf,
+    isByLines: true,
   });
   let taken = 0;
   const totals = createReadTotals();

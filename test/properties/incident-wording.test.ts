@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { incidentMessage } from '../../src/incidents/reporting/message.ts';
-import { messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
 import { cutBytes } from '../../src/platform/printable.ts';

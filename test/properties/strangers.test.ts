@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causes } from '../../src/incidents/catalogue/catalogue.ts';
-import { createPipeline, messageOf } from '../../src/pipeline/pipeline.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { slimPod, UnusableObject } from '../../src/kubernetes/slim.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { eventOf } from '../../src/events/event.ts';
@@ -159,11 +160,12 @@ describe('no stranger steers a reader of', () => {
           statistics,
           node: 'node-b',
           includeNoise: true,
-          advance: () => {},
-          series: () => table,
-          incidents: () => {
-            throw new Error('no incident');
-          },
+          counts: () => ({
+            table,
+            get incidents(): never {
+              throw new Error('no incident');
+            },
+          }),
         });
         for (const source of ['203.0.113.9', '10.244.0.41']) {
           const text = `calico-drop ${prefix} IN=eth0 OUT=eth1 SRC=${source} DST=10.244.1.30 LEN=60 PROTO=UDP SPT=4000 DPT=53`;

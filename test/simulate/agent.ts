@@ -12,8 +12,9 @@ import type { Ends } from '../../src/model/endpoint.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { createLookupGate, createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
-import { createPipeline, messageOf, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createTimer } from '../../src/platform/timer.ts';
 import { nodeRefOf } from '../../src/resolving/directory.ts';
@@ -21,7 +22,6 @@ import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { createFinderChain, statesOf } from '../../src/resolving/lookups/pod-finder.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/objects.ts';
-import { endsOf } from '../../src/resolving/resolver.ts';
 import { readSpreadOf, spreadOf } from '../../src/series/times.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { createKeptState, readKeptValues } from '../../src/state/kept-state.ts';
@@ -117,16 +117,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     restored: restored?.incidents,
   });
   const queue = createLookupQueue(waitingFlows, restored?.waiting);
-  const gate = createLookupGate({
-    queue,
-    remote,
-    isSynced: () => cluster.synced,
-    endsOf: ({ line, observation }) => endsOf(observation, lists.directory, { time: line.time, exact: true }),
-    resume: (flow) => pipeline().resume(flow),
-    onFull: () => {},
-    now,
-    schedule,
-  });
+  const counts = { table, incidents };
   const budget = createWriteBudget({
     nodeCount: () => cluster.nodeCount,
     random,
@@ -173,7 +164,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     },
     /** Ends it as SIGTERM does: with its state, as the disk would hold it. */
     async stop(): Promise<AgentState> {
-      gate.stop();
+      made?.stop();
       housekeeping.cancel();
       await publisher.stop(grace);
       cluster.stop();
@@ -188,7 +179,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
 
   function onChange(): void {
     lists.directory.changed('remote');
-    gate.review();
+    if (queue.size > 0) pipeline().review();
     planHousekeeping(0);
   }
 
@@ -209,12 +200,10 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       prefixes,
       directory: lists.directory,
       statistics: createStatistics(),
-      advance: () => {},
-      series: () => table,
-      incidents: () => incidents,
+      counts: () => counts,
       node,
       includeNoise: false,
-      hold: gate.hold,
+      lookups: { queue, remote, isSynced: () => cluster.synced, now, schedule },
       packets: {
         drop({ line, meaning }) {
           for (const { regarding } of meaning.findings)

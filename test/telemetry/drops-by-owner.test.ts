@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createDropsByOwner } from '../../src/telemetry/drops-by-owner.ts';
-import type { FlowMeaning } from '../../src/pipeline/flow-cache.ts';
+import type { FlowMeaning } from '../../src/pipeline/meaning.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { ends, externalEnd, observation, podEnd, podRef, workerEnd } from '../builders.ts';
 

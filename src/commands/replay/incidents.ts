@@ -6,6 +6,7 @@ import { containerOf } from '../../log-formats/container-path.ts';
 import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
+import type { NodeCounts } from '../../pipeline/pipeline.ts';
 import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
 import { type ClusterObjects, type Pod, podOf } from '../../resolving/objects.ts';
 import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
@@ -26,18 +27,22 @@ const lookInterval: Millis = 1000;
 /** Pod notices are spread over less. */
 const afterwards: Millis = 600_000;
 
-export function createReplayIncidents({ objects, directory, felixOf, recorder }: ReplayIncidentsOptions) {
+export function createReplayIncidents(options: ReplayIncidentsOptions) {
+  const { objects, recorder } = options;
   const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis; asked: Millis }>();
+  const countsByNode = new Map<string, NodeCounts>();
   const ownerOf = createLogOwners(objects.pods);
   const chains = createChainIndex();
   for (const service of objects.services) chains.setService(service, 0);
   for (const slice of objects.endpointSlices) chains.setSlice(slice, 0);
 
   return {
-    of: (node: string): NodeIncidents => stateOf(node).incidents,
+    countsOf(node: string): NodeCounts {
+      let counts = countsByNode.get(node);
+      if (counts === undefined) countsByNode.set(node, (counts = createCounts(node)));
+      return counts;
+    },
     advance,
-    /** Before then `advance` does nothing, whatever is counted in the second before. */
-    quietUntil: (node: string): Millis => (nodes.has(node) ? -Infinity : recorder.series(node).nextDue()),
     /** The end of the logs ends no incident, but decides what waits for a line, and Pod notices that are still due are written. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
@@ -47,22 +52,33 @@ export function createReplayIncidents({ objects, directory, felixOf, recorder }:
     },
     /** The node that the log of a container is from. */
     nodeOfLog: (path: string): string | undefined => ownerOf(path)?.node,
-    opened(): number {
-      const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.tracker.counts.opened));
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
-    unrepeated(): Readonly<Record<string, number>> {
-      const all: Record<string, number> = {};
-      for (const { incidents } of nodes.values())
-        for (const [code, count] of Object.entries(incidents.tracker.unrepeated)) all[code] = (all[code] ?? 0) + count;
-      return all;
-    },
+    all: (): NodeIncidents[] => [...nodes.values()].map(({ incidents }) => incidents),
   };
+
+  function createCounts(node: string): NodeCounts {
+    const table = recorder.series(node);
+    return {
+      table,
+      /** Nearly all nodes have none, and cost less without. */
+      get incidents() {
+        return stateOf(node).incidents;
+      },
+      advance: (time) => advance(node, time),
+      quietUntil: () => (nodes.has(node) ? -Infinity : table.nextDue()),
+    };
+  }
 
   function stateOf(node: string): { incidents: NodeIncidents; latest: Millis; asked: Millis } {
     let known = nodes.get(node);
     if (known === undefined)
-      nodes.set(node, (known = { incidents: create(node), latest: -Infinity, asked: -Infinity }));
+      nodes.set(
+        node,
+        (known = {
+          incidents: createIncidents(node, { ...options, chains, ownerOf }),
+          latest: -Infinity,
+          asked: -Infinity,
+        }),
+      );
     return known;
   }
 
@@ -86,23 +102,44 @@ export function createReplayIncidents({ objects, directory, felixOf, recorder }:
       at = Math.max(next(), at + step);
     }
   }
+}
 
-  function create(node: string): NodeIncidents {
-    const here = objects.pods.filter((pod) => pod.node === node);
-    return createNodeIncidents({
-      node,
-      nodeRef: () => nodeRefOf(directory, node),
-      podOf(failing, source) {
-        const pod = ownerOf(source);
-        return pod === undefined ? podOf(failing, here) : podRef(pod);
-      },
-      podsHere: () => here,
-      chains,
-      facts: { felix: () => felixOf(node), kubeProxyHere: () => podOf('kube-proxy', here) !== undefined },
-      isReady: () => true,
-      count: (finding, time, weight) => recorder.series(node).count(finding, time, weight),
-    });
-  }
+interface IncidentsContext extends ReplayIncidentsOptions {
+  chains: ReturnType<typeof createChainIndex>;
+  /** The Pod that the log at a path is of. */
+  ownerOf: (path: string) => Pod | undefined;
+}
+
+function createIncidents(node: string, context: IncidentsContext): NodeIncidents {
+  const { objects, directory, felixOf, recorder, chains, ownerOf } = context;
+  const here = objects.pods.filter((pod) => pod.node === node);
+  return createNodeIncidents({
+    node,
+    nodeRef: () => nodeRefOf(directory, node),
+    podOf(failing, source) {
+      const pod = ownerOf(source);
+      return pod === undefined ? podOf(failing, here) : podRef(pod);
+    },
+    podsHere: () => here,
+    chains,
+    facts: { felix: () => felixOf(node), kubeProxyHere: () => podOf('kube-proxy', here) !== undefined },
+    isReady: () => true,
+    count: (finding, time, weight) => recorder.series(node).count(finding, time, weight),
+  });
+}
+
+/** Counts the incidents that were opened. */
+export function openedIn(all: readonly NodeIncidents[]): number {
+  const counts = all.flatMap(({ tracker }) => Object.values(tracker.counts.opened));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Counts failures that did not come again, by cause. */
+export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const { tracker } of all)
+    for (const [code, count] of Object.entries(tracker.unrepeated)) sums[code] = (sums[code] ?? 0) + count;
+  return sums;
 }
 
 /** The Pod that the log at a path is of; remembered, as it is asked for each record. */

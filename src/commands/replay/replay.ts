@@ -12,7 +12,7 @@ import { createPolicies, readSavedObjects } from './policies.ts';
 import type { runReport } from '../../report/report.ts';
 import type { Streams } from '../terminal.ts';
 import { collectObjects } from '../why/known-objects.ts';
-import { createReplayIncidents } from './incidents.ts';
+import { createReplayIncidents, openedIn, unrepeatedIn } from './incidents.ts';
 import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
 import { otherCluster, summarise, unknownNode } from './summary.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
@@ -65,10 +65,8 @@ export async function replay(
     node: options.node,
     programsAnywhere: true,
     includeNoise: options.includeNoise,
-    advance: incidents.advance,
-    quietUntil: incidents.quietUntil,
-    series: recorder.series,
-    incidents: incidents.of,
+    counts: incidents.countsOf,
+    isByLines: true,
     nodeOfLog: incidents.nodeOfLog,
     packets: packets.sink,
   });
@@ -89,8 +87,8 @@ export async function replay(
     ...read,
     unknownNode: unknownNode(options, objects, read.hosts),
     events: recorder.events.size,
-    incidents: incidents.opened(),
-    unrepeated: incidents.unrepeated(),
+    incidents: openedIn(incidents.all()),
+    unrepeated: unrepeatedIn(incidents.all()),
     packetsPastLimits: pastLimits(recorder.tables()),
     now,
   };

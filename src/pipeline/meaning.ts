@@ -1,14 +1,16 @@
-import { explainPacket, noiseOf } from '../drops/drops.ts';
-import { isSameFlow, orient, type Orientation, type OrientedPacket } from '../model/flow-identity.ts';
+/** Finds what a packet means: its node, its ends, whether it is noise, and whose problem it is. */
+import { explainMartian, explainPacket, noiseOf } from '../drops/drops.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
+import { isSameFlow, orient, type Orientation, type OrientedPacket } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
-import type { Directory } from '../resolving/directory.ts';
-import { nodeOf, resolvePacket } from '../resolving/resolver.ts';
 import { hashOf } from '../platform/hash.ts';
+import type { Directory, Moment } from '../resolving/directory.ts';
+import { nodeOf, resolveMartian, resolvePacket } from '../resolving/resolver.ts';
 
-/** All that is the same for every packet of one flow through one rule, as long as addresses keep their owners. */
+/** Equal for every packet of one flow through one rule, as long as addresses keep their owners. */
 export interface FlowMeaning {
   node: string;
   ends: Ends;
@@ -16,7 +18,23 @@ export interface FlowMeaning {
   findings: readonly Finding[];
 }
 
-/** Places for flows. A power of two: the hash of a flow picks its place. */
+/** `weight` equal packets, with what was found out about them. */
+export interface Drop {
+  line: LogLine;
+  observation: PacketObservation | Martian;
+  meaning: FlowMeaning;
+  weight: number;
+}
+
+export interface MeaningOptions {
+  directory: Directory;
+  /** Name of the node that all lines come from, whatever host they name. */
+  node: string | undefined;
+  /** The node whose log of a container it is, where nothing else names it. */
+  nodeOfLog?: ((path: string) => string | undefined) | undefined;
+}
+
+/** The hash of a flow picks one of so many places: a power of two. */
 const places = 8192;
 
 interface Entry extends OrientedPacket {
@@ -25,17 +43,11 @@ interface Entry extends OrientedPacket {
   meaning: FlowMeaning;
 }
 
-export interface FlowMemo {
-  meaningOf: (line: LogLine, observation: PacketObservation) => FlowMeaning;
-  /** Another number wherever the same packet may mean something else; undefined: not known yet of that time. */
-  epochAt: (time: Millis) => number | undefined;
-}
-
 /**
- * Remembers what packets of 8,192 flows mean, for one epoch of the directory; a flow takes the place of another one with the same
- * hash. `fixedNode`: the node of all lines, by default the host of each. An LRU's keys, made for each packet, cost more than all the rest.
+ * Remembers what packets of 8,192 flows mean, for one epoch of the directory. A flow replaces another one with the same hash: an LRU needs a
+ * key for each packet, which costs more than all the rest.
  */
-export function createFlowMemo(directory: Directory, fixedNode: string | undefined): FlowMemo {
+export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions) {
   const memo: (Entry | undefined)[] = Array.from({ length: places });
   /** The hash last asked for at each place. A flow is remembered when it comes again; floods with random addresses never do. */
   const asked = new Int32Array(places);
@@ -43,13 +55,20 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
   let version = directory.version;
   let epochs = 0;
 
-  return { meaningOf, epochAt: (time) => (isWithin(time) ? epochs : undefined) };
+  return {
+    /** Finds the ends of a packet, lost or not. */
+    meaningOf: (line: LogLine, observation: PacketObservation | Martian): FlowMeaning =>
+      observation.kind === 'packet' ? packetMeaning(line, observation) : martianMeaning(line, observation),
+    /** Another number wherever the same packet may mean something else; undefined: not known yet of that time. */
+    epochAt: (time: Millis): number | undefined => (isWithin(time) ? epochs : undefined),
+    nodeOf: nodeOfLine,
+  };
 
   function isWithin(time: Millis): boolean {
     return time >= epoch.from && time < epoch.until && directory.version === version;
   }
 
-  function meaningOf(line: LogLine, observation: PacketObservation): FlowMeaning {
+  function packetMeaning(line: LogLine, observation: PacketObservation): FlowMeaning {
     // ICMP errors are rare, and the packet inside would double the key.
     if (observation.inner !== undefined) return understand(line, observation);
     if (!isWithin(line.time)) {
@@ -77,7 +96,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
   }
 
   function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
-    const at = { time: line.time, exact: line.timeIsExact };
+    const at = momentOf(line);
     const node = nodeOf(fixedNode ?? line.host, observation, directory, at);
     const ends = resolvePacket(observation, directory, at, node);
     return {
@@ -87,6 +106,21 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
       findings: explainPacket(observation, ends, node, directory.portName),
     };
   }
+
+  function martianMeaning(line: LogLine, observation: Martian): FlowMeaning {
+    const node = nodeOfLine(line);
+    const ends = resolveMartian(observation, directory, momentOf(line));
+    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
+  }
+
+  function nodeOfLine(line: LogLine): string {
+    const named = nodeOf(fixedNode ?? line.host, undefined, directory, momentOf(line));
+    return named || (nodeOfLog?.(line.source) ?? '');
+  }
+}
+
+function momentOf({ time, timeIsExact }: LogLine): Moment {
+  return { time, exact: timeIsExact };
 }
 
 /** Hashes the port and the ends of the addresses, where they differ most. */

@@ -1,0 +1,43 @@
+/** What an Event says, of a drop or an incident. */
+import { dropMessage, type PolicyVerdict } from '../drops/drops.ts';
+import { incidentMessage } from '../incidents/incidents.ts';
+import type { IncidentDetails } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { PolicyName } from '../model/packet.ts';
+import type { Series } from '../model/series.ts';
+import { printable } from '../platform/printable.ts';
+
+interface MessageOptions {
+  /** The wall clock at a time of the series; by default that is the wall clock's. */
+  readonly toWall?: (time: Millis) => Millis;
+  /** The verdict of policies on the drop, where they were asked. */
+  readonly answer?: PolicyVerdict | undefined;
+}
+
+/** One line, without tabs, mentions and links; the publisher cuts it. */
+export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
+  const { details, node, type } = series.finding;
+  const lowerBound = series.suppressed
+    ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
+    : '';
+  const message =
+    details.kind === 'incident'
+      ? incidentMessage(onWallClock(details, toWall), node, lowerBound, type)
+      : dropMessage(series, details, lowerBound, answer);
+  return printable(message);
+}
+
+/** The message, and the policy that denied the packets where policies were asked. */
+export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
+  return { message: messageOf(series, options), policy: options.answer?.policy };
+}
+
+function onWallClock(details: IncidentDetails, toWall: (time: Millis) => Millis): IncidentDetails {
+  const { since, last, ended } = details;
+  return {
+    ...details,
+    since: toWall(since),
+    last: toWall(last),
+    ended: ended === undefined ? undefined : toWall(ended),
+  };
+}
