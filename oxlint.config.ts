@@ -135,7 +135,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['src/config/config.ts', 'src/config/docs-url.ts', 'src/kubernetes/config.ts'],
+      files: ['src/config/config.ts', 'src/config/docs-url.ts', 'src/kubernetes/connection.ts'],
       rules: { 'node/no-process-env': 'off' },
     },
     {

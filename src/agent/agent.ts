@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { type Config, type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
-import { createEventStore } from '../kubernetes/written-objects.ts';
+import { createEventStore } from '../kubernetes/kubernetes.ts';
 import { textOf } from '../pipeline/pipeline.ts';
 import { type Clock, createSteadyClock } from '../platform/clock.ts';
 import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';

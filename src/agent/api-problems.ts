@@ -1,4 +1,4 @@
-import type { InformerProblem, WatchedResource } from '../kubernetes/informer.ts';
+import type { InformerProblem, WatchedResource } from '../kubernetes/kubernetes.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { WriteResult } from '../model/series.ts';

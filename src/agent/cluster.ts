@@ -1,9 +1,14 @@
 import type { EventEmitter } from 'node:events';
 import { type Config, version } from '../config/config.ts';
-import { createClusterWatch } from '../kubernetes/cluster-watch.ts';
-import { findAccess } from '../kubernetes/config.ts';
-import { type Connection, createConnection } from '../kubernetes/connection.ts';
-import type { WatchedResource } from '../kubernetes/informer.ts';
+import {
+  type Connection,
+  createClusterWatch,
+  createConnection,
+  createPodFinders,
+  findAccess,
+  type PodRanges,
+  type WatchedResource,
+} from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createKeptPods } from '../resolving/kept-pods.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../resolving/live-lists.ts';
@@ -13,8 +18,7 @@ import type { Restored } from '../state/state.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './api-problems.ts';
-import { createDirectoryFinder } from '../directory/client.ts';
-import { createPodFinders, type PodRanges } from '../kubernetes/pod-finders.ts';
+import { createDirectoryFinder } from '../directory/directory.ts';
 import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
 import { readSpreadOf } from '../series/series.ts';
 

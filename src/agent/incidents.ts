@@ -7,7 +7,7 @@ import {
   type NodeIncidentsState,
   serviceLimit,
 } from '../incidents/incidents.ts';
-import { createBackendLookup, createFelixReader } from '../kubernetes/incident-facts.ts';
+import { createBackendLookup, createFelixReader } from '../kubernetes/kubernetes.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';

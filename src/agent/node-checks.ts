@@ -6,7 +6,7 @@ import {
   type RulesCondition,
   rulesConditionOf,
 } from '../incidents/incidents.ts';
-import { type ConditionStore, createConditionStore, type NodeCondition } from '../kubernetes/written-objects.ts';
+import { type ConditionStore, createConditionStore, type NodeCondition } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createProc } from '../platform/proc.ts';
 import type { ClusterContext } from './cluster.ts';

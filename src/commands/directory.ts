@@ -2,12 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createApiProblems, noProblems } from '../agent/api-problems.ts';
 import { connect } from '../agent/cluster.ts';
 import { version } from '../config/config.ts';
-import { createAuthenticator, reviewToken } from '../directory/authenticator.ts';
-import { type Certificate, createCertificate } from '../directory/certificate.ts';
+import {
+  type Certificate,
+  createAuthenticator,
+  createCertificate,
+  createPodWatch,
+  createPublication,
+  ownersIn,
+  startDirectoryServer,
+} from '../directory/directory.ts';
 import { hostAndPort } from '../platform/address.ts';
-import { createPodWatch, ownersIn } from '../directory/pod-watch.ts';
-import { audience, createPublication, type Publication } from '../directory/directory.ts';
-import { type DirectoryServer, startDirectoryServer } from '../directory/server.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSteadyClock } from '../platform/clock.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -88,17 +92,11 @@ async function serve(
   { listen, podNamespace, account }: DirectoryOptions,
   { connection, metrics, watch, clock }: Parts,
   certificate: Certificate,
-): Promise<DirectoryServer> {
-  const { check } = createAuthenticator({
-    review: (token) => reviewToken(connection, token),
-    audience,
-    username: `system:serviceaccount:${podNamespace}:${account}`,
-    now: clock.now,
-  });
+) {
   return await startDirectoryServer({
     address: listen,
     certificate,
-    check,
+    check: createAuthenticator(connection, `system:serviceaccount:${podNamespace}:${account}`, clock.now),
     ownersOf: (address) => (watch.synced ? ownersIn(watch.lists, address) : undefined),
     onAnswer: (result) => metrics.directoryAnswers.add(1, { result }),
     clock,
@@ -110,7 +108,7 @@ function publicationOf(
   { connection, watch }: Parts,
   port: number,
   { certificate }: Certificate,
-): Publication {
+): () => Promise<boolean> {
   return createPublication({
     connection,
     namespace: podNamespace,
@@ -127,10 +125,10 @@ function publicationOf(
 async function renew(
   { podNamespace, configMap }: DirectoryOptions,
   { log, rateLimitedLog: { report, resolve } }: Parts,
-  publication: Publication,
+  publish: () => Promise<boolean>,
 ): Promise<boolean> {
   try {
-    if (await publication.renew()) log.info({ configMap }, 'Published: agents can ask this replica');
+    if (await publish()) log.info({ configMap }, 'Published: agents can ask this replica');
     resolve('publish', 'The ConfigMap can be written again');
     return true;
   } catch (error) {

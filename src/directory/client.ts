@@ -3,25 +3,25 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
-import { answerLimit, decodeAnswer, readFolder, type Replica } from './directory.ts';
+import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.ts';
 import { hostAndPort } from '../platform/address.ts';
 
 export interface DirectoryClientOptions {
-  /** The folder of the token and the replicas; undefined: no directory is configured. */
+  /** The folder of the token and the replicas; undefined if no directory is configured. */
   folder: string | undefined;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
-  /** The limit for one replica; two are asked at most. */
+  /** For one replica; at most two are asked. */
   timeout?: Millis;
 }
 
 /** A packet waits for two seconds. */
 const defaultTimeout: Millis = 900;
 
-/** The kubelet changes the files a minute or two after a replica has come or gone, or a token was renewed. */
+/** The kubelet itself needs a minute or two to change the files. */
 const folderAge: Millis = 10_000;
 
-/** A replica that failed is not asked for that long, twice as long each time, with jitter. */
+/** How long a failed replica is left alone: twice as long each time, with jitter. */
 const cooldowns = { first: 2000, longest: 60_000 };
 
 interface Peer {
@@ -32,8 +32,8 @@ interface Peer {
 }
 
 /**
- * Asks the shared directory. Each replica is believed by its own certificate alone, which it has published. The same one is asked as
- * long as it answers; nodes begin with different ones.
+ * Asks the shared directory. Each replica is believed by its published certificate alone. An agent stays with a replica that answers;
+ * agents begin with different ones.
  */
 export function createDirectoryFinder(options: DirectoryClientOptions): PodFinder {
   const { folder, clock, random, timeout = defaultTimeout } = options;
@@ -74,7 +74,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
       return peer ?? { replica, agent: agentOf(replica), failures: 0, restsUntil: -Infinity };
     });
     for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
-    // A replica that has answered stays first, so that its connection is used; new ones come in any order.
+    // A replica that has answered stays first, so that its connection is used; new ones come in random order.
     const known = peers.filter((peer) => next.includes(peer));
     const fresh = next.filter((peer) => !peers.includes(peer));
     peers = [
@@ -98,7 +98,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
   }
 }
 
-/** The text of an answer. Rejects for any other status, one that is too long, and one that is late. */
+/** Rejects for any status but 200, and for an answer that is too long or too late. */
 function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { host, port } = replica;
@@ -123,10 +123,10 @@ function ask({ replica, agent }: Peer, address: string, token: string, timeout: 
   return promise;
 }
 
-/** An address for documentation (RFC 5737): no Pod has it. */
+/** An address for documentation (RFC 5737), which no Pod has. */
 const unused = '192.0.2.1';
 
-/** An agent asks little, and thousands are connected. */
+/** Thousands of agents are connected, and each asks little. */
 function agentOf({ certificate }: Replica): Agent {
   return new Agent({ ca: certificate, keepAlive: true, maxSockets: 2, minVersion: 'TLSv1.3', timeout: 30_000 });
 }

@@ -5,36 +5,39 @@ import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
 import { limitConnections } from '../telemetry/server.ts';
-import { encodeAnswer } from './directory.ts';
+import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
+import {
+  type Connection,
+  everything,
+  informerOf,
+  type ListInformerOptions,
+  RefusedError,
+} from '../kubernetes/kubernetes.ts';
+import { at, strings } from '../platform/json.ts';
 import type { Verdict } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
+import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
-const results = ['hit', 'miss', 'stranger', 'busy', 'wrong'] as const;
-export type Result = (typeof results)[number];
+export type Result = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';
 
 export interface DirectoryServerOptions {
   address: ListenAddress;
   certificate: Certificate;
   check: (authorization: string | undefined) => Promise<Verdict>;
-  /** Undefined while the list of Pods is not complete. */
   ownersOf: (address: string) => Owners | undefined;
   onAnswer: (result: Result) => void;
   clock: Pick<Clock, 'toWall'>;
 }
 
-export interface DirectoryServer {
-  readonly port: number;
-  stop: () => Promise<void>;
-}
-
-/** An idle connection of an agent ends after 30 s, so that only those that ask are connected; each costs some 40 KB. */
+/** Idle connections end after 30 s, and each costs some 40 KB. */
 const limits = { total: 4096, perAddress: 4 };
 const timeout = 5000;
 
 const statuses: Readonly<Record<Result, number>> = { hit: 200, miss: 200, stranger: 401, busy: 503, wrong: 400 };
 
 /** `GET /v1/owners/ADDRESS` over HTTPS, for agents alone. Rejects when it cannot listen. */
-export async function startDirectoryServer(options: DirectoryServerOptions): Promise<DirectoryServer> {
+export async function startDirectoryServer(options: DirectoryServerOptions) {
   const { address, certificate } = options;
   const server = createServer({
     key: certificate.key,
@@ -56,7 +59,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
   server.removeListener('error', reject).on('error', () => {});
   return {
     port: (server.address() as AddressInfo).port,
-    async stop() {
+    stop: async (): Promise<void> => {
       const closed = new Promise<void>((done) => server.close(() => done()));
       setTimeout(() => server.closeAllConnections(), 1000).unref();
       server.closeIdleConnections();
@@ -70,13 +73,13 @@ async function respond(
   response: ServerResponse,
   options: DirectoryServerOptions,
 ): Promise<void> {
-  const [result, body] = await answer(request, options);
+  const [result, body] = await answerTo(request, options);
   options.onAnswer(result);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   response.writeHead(statuses[result], headers).end(body);
 }
 
-async function answer(
+async function answerTo(
   { method, url = '', headers }: IncomingMessage,
   { check, ownersOf, clock }: DirectoryServerOptions,
 ): Promise<[Result, string]> {
@@ -88,4 +91,86 @@ async function answer(
   const owners = ownersOf(address);
   if (owners === undefined) return ['busy', '{}'];
   return [owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss', encodeAnswer(owners, clock)];
+}
+
+/** 10,000 Pods may change in each of ten minutes. */
+const remembered = { age: 600_000, count: 100_000 };
+
+/** Keeps all Pods and Nodes of the cluster, and the Pods of the last ten minutes. */
+export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
+  const { now } = options.clock;
+  const lists = createLiveLists('', undefined, remembered);
+  const resources = ['pods', 'nodes'] as const;
+  const informers = resources.map((resource) => informerOf(resource, everything, { ...options, lists }));
+
+  return {
+    lists,
+    start(): void {
+      for (const informer of informers) informer.start();
+    },
+    stop(): void {
+      for (const informer of informers) informer.stop();
+    },
+    sweep: (): void => lists.sweep(now()),
+    get synced(): boolean {
+      return informers.every(({ synced }) => synced);
+    },
+    collect({ cachedObjects, tombstones, watchLastHeard }: Metrics, { toWall }: Pick<Clock, 'toWall'>): void {
+      tombstones.set(lists.sizes.tombstones);
+      for (const [index, resource] of resources.entries()) {
+        cachedObjects.set(lists.sizes[resource], { resource });
+        const lastHeard = informers[index]?.lastHeard;
+        if (lastHeard !== undefined) watchLastHeard.set(toWall(lastHeard) / 1000, { resource });
+      }
+    },
+  };
+}
+
+/** Returns the Pods that have the address, or had it in the last minutes, or the node whose own it is. */
+export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
+  const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
+  // A Pod that is gone may have had other addresses at its end.
+  const having = pods.map((pod) =>
+    pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
+  );
+  return { pods: having, node: having.length > 0 ? undefined : lists.directory.nodeOfHost(address)?.name };
+}
+
+export interface PublicationOptions {
+  connection: Pick<Connection, 'request'>;
+  namespace: string;
+  configMap: string;
+  podName: string;
+  replica: Replica;
+  /** Whether the Pod is there, with that address. */
+  isThere: (podName: string, address: string) => boolean;
+}
+
+/**
+ * Returns a function that writes the entry of this replica where it is missing, and takes out those of Pods that are gone. It resolves to true
+ * if it has written its own, and rejects with a `RefusedError`. A merge patch changes single keys, so that replicas do not undo each other's.
+ */
+export function createPublication(options: PublicationOptions): () => Promise<boolean> {
+  const { connection, namespace, configMap, podName, replica, isThere } = options;
+  const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
+  const own = encodeReplica(replica);
+  /** Entries without a Pod at the last look: the watch may be late. */
+  let missed: ReadonlySet<string> = new Set();
+
+  return async () => {
+    const answer = await connection.request('GET', path);
+    if (answer.kind === 'refused') throw new RefusedError(answer);
+    const data = strings(at(answer.body, 'data'));
+    const missing = Object.entries(data)
+      .filter(([name, text]) => name !== podName && !isThere(name, decodeReplica(text)?.host ?? ''))
+      .map(([name, text]) => [name, text].join(' '));
+    const gone = missing.filter((entry) => missed.has(entry)).map((entry) => entry.split(' ', 1)[0] ?? '');
+    missed = new Set(missing);
+    const changes = Object.fromEntries<string | null>(gone.map((name) => [name, null]));
+    if (data[podName] !== own) changes[podName] = own;
+    if (Object.keys(changes).length === 0) return false;
+    const patched = await connection.request('PATCH', path, { body: { data: changes } });
+    if (patched.kind === 'refused') throw new RefusedError(patched);
+    return podName in changes;
+  };
 }

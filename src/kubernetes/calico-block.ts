@@ -1,55 +1,58 @@
 import ipaddr from 'ipaddr.js';
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { isLabel, isSubdomain } from '../platform/api-names.ts';
 import type { Pod } from '../resolving/objects.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
 import type { Connection } from './connection.ts';
 import { at, type Json, list, spelled, text } from '../platform/json.ts';
-import { RefusedError } from './refusal.ts';
+import { RefusedError } from './http.ts';
 import { onSteadyClock } from '../resolving/pod-record.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import { may } from './rights.ts';
-import type { PodListOptions } from './paged-list.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { canonicalAddress } from '../platform/address.ts';
 
-/**
- * Where the objects are: as custom resources of Calico's backing store, or of the group that newer releases store them in.
- * Neither is served by Calico's own API server, which has no blocks.
- */
+/** Calico's backing store keeps them as custom resources, in newer releases of the second group. Calico's own API server has no blocks. */
 const versions = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' } as const;
 type Group = keyof typeof versions;
 
 interface Pool {
   network: NonNullable<ReturnType<typeof parseNetwork>>;
-  /** Length of the prefix of its blocks. */
   blockSize: number;
 }
 
-/** Whom Calico's IPAM has given an address to: a Pod, or a node for its tunnel. */
+/** Who has the address: a Pod, or a node for its tunnel. */
 type Holder = { kind: 'pod'; namespace: string; name: string } | { kind: 'node'; node: string };
 
-/** Holders by the ordinal of the address; undefined: there is no such block. */
+/** By the position of the address in the block; undefined if there is no such block. */
 type Block = ReadonlyMap<number, Holder> | undefined;
 
-/** Pools hardly ever change, and a right that is missing now may be granted later. */
+/** Pools hardly change, but a missing right may be granted later. */
 const poolsAge: Millis = 600_000;
 /** A block may be old, because the Pod itself confirms it. */
 const blockAge: Millis = 600_000;
-/** An address that a block does not have is taken to have no owner for so long. */
+/** Until then, an address that a block does not have has no owner. */
 const missAge: Millis = 10_000;
 
-/** Blocks in memory: about 6 KB each, of a cluster with 16,000 Pods all of them. */
+/** The most blocks in memory: about 6 KB each, enough for a cluster of 16,000 Pods. */
 const blocks = 256;
-/** More pools than that are no cluster's. */
+/** No cluster has more pools. */
 const poolLimit = 256;
 
 const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 122, from: 116, to: 128 } };
 
+/** Finders stamp what they find by the clock. */
+export interface PodListOptions {
+  connection: Pick<Connection, 'request'>;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+  /** The labels that Pods are kept with; by default none. */
+  podLabels?: readonly string[] | undefined;
+}
+
 /**
  * Finds the Pod of an address by the block of Calico's IPAM: one GET names the Pods of 64 addresses (libcalico-go,
- * lib/backend/model/block.go), and a second one reads the Pod. That confirms the block, which may name a Pod that is gone
- * (a leaked address) and is no more trusted than any other object, and gives what an Event needs: uid and workload.
+ * lib/backend/model/block.go). A second one reads the Pod, because the block may name a Pod that is gone, and has neither uid nor workload.
  */
 export function createCalicoBlockFinder({ connection, clock, podLabels }: PodListOptions): PodFinder {
   const { now } = clock;
@@ -58,7 +61,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     (path): Promise<Block> => read(path).then((object) => (object === undefined ? undefined : holdersIn(object))),
     { entries: blocks, now },
   );
-  /** A right is missing: nothing is asked for until then. */
+  /** Nothing is asked before, because a right is missing. */
   let deniedUntil: Millis = -Infinity;
 
   return { way: 'calico-block', find, look };
@@ -72,7 +75,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     const { cidr, ordinal } = blockOf(address, pool.blockSize);
     const path = `/apis/${found.group}/${versions[found.group]}/ipamblocks/${nameOf(cidr)}`;
     let exists = false;
-    // A Pod that an old block names may be gone; one that a new block names again has leaked the address.
+    // An old block may name a Pod that is gone; then a new block is read.
     for (const age of [blockAge, missAge]) {
       const { value: block, isNew } = await blocksRead.get(path, age);
       exists = block !== undefined;
@@ -81,7 +84,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
       if (owners !== undefined) return owners;
       if (isNew) break;
     }
-    // An address without a block is not of Calico's IPAM, even in a pool: host-local IPAM takes its own.
+    // An address in a pool without a block is of another IPAM, such as host-local.
     return exists ? { pods: [] } : undefined;
   }
 
@@ -98,7 +101,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
   }
 
-  /** Reads from the API server's cache. Undefined: not there. */
+  /** Undefined if there is none. The API server answers from its cache. */
   async function read(path: string): Promise<Json> {
     const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
     if (answer.kind === 'answered') return answer.body;
@@ -125,7 +128,6 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
   }
 }
 
-/** A text says why there are none. */
 async function readPools({
   request,
 }: Pick<Connection, 'request'>): Promise<{ group: Group; pools: readonly Pool[] } | string> {
@@ -157,7 +159,7 @@ function poolIn(object: Json): Pool[] {
   return [{ network, blockSize: isSize ? given : sizes.default }];
 }
 
-/** Most addresses of a block share nothing; those of a node's tunnels and reserved ones have no Pod. */
+/** Reserved addresses have no holder. */
 function holdersIn(object: Json): ReadonlyMap<number, Holder> {
   const holders = list(at(object, 'spec', 'attributes')).map(holderIn);
   const found = new Map<number, Holder>();
@@ -186,7 +188,6 @@ function holderIn(attribute: Json): Holder | undefined {
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Undefined for anything but a CIDR. */
 function parseNetwork(cidr: unknown): Network | undefined {
   return typeof cidr === 'string' && cidr.length < 50 && ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined;
 }
@@ -196,7 +197,7 @@ function contains(network: Network, address: string): boolean {
   return ip.kind() === network[0].kind() && (ip as ipaddr.IPv4).match(network);
 }
 
-/** The block of `2^(width - length)` addresses that an address lies in, and which of them it is. `address` is canonical. */
+/** The block of `2^(width - length)` addresses that a canonical address lies in, and its position there. */
 function blockOf(address: string, length: number): { cidr: string; ordinal: number } {
   const bytes = ipaddr.parse(address).toByteArray();
   let ordinal = 0;

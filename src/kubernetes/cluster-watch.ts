@@ -2,9 +2,10 @@
 import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
-import { everything, informerOf, type ListInformerOptions } from './cluster-informers.ts';
 import {
+  createInformer,
   type Informer,
+  type InformerOptions,
   type InformerProblem,
   type InformerReport,
   paths,
@@ -12,13 +13,17 @@ import {
   sleep,
   type WatchedResource,
 } from './informer.ts';
-import { countAll, type ListOptions } from './paged-list.ts';
-import { refusalOfError } from './refusal.ts';
+import { countAll, type ListOptions } from './list-watch.ts';
+import { refusalOfError } from './http.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { LiveLists } from '../resolving/live-lists.ts';
+import type { Connection } from './connection.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
-/** The agent is not ready without these: Findings are made of them. */
+/** The agent is ready once it knows these, because findings name them. */
 const required = ['pods', 'nodes', 'services'] as const;
 
-/** Is told how the watch of the cluster does. */
 export interface ClusterWatchReport extends InformerReport {
   tooMany: (resource: WatchedResource, count: number, limit: number) => void;
 }
@@ -27,15 +32,15 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   ownNode: string;
   /** `node`: the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
-  /** Each is watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
+  /** A kind with more objects is not watched; of Nodes then only our own is. 0 EndpointSlices: they are not even counted. */
   limits: { nodes: number; services: number; endpointSlices: number };
   report: ClusterWatchReport;
 }
 
-/** Nodes that are not watched are counted again after that long, or up to twice that. */
+/** Nodes that are not watched are counted again after that long, or up to twice as long. */
 const countInterval: Millis = 3_600_000;
 
-/** After that long, or up to twice that, what is of use only now and then is asked for again. */
+/** What is only sometimes of use is asked for again after that long, or up to twice as long. */
 const optionalInterval: Millis = 600_000;
 
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
@@ -49,18 +54,18 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   return {
     informers: informers as ReadonlyMap<WatchedResource, Informer>,
-    /** Nodes of the cluster: those that are watched, else as last counted; 1 where that is not known. */
+    /** The number of Nodes: those that are watched, else as last counted; 1 if unknown. */
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
-    /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
+    /** Required objects are known for the first time. */
     get synced(): boolean {
       return required.every(isSynced);
     },
     get missing(): readonly WatchedResource[] {
       return required.filter((resource) => !isSynced(resource));
     },
-    /** Whether all objects of the kind are known, so that none has to be looked up. */
+    /** Whether all objects of the kind are known. */
     watches: (resource: WatchedResource): boolean => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start(): void {
       begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
@@ -113,7 +118,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** Stops them for a while, because a server that has just started refuses what it grants a moment later. */
+  /** Pauses, because a server that has just started may refuse what it grants a moment later. */
   function giveUpSlices(): void {
     informers.get('endpointslices')?.stop();
     informers.delete('endpointslices');
@@ -121,7 +126,10 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 }
 
-/** Undefined if it may not be known. Waits for a server that is away: a wrong guess would make every node of a large cluster list them all. */
+/**
+ * Undefined without the right to know it. Waits for a server that is away: by a wrong guess all nodes of a large cluster would list all
+ * objects.
+ */
 async function isFew(
   resource: WatchedResource,
   limit: number,
@@ -146,12 +154,12 @@ async function isFew(
     if (count > limit) report.tooMany(resource, count, limit);
     return count <= limit;
   } catch (error) {
-    // A list that may not be counted is begun: it is refused, too, and asked for again.
+    // Then the list is refused as well, and asked for again.
     return isFinal(resource, refusalOfError(error).status) ? undefined : true;
   }
 }
 
-/** Optional objects that may not be read, or do not exist here, are not asked for all the time. */
+/** Optional objects that may not be read, or do not exist, are asked for more seldom. */
 function isFinal(resource: WatchedResource, status: number | undefined): boolean {
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }
@@ -160,7 +168,73 @@ function selectedBy(fieldSelector: string): ListOptions {
   return { fieldSelector, pageSize: undefined };
 }
 
-/** A label, not an annotation: the API server sends only Namespaces that have it. */
+/** This is a label, so that the API server sends only Namespaces that have it. */
 const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptOut.value}`, pageSize: undefined };
 
 const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };
+
+export interface ListInformerOptions {
+  connection: Connection;
+  lists: LiveLists;
+  /** The labels that Pods are kept with; by default none. */
+  podLabels?: readonly string[] | undefined;
+  /** Gets the names of Namespaces that opted out of the audit; undefined: they are not watched. */
+  optedOut?: Set<string> | undefined;
+  report: InformerReport;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+  random: () => number;
+  pause?: InformerOptions<never>['pause'];
+  silence?: InformerOptions<never>['silence'];
+}
+
+/** Long lists come in pages: 100 Pods are about 1.4 MB of JSON. */
+export const everything: ListOptions = { pageSize: 100 };
+
+export function informerOf(resource: WatchedResource, of: ListOptions, options: ListInformerOptions): Informer {
+  const { connection, lists, podLabels, optedOut, report, clock, random, pause, silence } = options;
+  const { now, fromWall } = clock;
+  const common = { ...of, connection, resource, report, now, random, pause, silence };
+  switch (resource) {
+    case 'pods':
+      return createInformer({
+        ...common,
+        slim: (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
+        store: {
+          set: (pod) => lists.setPod(pod, now()),
+          delete: (namespace, name) => lists.removePod(namespace, name, now()),
+        },
+      });
+    case 'nodes':
+      return createInformer({
+        ...common,
+        slim: slimNode,
+        store: { set: (node) => lists.setNode(node), delete: (_, name) => lists.removeNode(name) },
+      });
+    case 'services':
+      return createInformer({
+        ...common,
+        slim: slimService,
+        store: {
+          set: (service) => lists.setService(service, now()),
+          delete: (namespace, name) => lists.removeService(namespace, name, now()),
+        },
+      });
+    case 'endpointslices':
+      return createInformer({
+        ...common,
+        slim: slimEndpointSlice,
+        store: {
+          set: (slice) => lists.chains.setSlice(slice, now()),
+          delete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
+        },
+      });
+    case 'namespaces':
+      return createInformer({
+        ...common,
+        slim: slimNamespace,
+        store: { set: ({ name }) => optedOut?.add(name), delete: (_, name) => optedOut?.delete(name) },
+      });
+    default:
+      return resource satisfies never;
+  }
+}

@@ -2,9 +2,19 @@ import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Refusal } from '../events/events.ts';
-import { type Access, type HttpAnswer, refusalIn, send as sendHttp, textOf } from './http.ts';
-import { refusalOfError, RefusedError } from './refusal.ts';
+import {
+  type Access,
+  type HttpAnswer,
+  refusalIn,
+  refusalOfError,
+  RefusedError,
+  send as sendHttp,
+  textOf,
+} from './http.ts';
 import type { Json } from '../platform/json.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 
@@ -12,14 +22,14 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
   query?: Query;
-  /** A PATCH is a merge patch (RFC 7386), or a strategic one, which merges lists by the keys of their items. */
+  /** A PATCH is a merge patch (RFC 7386). A strategic one merges lists by the keys of their items. */
   body?: unknown;
   strategic?: true;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** One request to the API server, for metrics. `code` is 0 when there was no answer. */
+/** Reports a request for metrics. `code` is 0 without an answer. */
 export interface RequestReport {
   verb: string;
   /** `pods`, `events`, …: the last part of the path that names a kind of object. */
@@ -28,14 +38,14 @@ export interface RequestReport {
   took: Millis;
 }
 
-/** The API server, as seen by one identity. */
+/** The API server, asked with one identity. */
 export interface Connection {
   readonly server: string;
-  /** One request. Resolves whatever the answer, or the lack of one in time. */
+  /** Never rejects: no answer in time is a refusal, too. */
   request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
-  /** The body of an answer as it comes, without a limit of time, and not reported. Rejects with a `RefusedError` when refused. */
+  /** Returns the body as it comes, without a time limit, and reports nothing. Rejects with a `RefusedError`. */
   stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** This node's clock minus the API server's, in milliseconds, good to a second; undefined before the first answer. */
+  /** How far this node's clock is ahead of the API server's, good to a second; undefined before the first answer. */
   readonly clockSkew: Millis | undefined;
 }
 
@@ -47,10 +57,7 @@ export interface ConnectionOptions {
   timeout?: Millis;
 }
 
-/**
- * Token, certificates and kubeconfig are read again, at most every few seconds, when the server does not know who asks (401), and where there
- * is no answer at all. Throws when `load` does.
- */
+/** Reads the access again, at most every few seconds, after a 401 and where there is no answer. Throws when `load` does. */
 export function createConnection({
   load,
   userAgent,
@@ -95,7 +102,7 @@ export function createConnection({
     });
   }
 
-  /** The server may have a certificate of another authority by now, where there is no answer at all. */
+  /** Without an answer, the server may have a certificate of another authority by now. */
   async function untilOpen<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     try {
       return await retryClosed(signal, attempt);
@@ -132,9 +139,8 @@ export function createConnection({
   }
 }
 
-/** This node's clock minus that of the server, which answered at some time between `asked` and `answered`. */
+/** The server has stamped its answer, in whole seconds, between `asked` and `answered`. */
 function skewIn({ headers }: HttpAnswer, asked: Millis, answered: Millis): Millis | undefined {
-  // The header is cut to seconds.
   const stamped = Date.parse(headers.date ?? '') + 500;
   return Number.isNaN(stamped) ? undefined : Math.max(asked - stamped, 0) || Math.min(answered - stamped, 0);
 }
@@ -152,21 +158,19 @@ function resourceOf(path: string): string {
 
 const reloadInterval: Millis = 5000;
 
-/** Holds the access by the files as they were last read. Throws when `load` does. */
 function createReloadedAccess(load: () => Access, now: () => Millis) {
   let access = load();
   let loaded = now();
 
   return { current: (): Access => access, reload };
 
-  /** Works at most every few seconds. */
   function reload(): void {
     if (now() - loaded < reloadInterval) return;
     loaded = now();
     try {
       access = load();
     } catch {
-      // A file is just being replaced. The old configuration is no worse than none.
+      // The file is being replaced just now; the old access is no worse than none.
     }
   }
 }
@@ -175,14 +179,13 @@ const mostTries = 3;
 
 const closingTime: Millis = 100;
 
-/** A connection that was kept may be closed just when it is used again: then `attempt` is made again. Whatever we ask may be asked twice. */
+/** Tries again where a kept connection was closed when it was used. All requests may be sent twice. */
 async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await attempt();
     } catch (error) {
       if (signal.aborted || tries === mostTries || !wasClosed(error)) throw error;
-      // Others may just be closing, too.
       await setTimeout(closingTime * (1 + Math.random()));
     }
   }
@@ -190,4 +193,33 @@ async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): P
 
 function wasClosed(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/** The kubelet keeps token and certificate authority of a Pod here, and replaces them now and then. */
+const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * Finds the API server by `kubeconfig`, else by the ServiceAccount of the Pod, else as kubectl does. Throws with the path of a file that
+ * cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
+ */
+export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token'))) {
+    const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+    return () => serviceAccount(server);
+  }
+  const { readKubeconfig } = await import('./kubeconfig.ts');
+  return () => readKubeconfig(kubeconfig);
+}
+
+function serviceAccount(server: string): Access {
+  const ca = readFileSync(join(account, 'ca.crt'));
+  return {
+    server,
+    // The kubelet renews the token every hour; reading it costs little.
+    authenticate: async () => ({
+      ca,
+      headers: { authorization: `Bearer ${readFileSync(join(account, 'token'), 'latin1').trim()}` },
+    }),
+  };
 }

@@ -6,15 +6,12 @@ import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
 import { printable } from '../platform/printable.ts';
 import { parsed } from '../platform/json.ts';
-import { longestMessage, TooLargeError } from './refusal.ts';
 
-/** The TLS options of a request, and the headers that name its sender. */
 export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
 
-/** The address of the API server, and the identity to ask with. */
 export interface Access {
   readonly server: string;
-  /** Asked before each request, because a token changes. Rejects where there is none. */
+  /** Called before each request, because a token changes. */
   readonly authenticate: () => Promise<Credentials>;
 }
 
@@ -32,23 +29,23 @@ export interface HttpAnswer {
   body: Readable;
 }
 
-/** The API server closes what was idle for 90 s, load balancers sooner. */
+/** The API server closes idle connections after 90 s, load balancers sooner. */
 const longestIdle: Millis = 30_000;
 const keep = { keepAlive: true, timeout: longestIdle };
 const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 
-/** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
+/** The largest answer in bytes. All Pods of one node, or a page of a list, are a few MiB. */
 const largestAnswer = 16 * 1024 * 1024;
 
 /**
- * Objects and lists in an answer: in memory each takes 60 bytes or more, in the answer three (`{},`). One object of the API has fewer: etcd
- * takes 1.5 MiB of it, of which an empty part takes two bytes.
+ * The most objects and lists in an answer: each takes three bytes there (`{},`), and 60 in memory. A single object has fewer, because etcd
+ * takes at most 1.5 MiB.
  */
 const mostParts = 800_000;
 
 /**
- * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
- * Asks by Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
+ * Resolves when the answer begins, whatever its status. It uses Node.js itself, because the fetch of the client library takes 9 MB more
+ * (docs/decisions.md).
  */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
   const url = new URL(access.server + path);
@@ -64,20 +61,19 @@ export async function send(access: Access, { method, path, headers, body, signal
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (plain ? httpRequest : httpsRequest)(url, options, resolve);
   request.on('error', reject).end(body);
-  // An abort from here on would otherwise look like a broken connection.
+  // Without this, an abort from here on would look like a broken connection.
   const answer = addAbortSignal(signal, await promise);
-  // The reader of the body hears of an error; without a reader it must not end the process.
+  // Without a reader of the body, an error must not end the process.
   answer.on('error', () => {});
   const packed = answer.headers['content-encoding'] === 'gzip';
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
-    // An error of the answer breaks the unpacked body, too.
+    // An error of the answer also breaks the unpacked body.
     body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
   };
 }
 
-/** The whole body. Rejects with a `TooLargeError` where it is too large. */
 export async function textOf({ body }: HttpAnswer): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
@@ -87,7 +83,6 @@ export async function textOf({ body }: HttpAnswer): Promise<string> {
     parts.push(part);
   }
   const whole = Buffer.concat(parts);
-  // Each has two brackets.
   if (size > 2 * mostParts && partsIn(whole) > mostParts)
     throw new TooLargeError(`the answer has more than ${mostParts} objects and lists`);
   return whole.toString();
@@ -95,7 +90,7 @@ export async function textOf({ body }: HttpAnswer): Promise<string> {
 
 const [quote, escape, bracket, brace] = [34, 92, 91, 123];
 
-/** Objects and lists of JSON, without reading it. */
+/** Counts objects and lists without parsing. */
 function partsIn(json: Buffer): number {
   let [count, isText] = [0, false];
   for (let at = 0; at < json.length; at++) {
@@ -113,7 +108,7 @@ interface Status {
   details?: { causes?: { reason?: string }[] };
 }
 
-/** A body that says why a request was refused. Rejects where it is too large. */
+/** Reads why a request was refused. */
 export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   const { status, headers } = answer;
   const text = await textOf(answer);
@@ -129,8 +124,46 @@ export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   };
 }
 
-/** Seconds, as the API server sends it; at most ten minutes, whoever asks. */
+/** The header has seconds; at most ten minutes are waited. */
 function retryAfterOf(header: string | undefined): Millis | undefined {
   const seconds = Number(header ?? NaN);
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
+}
+
+/** Thrown where a refusal cannot be returned. */
+export class RefusedError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+/** The reason of a refusal that this program makes itself; no Status object has it. */
+const tooLarge = 'AnswerTooLarge';
+
+export function isTooLarge({ status, reason }: Refusal): boolean {
+  return status === 0 && reason === tooLarge;
+}
+
+/** The most characters of a message: webhooks and proxies may write any text. */
+const longestMessage = 500;
+
+export class TooLargeError extends Error {
+  override name = 'TooLargeError';
+}
+
+/** Other errors become a refusal with the status 0. */
+export function refusalOfError(error: unknown): Refusal {
+  if (error instanceof RefusedError) return error.refusal;
+  const reason = error instanceof TooLargeError ? tooLarge : '';
+  return { kind: 'refused', status: 0, reason, message: messageOf(error), retryAfter: undefined };
+}
+
+/** An aborted request has a cause; a host with several addresses has an error for each. */
+function messageOf(error: unknown): string {
+  const first: unknown =
+    error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);
+  return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
 }

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { at, type Json, list } from '../platform/json.ts';
-import { RefusedError } from './refusal.ts';
+import { RefusedError } from './http.ts';
 import type { Backend } from '../model/service-chain.ts';
 import { backendsIn } from '../resolving/objects.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
@@ -18,19 +18,21 @@ export type FelixReader = ReturnType<typeof createFelixReader>;
 
 type Felix = NonNullable<NodeFacts['felix']>;
 
-/** First custom resources of Calico's backing store, then Calico's API server, which newer releases replace by such resources. */
+/** Calico's backing store first, then its API server, which newer releases replace by custom resources. */
 const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 
 const cachedFor: Millis = 60_000;
 
-/** `node.<name>` wins by field (felix/config/config_params.go). Not seen: felix's environment, objects with a `nodeSelector`. */
+/**
+ * Fields of `node.<name>` go over those of `default` (felix/config/config_params.go). Felix's environment and objects with a `nodeSelector`
+ * are not seen.
+ */
 export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
-  /** The path at which the objects were found last. */
   let home = groups[0];
 
   return {
-    /** Answers that are at most a minute old; a failure is asked for again, and calls at the same time share the requests. Never rejects. */
+    /** Returns answers of the last minute, and asks again after a failure. Never rejects. */
     async read(): Promise<Felix> {
       try {
         return (await answers.get('', cachedFor)).value;
@@ -53,7 +55,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return missing;
   }
 
-  /** Rejects where the API server does not answer: for another group it would only be waited for a second time. */
+  /** Rejects if the API server does not answer: another group would be waited for in vain. */
   async function readGroup(group: string): Promise<Felix> {
     const own = `node.${node}`;
     const both = await Promise.all(['default', own].map((name) => ask(group, name)));
@@ -71,14 +73,14 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
-  /** A missing right gives 403 even without Calico, but every authenticated client may list groups (system:discovery). */
+  /** A missing right gives 403 even where there is no Calico, but every client may list groups (system:discovery). */
   async function exists(group: string): Promise<boolean> {
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
 }
 
-/** `default`, and the object of one node by the name `own`; undefined if there is none. */
+/** `common` is the object `default`, `special` the object `own` of one node; undefined if there is none. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
   const read = <T>(field: keyof FelixSettings, valid: (value: Json) => T | undefined): T | undefined =>
     valid(at(special, 'spec', field)) ?? valid(at(common, 'spec', field));
@@ -97,20 +99,20 @@ export function settingsOf(common: Json, special: Json, own: string): FelixSetti
   };
 }
 
-/** A boolean in every version of the resource: the API server takes no text for it, and neither does felix. */
+/** The API server and felix take no text for a boolean. */
 function flag(value: Json): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** All of these fields are enumerations; anything longer is of a version that this program does not know. */
+/** These fields are enumerations; longer texts are of an unknown version. */
 function word(value: Json): string | undefined {
   return typeof value === 'string' && /^\w{1,32}$/.test(value) ? value : undefined;
 }
 
-/** Slices in the answer, each of about a hundred endpoints: many more Pods than an Event names. */
+/** The most EndpointSlices, of about a hundred endpoints each: an Event names few. */
 const limit = 100;
 
-/** Asks who is behind a Service, where EndpointSlices are not watched. One request; resolves to no backend when it is refused. */
+/** Asks who is behind a Service, where EndpointSlices are not watched. A refused request gives no backends. */
 export function createBackendLookup({ request }: Pick<Connection, 'request'>) {
   return async (namespace: string, name: string): Promise<readonly Backend[]> => {
     const answer = await request(

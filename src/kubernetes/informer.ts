@@ -3,9 +3,16 @@ import type { Millis } from '../model/log-line.ts';
 import type { Json } from '../platform/json.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { Connection } from './connection.ts';
-import { createKnownObjects, type Named, SilentWatchError, type Store, watchEvents } from './watch.ts';
-import { listAll, type ListOptions } from './paged-list.ts';
-import { refusalOfError } from './refusal.ts';
+import {
+  createKnownObjects,
+  listAll,
+  type ListOptions,
+  type Named,
+  SilentWatchError,
+  type Store,
+  watchEvents,
+} from './list-watch.ts';
+import { refusalOfError } from './http.ts';
 import type { Refusal } from '../events/events.ts';
 
 export const paths = {
@@ -18,49 +25,46 @@ export const paths = {
 
 export type WatchedResource = keyof typeof paths;
 
-/** Is told how the informers do. */
 export interface InformerReport {
   watchFailed: (resource: WatchedResource, problem: InformerProblem) => void;
-  /** A list is complete and in the store, or a watch goes on after a problem. */
+  /** Called when the first list is in the store, and when a watch goes on after a problem. */
   synced: (resource: WatchedResource) => void;
-  /** An object cannot be used, and is left out. */
   unusable: (resource: WatchedResource, error: unknown) => void;
 }
 
 export interface InformerOptions<T> extends ListOptions {
   connection: Connection;
   resource: WatchedResource;
-  /** An object of the API → what is kept of it. May throw. */
+  /** Makes an object of the API slim. May throw. */
   slim: (object: Json) => T;
   store: Store<T>;
   report: InformerReport;
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
-  /** Waits before another watch or list; the default is a timer that keeps no process alive. */
+  /** By default a timer that keeps no process alive. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
-/** One kind of object, kept up to date: list, then watch, for as long as it takes. */
+/** Keeps one kind of object up to date: lists, then watches. */
 export interface Informer {
   start: () => void;
   stop: () => void;
-  /** The first list is complete. */
   readonly synced: boolean;
-  /** The time at which the server was last heard, if only by a bookmark; undefined before the first list. */
+  /** When the server was last heard, if only by a bookmark; undefined before the first list. */
   readonly lastHeard: Millis | undefined;
 }
 
-/** Between two attempts at a server that fails, with full jitter: the first, and the longest. */
+/** Between two attempts at a server that fails, with full jitter. */
 export const retryIntervals = { first: 1000, longest: 60_000 };
 
-/** The API server sends a bookmark about every minute: after that long without one, the connection is taken for dead. */
+/** The API server sends a bookmark about every minute; a connection that is silent for longer is dead. */
 const defaultSilence: Millis = 100_000;
 
-/** A watch is asked for again after that long, or up to twice that: not all nodes at once. The server's own limit is as long. */
+/** A watch ends after that long, or up to twice as long, so that not all nodes ask at once. The server has the same limit. */
 const lifetime: Millis = 1_800_000;
 
-/** Lists again only if the server has forgotten where the watch ended (410). Without bookmarks a quiet watch always ends so. */
+/** Lists again only if the server has forgotten where the watch ended (410), as it always has without bookmarks. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
   const { connection, resource, fieldSelector, labelSelector, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
@@ -100,7 +104,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const all = await listAll(connection, path, options, known.slim);
     if (signal.aborted) return;
     known.replaceAll(all);
-    // Later it is well when it can be watched again, too.
+    // After that, a watch shows that the server answers.
     if (!synced) {
       synced = true;
       retries.reset();
@@ -127,7 +131,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
       }
     } catch (error) {
       if (!begun) throw error;
-      // Whether the server is well the next watch shows.
+      // The next watch shows whether the server answers.
       const silent = error instanceof SilentWatchError;
       if (!signal.aborted) health.failed({ verb: 'watch', refusal: undefined, silent });
     }
@@ -142,7 +146,6 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   }
 }
 
-/** Reports an object that cannot be used, and leaves it out. */
 function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (object: Json) => T | undefined {
   return (object) => {
     try {
@@ -154,20 +157,19 @@ function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (obje
   };
 }
 
-/** Does not keep the process alive. */
+/** A timer that keeps no process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }
 
-/** Why a list or a watch had to begin again. */
+/** Why the informer has to list or watch again. */
 export interface InformerProblem {
   verb: 'list' | 'watch';
-  /** Undefined: a watch that went on was silent, or broke. That alone is no failure: connections do. */
+  /** Undefined if a watch went silent or broke, which is no failure yet. */
   refusal: Refusal | undefined;
   silent?: boolean;
 }
 
-/** Whether the server answers what an informer asks. */
 function createHealth({ resource, report, now }: Pick<InformerOptions<never>, 'resource' | 'report' | 'now'>) {
   let isWell = false;
   let lastHeard: Millis | undefined;
@@ -188,16 +190,14 @@ function createHealth({ resource, report, now }: Pick<InformerOptions<never>, 'r
   };
 }
 
-/** Connections of all nodes break at once when an API server stops; they do not all come back in the same second. */
+/** All nodes lose their connections when an API server stops; they must not come back in the same second. */
 const reconnectSpread: Millis = 2000;
 
-/** Longest pause where several watches in a row have brought nothing. */
+/** The longest pause after watches that have brought nothing. */
 const longestEmptyPause: Millis = 30_000;
 
-/** Pauses between watches that end without a failure. */
 function createWatchPauses(random: () => number) {
   let watches = 0;
-  /** The number of them in a row. */
   let empty = 0;
 
   return {
@@ -206,7 +206,7 @@ function createWatchPauses(random: () => number) {
       if (watches++ === 0) return undefined;
       return Math.min(1000 * (2 ** Math.max(0, empty - 1) - 1), longestEmptyPause) + random() * reconnectSpread;
     },
-    /** A watch begins, and has brought nothing yet. */
+    /** A watch begins. */
     begin: (): void => void empty++,
     /** It brought something, or failed. */
     reset: (): void => void (empty = 0),

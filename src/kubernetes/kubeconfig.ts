@@ -3,7 +3,7 @@ import { isLabel } from '../platform/api-names.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
 
-/** The options of kubectl, which go over the kubeconfig. */
+/** Options of kubectl that override the kubeconfig. */
 export interface UserFlags {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -11,18 +11,17 @@ export interface UserFlags {
   readonly user?: string | undefined;
   readonly server?: string | undefined;
   readonly token?: string | undefined;
-  /** The user to ask as. */
   readonly as?: string | undefined;
   readonly asGroups?: readonly string[] | undefined;
   readonly asUid?: string | undefined;
 }
 
-/** Reads the file at `path`, else looks where kubectl looks. Throws with the path of a file that cannot be used. */
+/** Without a path it looks where kubectl looks. Throws with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
   return accessOf(loadKubeconfig(path), path);
 }
 
-/** Applies the options to the kubeconfig, and adds the namespace of the context. Throws with what cannot be used. */
+/** Also returns the namespace of the context. Throws with what cannot be used. */
 export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
   const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
   const config = loadKubeconfig(kubeconfig);
@@ -56,7 +55,7 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
   const namespace = found?.namespace ?? 'default';
   return {
     server: access.server,
-    // It becomes a part of a path.
+    // It becomes part of a path.
     namespace: isLabel(namespace) ? namespace : 'default',
     async authenticate() {
       const given = await access.authenticate();
@@ -72,7 +71,7 @@ function loadKubeconfig(path: string | undefined): KubeConfig {
     else config.loadFromFile(path);
   } catch (error) {
     const { path: file = 'the kubeconfig' } = error as NodeJS.ErrnoException;
-    // The lines below the first quote the text that is no YAML.
+    // Further lines quote the text that is no YAML.
     throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
   }
   return config;
@@ -91,7 +90,7 @@ function accessOf(config: KubeConfig, path: string | undefined): Access {
       const options: Credentials = {};
       await config.applyToHTTPSOptions(options);
       const { agent, ...rest } = options;
-      // The agent of a proxy alone is kept: the library's own keeps no connections.
+      // Only the agent of a proxy is kept, because the library's own keeps no connections.
       return cluster.proxyUrl === undefined ? rest : { ...rest, agent };
     },
   };

@@ -5,7 +5,7 @@ import { isLabel, isPortName } from '../platform/api-names.ts';
 import { packPorts } from '../resolving/pod-record.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 
-/** v1 Pod → its health. A status without conditions counts as healthy. */
+/** Without conditions a Pod counts as healthy. */
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
   const phase = at(object, 'status', 'phase');
   const running = phase !== 'Succeeded' && phase !== 'Failed';
@@ -23,7 +23,7 @@ export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'resta
   };
 }
 
-/** An init container that is done is not there any more, and all is well with it. */
+/** An init container that has ended well does not restart. */
 function isRestarting(container: Json): boolean {
   if (at(container, 'state', 'waiting', 'reason') === 'CrashLoopBackOff') return true;
   const restarts = at(container, 'restartCount');
@@ -35,7 +35,7 @@ function isRestarting(container: Json): boolean {
 function isUnready(object: Json): boolean {
   const phase = at(object, 'status', 'phase');
   const isStarted = phase === 'Running' || (phase === 'Pending' && text(at(object, 'status', 'podIP')) !== undefined);
-  // One that is being deleted is meant to be.
+  // A Pod that is being deleted is meant to be unready.
   if (!isStarted || at(object, 'metadata', 'deletionTimestamp') !== undefined) return false;
   const condition = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === 'Ready');
   return condition !== undefined && at(condition, 'status') !== 'True';
@@ -45,16 +45,15 @@ export function containersOf(pod: Json): Json[] {
   return [...list(at(pod, 'status', 'containerStatuses')), ...list(at(pod, 'status', 'initContainerStatuses'))];
 }
 
-/** `lastState`: of the runs before the present ones. */
+/** `lastState`: before the present run. */
 export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis | undefined {
   const ends = containers.flatMap((each) => instant(at(each, run, 'terminated', 'finishedAt')) ?? []);
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** Ports of one object that are looked at: whoever may make a Pod or a Service may give it thousands. */
+/** The most ports of one object: its creator may name thousands. */
 const most = { ofPod: 128, ofService: 512 };
 
-/** `ports` of a Service or an EndpointSlice. */
 export function slimPorts(value: Json): readonly ServicePort[] {
   const found = portsIn(list(value).slice(0, most.ofService), 'port', isLabel);
   return internPorts(JSON.stringify(found), found);
@@ -62,7 +61,7 @@ export function slimPorts(value: Json): readonly ServicePort[] {
 
 const internPorts = createInterner<readonly ServicePort[]>();
 
-/** v1 Pod → the named ports of the containers that run as long as it does, packed. A saved list may have any text for a name. */
+/** Returns the named ports of containers and sidecars, packed. A saved list may have any text for a name. */
 export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
@@ -83,10 +82,10 @@ function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
-/** Names and labels are trusted in these namespaces alone: elsewhere the creator of an object chooses them. */
+/** Names and labels are trusted only here; elsewhere the creator of an object chooses them. */
 const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
 
-/** The part of a Pod that explains much. */
+/** Roles explain a drop to the reader of an Event. */
 export function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {
   if (!systemNamespaces.has(namespace)) return undefined;
   if (labels['component'] === 'kube-apiserver') return 'api-server';

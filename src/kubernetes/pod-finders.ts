@@ -1,14 +1,15 @@
 import type { LookupWay } from '../model/choices.ts';
 import { OverBudget, type PodFinder } from '../resolving/lookups/pod-finder.ts';
-import { createCalicoBlockFinder } from './calico-block.ts';
-import { countAll, listPods, type PodListOptions } from './paged-list.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { createCalicoBlockFinder, type PodListOptions } from './calico-block.ts';
+import { countAll, listAll } from './list-watch.ts';
+import { ifUsable, slimPod } from './slim.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Pod } from '../resolving/objects.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
 export interface PodFindersOptions extends PodListOptions {
-  /** The ways are tried in this order. */
   ways: readonly LookupWay[];
   ranges: PodRanges;
   directory: PodFinder;
@@ -25,24 +26,22 @@ export function createPodFinders({ ways, directory, ...options }: PodFindersOpti
 }
 
 export interface PodRanges {
-  /** The node in whose Pod range an address lies. */
+  /** The node whose Pod range has the address. */
   homeOf: (address: string) => string | undefined;
   /** Undefined while the Pods of this node are not listed yet. */
   followed: () => boolean | undefined;
-  /** Why they are of use here, or not. For a person. */
+  /** Says to a person why they are of use here, or not. */
   describe: () => string;
 }
 
-/** A list of a node's Pods answers so long for addresses that it does not have. */
+/** For so long, a list also answers that it does not have an address. */
 const listAge: Millis = 30_000;
 
-/** Nodes whose list is shared; what was found stays known with the look-ups. */
 const lists = 16;
 
 /**
- * Finds the Pod of an address among those of the node in whose Pod range (`spec.podCIDRs`) the address lies: the API server has
- * an index of Pods by node. One list gives all Pods of that node. Several network plugins give addresses of other ranges
- * (Calico's own IPAM, AWS, Azure), which the Pods of this node show.
+ * Finds the Pod of an address by listing the Pods of the node in whose range (`spec.podCIDRs`) it lies, which the API server has an index
+ * for. Network plugins with ranges of their own (Calico's IPAM, AWS, Azure) are known by the Pods of this node.
  */
 export function createPodCidrFinder(options: PodListOptions & { ranges: PodRanges }): PodFinder {
   const { ranges, clock } = options;
@@ -58,32 +57,27 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
       if (home === undefined) return undefined;
       const { value } = await podsOn.get(home, listAge);
       const pods = value.filter(({ hostNetwork }) => !hostNetwork);
-      // The range of a node is a promise of the control plane, which the network plugin may not keep: another way may know.
+      // The network plugin need not keep to these ranges, so another way may know more.
       return pods.some(({ addresses }) => addresses.includes(address)) ? { pods: structuredClone(pods) } : undefined;
     },
     look: () => Promise.resolve({ usable: ranges.followed() === true, why: ranges.describe() }),
   };
 }
 
-/**
- * CPU of the API server for each Pod of the cluster that one look-up takes, in seconds: it has no index of addresses
- * (docs/lookups.md has the measurement).
- */
+/** Seconds of CPU of the API server for each Pod of the cluster and look-up: it has no index of addresses (docs/lookups.md). */
 const costOfPod = 1.7e-6;
 
-/** The look-ups of all nodes together may take this part of one core of the API server. */
+/** The part of one core that the look-ups of all nodes may take. */
 const share = 0.05;
 
-/** Look-ups a second of one node; what is less than the least is of no use. */
+/** Look-ups a second of one node. Fewer than the least are of no use. */
 const rates = { most: 6 / 60, least: 1 / 60 };
 
-/** Answers at once if that is cheap. */
 const mostAtOnce = 10;
 
-/** Core-seconds that all nodes together may take at once. */
+/** Core-seconds that the look-ups of all nodes may take at once. */
 const burstShare = 2;
 
-/** A cluster does not grow ten times as large in an hour. */
 const sizeAge: Millis = 3_600_000;
 
 export interface ClusterSize {
@@ -91,7 +85,7 @@ export interface ClusterSize {
   nodes: number;
 }
 
-/** The budget of one node, so that all of them together stay within the share; undefined: none. */
+/** The budget of one node; undefined if it is too small. */
 export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; burst: number } | undefined {
   const cost = Math.max(1, pods) * costOfPod * Math.max(1, nodes);
   const rate = Math.min(rates.most, share / cost);
@@ -100,9 +94,8 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
 }
 
 /**
- * Finds Pods by `status.podIP`, for which the API server goes through all Pods of the cluster: only in small clusters, and
- * within a budget that follows from how large they are. It finds Pods on the host's network too, and only the first address
- * of a Pod.
+ * Finds Pods by `status.podIP`, for which the API server looks through all Pods: only in small clusters, and within a budget. It also finds
+ * Pods on the network of their node, and only the first address of a Pod.
  */
 export function createFieldSelectorFinder(options: PodListOptions): PodFinder {
   const { connection, clock } = options;
@@ -138,4 +131,14 @@ export function createFieldSelectorFinder(options: PodListOptions): PodFinder {
       }
     },
   };
+}
+
+export async function listPods(
+  { connection, clock, podLabels }: PodListOptions,
+  fieldSelector: string,
+): Promise<Pod[]> {
+  const options = { fieldSelector, pageSize: undefined };
+  const slim = ifUsable((object) => slimPod(object, podLabels));
+  const { items } = await listAll(connection, '/api/v1/pods', options, slim);
+  return items.map((pod) => onSteadyClock(pod, clock.fromWall));
 }

@@ -1,10 +1,9 @@
 /** Kinds of network policies, and how they are listed. */
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
-import type { Connection, Query } from './connection.ts';
-import { isTooLarge, RefusedError } from './refusal.ts';
+import type { Answer, Connection, Query } from './connection.ts';
+import { isTooLarge, RefusedError } from './http.ts';
 import type { Millis } from '../model/log-line.ts';
-import { awayPolicy, type Policy } from '../policies/policies.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 
 export interface PolicyKind {
@@ -14,7 +13,7 @@ export interface PolicyKind {
   readonly plural: string;
 }
 
-/** Kinds of policies for the whole cluster. A kind that the API server does not have is left out. */
+/** Kinds of the whole cluster. Those that the API server does not have are left out. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
@@ -25,7 +24,6 @@ export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
 ];
 
-/** Kinds of policies of one Namespace. */
 export const namespacedPolicyKinds: readonly PolicyKind[] = [
   policyKind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   policyKind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
@@ -36,14 +34,13 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
-/** Calico's kinds beside policies, of the whole cluster. */
+/** Calico's objects of the whole cluster that are no policies. */
 export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
   policyKind(apiVersion, 'Tier', 'tiers'),
   policyKind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
   policyKind(apiVersion, 'HostEndpoint', 'hostendpoints'),
 ]);
 
-/** Kinds of NetworkSets, of one Namespace or of all. */
 export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVersion) =>
   policyKind(apiVersion, 'NetworkSet', 'networksets'),
 );
@@ -52,25 +49,33 @@ function policyKind(apiVersion: string, name: string, plural: string): PolicyKin
   return { apiVersion, kind: name, plural };
 }
 
-/** A list, and whether it was larger than an answer may be. */
-export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
-
-/** This query reads the API server's cache, as the kubelet does; without it, etcd is read. */
+/** Lets the API server answer from its cache, not from etcd. */
 export const fromCache = { resourceVersion: '0' };
 
-/** Never rejects. */
+export type ListedObjects = { kind: 'listed'; items: readonly Json[] };
+
 export async function listPolicies(
   { request }: Pick<Connection, 'request'>,
   { apiVersion, plural }: PolicyKind,
   namespace: string | undefined,
   query: Query,
-): Promise<{ kind: 'listed'; items: readonly Json[] } | Refusal> {
+): Promise<ListedObjects | Refusal> {
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
-  const answer = await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query });
+  return itemsIn(
+    await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query }),
+    `the answer is no list of ${plural}`,
+  );
+}
+
+/** An answer that is no list is a refusal: a proxy's page must not pass for "no policies". */
+export function itemsIn(answer: Answer, otherwise: string): ListedObjects | Refusal {
   if (answer.kind === 'refused') return answer;
   const items = at(answer.body, 'items');
-  if (Array.isArray(items) || items === null) return { kind: 'listed', items: list(items) };
-  return madeUp(`the answer is no list of ${plural}`);
+  return Array.isArray(items) || items === null ? { kind: 'listed', items: list(items) } : noList(otherwise);
+}
+
+function noList(message: string): Refusal {
+  return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
 }
 
 /** Why policies of a kind are not known, for a verdict. */
@@ -78,31 +83,13 @@ export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: 
   return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
 
-/** A refusal for an answer that is no list: a proxy's page must not pass for "no policies". */
-function madeUp(message: string): Refusal {
-  return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
-}
-
-/**
- * Whether the API server has the kind: who may not list it gets the same refusal where there is none. Each user may ask. Undefined where
- * it does not answer. Never rejects.
- */
-export async function isServed(
-  { request }: Pick<Connection, 'request'>,
-  { apiVersion, plural }: PolicyKind,
-): Promise<boolean | undefined> {
-  const answer = await request('GET', `/apis/${apiVersion}`, {});
-  if (answer.kind === 'refused') return answer.status === 404 ? false : undefined;
-  return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
-}
-
-/** Kinds that the API server has, and versions of APIs for which it does not say, as where the server behind an APIService is away. */
+/** `away`: versions of APIs whose server does not answer. */
 export interface DiscoveredKinds {
   readonly served: readonly PolicyKind[];
   readonly away: readonly { readonly apiVersion: string; readonly refusal: Refusal }[];
 }
 
-/** Does what `discoverKinds` does; rejects with a `RefusedError` if any of them is away. */
+/** Rejects with a `RefusedError` if any server is away. */
 export async function servedKinds(
   connection: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
@@ -112,10 +99,7 @@ export async function servedKinds(
   return served;
 }
 
-/**
- * Asked once for each version of an API. Where Calico's own API server shows what is stored beside it, what is stored counts: that needs no
- * right to single tiers. Never rejects.
- */
+/** Prefers what is stored to what Calico's own API server shows, because that needs no right to single tiers. Never rejects. */
 async function discoverKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
@@ -125,7 +109,7 @@ async function discoverKinds(
     versions.map(async (version) => {
       const answer = await request('GET', `/apis/${version}`, {});
       const isList = answer.kind === 'refused' || Array.isArray(at(answer.body, 'resources'));
-      return isList ? answer : madeUp(`the answer is no list of what ${version} has`);
+      return isList ? answer : noList(`the answer is no list of what ${version} has`);
     }),
   );
   const served = new Map<string, ReadonlySet<Json>>();
@@ -143,48 +127,29 @@ async function discoverKinds(
   return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
 }
 
-/** The kinds that the API server has change when CustomResourceDefinitions are installed. */
+/** Kinds come with CustomResourceDefinitions. */
 const kindsAge: Millis = 600_000;
 
 /** A server that was away may be back soon. */
 const awayAge: Millis = 10_000;
 
-/** Both reject with a `RefusedError`. */
-export interface Discovery {
-  /** The kinds that are served. */
-  readonly kindsOf: (kinds: readonly PolicyKind[]) => Promise<PolicyKind[]>;
-  /** One policy for each API whose server is away. */
-  readonly unseenPolicies: () => Promise<Policy[]>;
-}
-
+/**
+ * Discovers the kinds at most every ten minutes. The server behind an APIService may be away for long, and its policies are unknown then;
+ * rejects with a `RefusedError` where any other does not answer.
+ */
 export function createDiscovery(
   connection: Pick<Connection, 'request'>,
   all: readonly PolicyKind[],
   now: () => Millis,
-): Discovery {
+): () => Promise<DiscoveredKinds> {
   const discovered = createSharedAnswers(() => discoverKinds(connection, all), { entries: 1, now });
-
-  return {
-    async kindsOf(kinds) {
-      const { served } = await discover();
-      return served.filter((kind) => kinds.includes(kind));
-    },
-    async unseenPolicies() {
-      const { away } = await discover();
-      return away.map(({ apiVersion }) => awayPolicy(apiVersion));
-    },
-  };
-
-  /** The server behind an APIService may be away for long: its policies are unknown then. Else there is no answer at all. */
-  async function discover(): Promise<DiscoveredKinds> {
+  return async () => {
     const known = await discovered.get('', kindsAge);
     const { value } = known.value.away.length > 0 ? await discovered.get('', awayAge) : known;
-    const failed = value.away.find(({ apiVersion, refusal }) => refusal.status < 500 || isOfKubernetes(apiVersion));
+    const failed = value.away.find(
+      ({ apiVersion, refusal }) => refusal.status < 500 || apiVersion.startsWith('networking.k8s.io/'),
+    );
     if (failed === undefined) return value;
     throw new RefusedError(failed.refusal);
-  }
-}
-
-function isOfKubernetes(apiVersion: string): boolean {
-  return apiVersion.startsWith('networking.k8s.io/');
+  };
 }

@@ -1,47 +1,57 @@
-/** Reads the objects that verdicts of policies need, and makes them small: of one Namespace, of one Pod, and of the whole cluster. */
+/** Reads what verdicts need, and keeps little of it. */
 import type { Millis } from '../model/log-line.ts';
-import { at, type Json, list } from '../platform/json.ts';
+import { at, type Json } from '../platform/json.ts';
 import {
   anyTier,
+  awayPolicy,
+  type CalicoCollector,
+  type CalicoKind,
   type CalicoObjects,
+  collectCalicoObjects,
   compilePolicy,
   isCalico,
+  type Labels,
   type Namespace,
+  type NetworkSet,
   type Pod,
   type Policy,
   readNamespace,
   readPod,
+  type ServiceEndpoints,
+  serviceNameLabel,
   unknownPolicy,
 } from '../policies/policies.ts';
-import { createCalicoReader, type NetworkSets } from './calico-objects.ts';
 import type { Connection } from './connection.ts';
+import { isTooLarge, RefusedError } from './http.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
   createDiscovery,
   fromCache,
+  itemsIn,
   listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
-  type OnListed,
   type PolicyKind,
   unlistedReason,
 } from './policy-kinds.ts';
-import { isTooLarge, RefusedError } from './refusal.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
-/** Policies of one kind that are read of a Namespace; where there are more, their verdict is unknown. */
-export const maxPolicies = 5000;
+/** The most objects of one kind, of a Namespace or of the cluster; where there are more, nothing is known of the kind. */
+export const maxObjects = 5000;
 
-/** Values in a policy of which 10,000 may be kept: with 127 bytes for each (an ipBlock of one address) 5 KB. */
+/** A usual policy has fewer values, and 10,000 may be kept: with 127 bytes for each value (an ipBlock of one address) 5 KB. */
 const valuesOfPolicy = 40;
 
-/** Values that are read of one kind of policy in a Namespace: each takes microseconds to evaluate, and tenants write them. */
-export const maxValues = maxPolicies * valuesOfPolicy;
+/** The most values of one kind in a Namespace: each takes microseconds to evaluate, and tenants write them. */
+export const maxValues = maxObjects * valuesOfPolicy;
+
+/** Reports a list, and whether it was larger than an answer may be. */
+export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
-  /** Calico's objects beside policies, without NetworkSets of Namespaces; undefined if it is not installed. */
+  /** Calico's other objects, but NetworkSets of Namespaces; undefined if it is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
@@ -53,10 +63,20 @@ export interface NamespacePolicies {
   readonly size: number;
 }
 
+/** `unread`: there may be more sets, because they may not be listed or are too many. */
+export interface NetworkSets {
+  readonly sets: readonly NetworkSet[];
+  readonly unread: boolean;
+}
+
 export interface KnownPod {
   readonly pod: Pod;
-  /** The uid that `slimPod` gives. */
   readonly uid: string;
+}
+
+interface Reading {
+  readonly connection: Pick<Connection, 'request'>;
+  readonly onListed: OnListed;
 }
 
 interface Listed {
@@ -66,30 +86,41 @@ interface Listed {
 
 export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
-/** Reads all from the API server's cache, with the right to list. Each call rejects with a `RefusedError`. */
+const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
+
+/** Reads from the API server's cache, with the right to list. A missing right is no error; other refusals are `RefusedError`s. */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
-  const calicoReader = createCalicoReader(connection, onListed);
-  const { kindsOf, unseenPolicies } = createDiscovery(connection, all, now);
+  const discover = createDiscovery(connection, all, now);
+  const reading: Reading = { connection, onListed };
 
   return {
-    /** Policies of the whole cluster. */
     async cluster(this: void): Promise<ClusterPolicies> {
-      const kinds = await kindsOf(clusterPolicyKinds);
-      const [calico, ...listed] = await Promise.all([
-        calicoReader.cluster(await kindsOf(calicoKinds)),
-        ...kinds.map((kind) => read(kind, undefined)),
+      const { served, away } = await discover();
+      const kinds = served.filter((kind) => calicoKinds.includes(kind));
+      const objects = collectCalicoObjects();
+      const [, ...listed] = await Promise.all([
+        addCalico(reading, objects, kinds, undefined),
+        ...served
+          .filter((kind) => clusterPolicyKinds.includes(kind))
+          .map((kind) => readPolicies(reading, kind, undefined)),
       ]);
-      const unseen = await unseenPolicies();
-      // Calico's other objects are unknown then, too: whether a Node has a HostEndpoint, for one.
-      const beside = calico ?? (unseen.some(({ ref }) => isCalico(ref)) ? calicoReader.unread() : undefined);
-      return { policies: [...listed.flatMap(({ policies }) => policies), ...unseen], calico: beside };
+      const unseen = away.map(({ apiVersion }) => awayPolicy(apiVersion));
+      // Then it is not known either whether a Node has a HostEndpoint.
+      const isAway = kinds.length === 0 && unseen.some(({ ref }) => isCalico(ref));
+      if (isAway) for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) objects.unread(kind);
+      return {
+        policies: [...listed.flatMap(({ policies }) => policies), ...unseen],
+        calico: kinds.length > 0 || isAway ? objects.read() : undefined,
+      };
     },
     async namespace(this: void, name: string): Promise<NamespacePolicies> {
-      const kinds = await kindsOf(namespacedPolicyKinds);
+      const { served } = await discover();
       const [namespace, ...listed] = await Promise.all([
-        one('/api/v1/namespaces', name, readNamespace),
-        ...kinds.map((kind) => read(kind, name)),
+        one(connection, '/api/v1/namespaces', name, readNamespace),
+        ...served
+          .filter((kind) => namespacedPolicyKinds.includes(kind))
+          .map((kind) => readPolicies(reading, kind, name)),
       ]);
       return {
         namespace,
@@ -98,51 +129,112 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       };
     },
     /** NetworkSets of one Namespace; undefined: of all. */
-    networkSets: async (namespace: string | undefined): Promise<NetworkSets> =>
-      await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
-    endpoints: calicoReader.endpoints,
-    accountLabels: calicoReader.accountLabels,
+    async networkSets(this: void, namespace: string | undefined): Promise<NetworkSets> {
+      const { served } = await discover();
+      const objects = collectCalicoObjects();
+      const kinds = served.filter((kind) => networkSetKinds.includes(kind));
+      await addCalico(reading, objects, kinds, namespace);
+      const { networkSets, unread } = objects.read();
+      return { sets: networkSets, unread: unread.has('networksets') };
+    },
+    /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
+    async endpoints(this: void, service: string): Promise<ServiceEndpoints | string> {
+      const [namespace = '', name = ''] = service.split('/');
+      const { add, services } = collectCalicoObjects();
+      const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+      const items = await readable(connection, path, { labelSelector: `${serviceNameLabel}=${name}` });
+      if (items === undefined) services.unread(namespace);
+      for (const item of items ?? []) add({ kind: 'EndpointSlice', ...(item as object) });
+      services.complete(service);
+      return services.endpointsOf(service);
+    },
+    /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined if it may not be read, or is gone. */
+    accountLabels(this: void, account: string): Promise<Labels | undefined> {
+      const [namespace = '', name = ''] = account.split('/');
+      return one(connection, `/api/v1/namespaces/${namespace}/serviceaccounts`, name, (object) => {
+        const { add, read: objects } = collectCalicoObjects();
+        add({ apiVersion: 'v1', kind: 'ServiceAccount', ...(object as object) });
+        return objects().serviceAccounts.get(account);
+      });
+    },
     pod: (namespace: string, name: string): Promise<KnownPod | undefined> =>
-      one(`/api/v1/namespaces/${namespace}/pods`, name, (object) => {
+      one(connection, `/api/v1/namespaces/${namespace}/pods`, name, (object) => {
         const pod = readPod(object);
         const uid = ifUsable(slimPod)(object)?.uid;
         return pod === undefined || uid === undefined ? undefined : { pod, uid };
       }),
   };
+}
 
-  /** One unknown policy stands for all of a kind that may not be listed; NetworkPolicies must be listed. */
-  async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Listed> {
+/** If a kind may not be listed, one unknown policy stands for all of it. NetworkPolicies must be listed. */
+async function readPolicies(
+  { connection, onListed }: Reading,
+  policyKind: PolicyKind,
+  namespace: string | undefined,
+): Promise<Listed> {
+  const answer = await listPolicies(connection, policyKind, namespace, fromCache);
+  const { apiVersion, kind, plural } = policyKind;
+  const any = (reason: string): Listed => ({
+    policies: [unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason)],
+    size: 1,
+  });
+  const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
+  const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : values > maxValues;
+  onListed({ plural, namespace, isTooLarge: isLarge });
+  if (isLarge) return any(`the list of ${plural} is too large`);
+  if (answer.kind === 'refused') {
+    if (answer.status === 404) return { policies: [], size: 0 };
+    if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
+    return any(unlistedReason(policyKind, answer));
+  }
+  if (answer.items.length > maxObjects) return any(`there are more than ${maxObjects} ${plural}`);
+  const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }));
+  return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
+}
+
+/** Objects that may not be listed, or are too many, count as unread. */
+async function addCalico(
+  { connection, onListed }: Reading,
+  { add, unread }: CalicoCollector,
+  kinds: readonly PolicyKind[],
+  namespace: string | undefined,
+): Promise<void> {
+  for (const policyKind of kinds) {
     const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind, plural } = policyKind;
-    const any = (reason: string): Listed => ({
-      policies: [unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason)],
-      size: 1,
-    });
-    const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
-    const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : values > maxValues;
+    const isLarge = answer.kind === 'refused' && isTooLarge(answer);
     onListed({ plural, namespace, isTooLarge: isLarge });
-    if (isLarge) return any(`the list of ${plural} is too large`);
-    if (answer.kind === 'refused') {
-      if (answer.status === 404) return { policies: [], size: 0 };
-      if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
-      return any(unlistedReason(policyKind, answer));
-    }
-    if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
-    const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }));
-    return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
+    if (answer.kind === 'listed' && answer.items.length <= maxObjects)
+      for (const item of answer.items) add({ apiVersion, kind, ...(item as object) });
+    else if (answer.kind === 'listed' || answer.status === 403 || isLarge) unread(unreadAs[kind] ?? 'networksets');
+    else if (answer.status !== 404) throw new RefusedError(answer);
   }
+}
 
-  /** Asks by a list, because the agent may not get. Undefined if the object is not there, or may not be read. */
-  async function one<T>(path: string, name: string, slim: (object: Json) => T | undefined): Promise<T | undefined> {
-    const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
-    const answer = await connection.request('GET', path, { query });
-    if (answer.kind === 'answered') {
-      const [found] = list(at(answer.body, 'items'));
-      return found === undefined ? undefined : slim(found);
-    }
-    if (answer.status === 403 || answer.status === 404) return undefined;
-    throw new RefusedError(answer);
-  }
+/** Lists, because the agent may not get. Undefined if the object is not there, or may not be read. */
+async function one<T>(
+  connection: Reading['connection'],
+  path: string,
+  name: string,
+  slim: (object: Json) => T | undefined,
+): Promise<T | undefined> {
+  const [found] = (await readable(connection, path, { fieldSelector: `metadata.name=${name}` })) ?? [];
+  return found === undefined ? undefined : slim(found);
+}
+
+/** Undefined if they may not be listed, or there is no such kind. */
+async function readable(
+  { request }: Reading['connection'],
+  path: string,
+  selector: Record<string, string>,
+): Promise<readonly Json[] | undefined> {
+  const answer = itemsIn(
+    await request('GET', path, { query: { ...selector, ...fromCache } }),
+    `the answer to ${path} is no list`,
+  );
+  if (answer.kind === 'listed') return answer.items;
+  if (answer.status === 403 || answer.status === 404) return undefined;
+  throw new RefusedError(answer);
 }
 
 /** Values in the specs of policies; more than `most` are not counted further. */

@@ -2,25 +2,23 @@ import type { Refusal } from '../events/events.ts';
 import { at } from '../platform/json.ts';
 import type { Connection } from './connection.ts';
 
-/** The file that grants the agent its rights; test/commands/doctor/rights.test.ts holds it against what `doctor` asks for. */
+/** test/commands/doctor/rights.test.ts compares it with what `doctor` asks for. */
 export const rightsFile = 'deploy/base/rbac.yaml';
 
-/** The file that grants the right to read network policies. */
 export const policiesFile = 'deploy/base/policies.yaml';
 
-/** The advice about a right that is missing. */
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 
-/** The same, for a kind of object that only one setting asks for. */
+/** For a kind of object that only one setting asks for. */
 export function grantRightTo(resource: string): string {
   if (resource === 'nodes/status') return 'grant it with the component node-condition';
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
 }
 
-/** `answered`: undefined if the answer does not tell. */
+/** `allowed`: undefined if the answer does not tell. */
 export type Allowed = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
 
-/** Asks whether RBAC lets us, in all namespaces, as everybody may ask. `resource`: `pods`, or with a subresource `nodes/status`. */
+/** Asks whether RBAC allows it in all namespaces; everybody may ask. `resource` may have a subresource: `nodes/status`. */
 export async function reviewRight(
   { request }: Pick<Connection, 'request'>,
   verb: string,
@@ -40,7 +38,7 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-/** Asks as `reviewRight` does; undefined if the API server does not say. */
+/** Undefined if the API server does not say. */
 export async function may(
   connection: Pick<Connection, 'request'>,
   verb: string,

@@ -15,9 +15,8 @@ import type { Backend } from '../model/service-chain.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
-/** An API object that lacks what makes it usable; the message says what. */
+/** The message says what the object lacks. */
 export class UnusableObject extends Error {
-  /** Name of the object, where it has one. */
   readonly object: string | undefined;
 
   constructor(message: string, object?: string) {
@@ -38,7 +37,7 @@ export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | un
   };
 }
 
-/** v1 Pod → the fields that are kept, and of its labels those with these names. */
+/** `names`: the labels that are kept. */
 export function slimPod(object: Json, names: readonly string[] = []): Pod {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const labels = strings(at(object, 'metadata', 'labels'));
@@ -72,7 +71,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
   };
 }
 
-/** Joins labels in the order of the names, without a quote: neither a name nor a value has a comma or an equals sign. */
+/** Needs no quotes: names and values of labels have neither a comma nor an equals sign. */
 function labelsText(labels: Readonly<Record<string, string>>, names: readonly string[]): string | undefined {
   const found = names.flatMap((name) => {
     const value = Object.hasOwn(labels, name) ? labels[name] : undefined;
@@ -81,14 +80,14 @@ function labelsText(labels: Readonly<Record<string, string>>, names: readonly st
   return found.join(',') || undefined;
 }
 
-/** The API server takes any text for an owner, of any length, from whoever may make a Pod. */
+/** Whoever may make a Pod may name any text, of any length, as its owner. */
 function ownerIn(reference: Json): Owner | undefined {
   const kind = spelled(at(reference, 'kind'), isKind);
   const name = spelled(at(reference, 'name'), isSubdomain);
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 
-/** An MD5 by the kubelet, of a static Pod. Anybody may write it: spelled as a uid, it would make one Pod pass for another. */
+/** The kubelet writes an MD5 to static Pods. Anybody else may write it, too: as a uid, it would make one Pod pass for another. */
 function isConfigHash(annotation: string): boolean {
   return /^[0-9a-f]{32}$/.test(annotation);
 }
@@ -134,7 +133,7 @@ export function slimService(object: Json): Service {
   };
 }
 
-/** discovery.k8s.io/v1 EndpointSlice → the fields that are kept. Those by host name (`addressType: FQDN`) have no endpoints. */
+/** Slices of host names (`addressType: FQDN`) have no endpoints here. */
 export function slimEndpointSlice(object: Json): EndpointSlice {
   const { namespace, name, resourceVersion } = identity(object, true);
   return {
@@ -150,7 +149,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
   };
 }
 
-/** Keeps the first address of each endpoint, as the API says and kube-proxy does. Undefined readiness is ready. */
+/** Keeps the first address, as kube-proxy does. Undefined readiness means ready. */
 function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
   if (address === undefined) return [];
@@ -166,7 +165,7 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   ];
 }
 
-/** Addresses of the tunnel devices, by which a node's own packets reach Pods elsewhere. */
+/** A node sends its own packets to Pods elsewhere from these tunnel addresses. */
 const tunnelAnnotations = [
   'projectcalico.org/IPv4IPIPTunnelAddr',
   'projectcalico.org/IPv4VXLANTunnelAddr',
@@ -178,12 +177,12 @@ const tunnelAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-/** A completed Pod shows addresses that may be another's by now; without a time of its end it is taken never to have had them. */
+/** The addresses of a completed Pod may belong to another by now. Without a time of its end, it counts as never having had them. */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
   if (phase !== 'Succeeded' && phase !== 'Failed') return Infinity;
   const end = lastEnd(containersOf(object), 'state');
-  // The API cuts its times to whole seconds, so it was still there in that second.
+  // The API cuts times to whole seconds.
   return end === undefined ? from : end + 1000;
 }
 
@@ -207,7 +206,7 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
   throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
 }
 
-/** Canonical and unique; host names, `None` and a CIDR's length are dropped. */
+/** Drops host names, `None`, and the length of a CIDR. */
 function addresses(values: Json[]): string[] {
   const found = new Set<string>();
   for (const value of values) {

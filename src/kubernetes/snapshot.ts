@@ -9,30 +9,27 @@ import { slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } fro
 
 export interface Snapshot {
   objects: ClusterObjects;
-  /** FelixConfigurations as they are, by name. */
   felixConfigurations: Map<string, Json>;
-  /** Namespaces with the label by which they ask not to be named in an audit. */
+  /** Namespaces that opted out of the audit. */
   optedOut: Set<string>;
-  /** Objects that cannot be used, one line each that names the file and the place; the rest counts. */
+  /** One line for each unusable object, with file and place; the run goes on without it. */
   problems: string[];
-  /** Files that are not what they should be, one line each that says why: a run with them would show nothing, or less than all. */
+  /** One line for each unusable file: a run without it would show too little. */
   unusable: string[];
 }
 
-/** The objects that one file has brought. */
 interface Brought {
   snapshot: Snapshot;
   alsoTake: (document: Json) => number;
-  /** Objects of the kinds that are used, also those that cannot be used themselves: the file is the right one. */
+  /** Objects of used kinds, even unusable ones, which show that the file is the right one. */
   objects: number;
-  /** Kinds that nothing is done with. */
   otherKinds: Set<string>;
   problems: string[];
 }
 
 /**
- * Reads what `kubectl get … -o json` prints: a List, a PodList, an object, or several, each on its lines. Never throws. `alsoTake` gets each
- * object or list as it is, and returns how many objects of it are used.
+ * Reads what `kubectl get … -o json` prints: lists and objects, also one on each line. `alsoTake` gets each list or object, and returns how
+ * many objects it uses. Never throws.
  */
 export function readSnapshot(files: readonly string[], alsoTake: (document: Json) => number = () => 0): Snapshot {
   const snapshot: Snapshot = {
@@ -45,7 +42,7 @@ export function readSnapshot(files: readonly string[], alsoTake: (document: Json
   for (const file of files) {
     const brought: Brought = { snapshot, alsoTake, objects: 0, otherKinds: new Set(), problems: [] };
     try {
-      // Descriptor 0 instead of a path: what a shell's `<(kubectl …)` gives has a path of its own, `-` has not.
+      // `-` is standard input; what a shell makes of `<(kubectl …)` has a path.
       readDocuments(file, readFileSync(file === '-' ? 0 : file, 'utf8'), brought);
       if (brought.objects > 0) snapshot.problems.push(...brought.problems);
       else if (brought.problems.length > 0) snapshot.unusable.push(...brought.problems);
@@ -62,12 +59,12 @@ export function readSnapshot(files: readonly string[], alsoTake: (document: Json
 
 const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration';
 
-/** A file that holds no saved objects; the message says what it is. */
+/** The message says why the file has no saved objects. */
 class UnusableFile extends Error {
   override name = 'UnusableFile';
 }
 
-/** The settings of FelixConfiguration for a node; undefined if none was saved. */
+/** Undefined if no FelixConfiguration was saved. */
 export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
   if (felixConfigurations.size === 0) return undefined;
   const own = `node.${node}`;
@@ -93,9 +90,9 @@ function readDocuments(file: string, text: string, brought: Brought): void {
   takeObject(value, file, brought);
 }
 
-/** One object a line (`kubectl get -o json | jq -c '.items[]'`); if not even the first is one, the whole is bad JSON. */
+/** One object a line, as `jq -c` prints. If the first line is none, all of it is bad JSON. */
 function readLines(file: string, content: string, error: Error, brought: Brought): void {
-  // A log of gigabytes that was named by mistake is not to be split into its lines.
+  // A log of gigabytes may be named by mistake, so only its first line is split off.
   const [first = ''] = content.trim().split('\n', 1);
   if (parsed(first) === undefined || first === content.trim()) {
     throw new UnusableFile(
@@ -136,7 +133,7 @@ function takeItem(item: Json, listKind: string | undefined, place: string, broug
     else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(item));
     else if (kind === 'Namespace') takeNamespace(item, brought.snapshot);
     else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(item).name, item);
-    // Other kinds do no harm: people save `kubectl get all`.
+    // People save `kubectl get all`.
     else return void brought.otherKinds.add(kind ?? 'items without a kind');
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;
@@ -153,14 +150,14 @@ function takeNamespace(item: Json, { objects, optedOut }: Snapshot): void {
   if (labels?.[auditOptOut.key] === auditOptOut.value) optedOut.add(name);
 }
 
-/** V8 names a position in the text, or for an unexpected token shows the text around it; people want line and column. */
+/** V8 gives a position, or for an unexpected token the text around it; people want line and column. */
 function placeOf(error: Error, content: string): string {
   const position = /at position (\d+)/.exec(error.message)?.[1];
   if (position !== undefined || /end of JSON/.test(error.message)) {
     const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
     return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   }
-  // No line is to blame where the whole is no JSON at all.
+  // Then the whole text is no JSON.
   if (hint(content, error) !== '') return '';
   const around = /, (?:\.\.\.)?"(.{1,100})"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
   const at = around === undefined ? -1 : content.indexOf(around);

@@ -2,7 +2,6 @@ import { type CoreEvent, type EventStore, passing, type Refusal, type Stored } f
 import type { Answer, Connection } from './connection.ts';
 import { at, instant, type Json, list, text } from '../platform/json.ts';
 
-/** Events kept by the API server. */
 export function createEventStore({ request }: Pick<Connection, 'request'>): EventStore {
   return {
     create: async (event) => storedIn(await request('POST', pathOf(event.metadata.namespace), { body: event })),
@@ -17,7 +16,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
   };
 }
 
-/** Fields of a merge patch, in which null removes a key. */
+/** null removes a key in a merge patch. */
 const withoutPassing = Object.fromEntries(passing.map((key) => [key, null]));
 
 function pathOf(namespace: string, name?: string): string {
@@ -54,11 +53,10 @@ export interface NodeCondition {
 
 export type ConditionRead = { kind: 'read'; condition: NodeCondition | undefined } | Refusal;
 
-/** One condition of one Node, in its status. */
 export interface ConditionStore {
-  /** Undefined if the Node has none of that type. Needs the right to list Nodes. */
+  /** Undefined if the Node has none. Needs the right to list Nodes. */
   read: () => Promise<ConditionRead>;
-  /** Sets it and leaves all others as they are. Needs the right to patch nodes/status. */
+  /** Changes no other condition. Needs the right to patch nodes/status. */
   write: (condition: NodeCondition) => Promise<{ kind: 'written' } | Refusal>;
 }
 
@@ -77,7 +75,7 @@ export function createConditionStore(
     },
     async write(condition) {
       const path = `/api/v1/nodes/${node}/status`;
-      // Conditions are merged by their types; a merge patch would replace those of the kubelet.
+      // A strategic patch merges conditions by type; a merge patch would replace those of the kubelet.
       const answer = await request('PATCH', path, { body: { status: { conditions: [condition] } }, strategic: true });
       return answer.kind === 'refused' ? answer : { kind: 'written' };
     },

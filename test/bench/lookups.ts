@@ -12,15 +12,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
-import { createAuthenticator, reviewToken } from '../../src/directory/authenticator.ts';
+import { createAuthenticator } from '../../src/directory/authenticator.ts';
 import { createCertificate } from '../../src/directory/certificate.ts';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
-import { createPodWatch, ownersIn } from '../../src/directory/pod-watch.ts';
-import { audience, encodeReplica } from '../../src/directory/directory.ts';
-import { startDirectoryServer } from '../../src/directory/server.ts';
+import { createPodWatch, ownersIn, startDirectoryServer } from '../../src/directory/server.ts';
+import { audience, encodeReplica } from '../../src/directory/replicas.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection as ApiConnection, createConnection } from '../../src/kubernetes/connection.ts';
-import { countAll, listPods } from '../../src/kubernetes/paged-list.ts';
+import { countAll } from '../../src/kubernetes/list-watch.ts';
+import { listPods } from '../../src/kubernetes/pod-finders.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import { createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
 import { may } from '../../src/kubernetes/rights.ts';
@@ -168,17 +168,11 @@ async function startDirectory(
   while (!watch.synced) await delay(100);
   await succeed(['create', 'serviceaccount', 'agent', '-n', 'bench']);
   const token = await succeed(['create', 'token', 'agent', '-n', 'bench', `--audience=${audience}`]);
-  const { check } = createAuthenticator({
-    review: (presented) => reviewToken(connection, presented),
-    audience,
-    username: 'system:serviceaccount:bench:agent',
-    now: clock.now,
-  });
   const certificate = createCertificate(host, Date.now() - 1000, Date.now() + 86_400_000);
   const server = await startDirectoryServer({
     address: { host, port: 0 },
     certificate,
-    check,
+    check: createAuthenticator(connection, 'system:serviceaccount:bench:agent', clock.now),
     ownersOf: (address) => ownersIn(watch.lists, address),
     onAnswer: () => {},
     clock,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { answerLimit, decodeAnswer, encodeAnswer, podLimit } from '../../src/directory/directory.ts';
+import { answerLimit, decodeAnswer, encodeAnswer, podLimit } from '../../src/directory/replicas.ts';
 import { nine, pod } from '../builders.ts';
 
 const clock = { toWall: (time: number) => time, fromWall: (stamp: number) => stamp };

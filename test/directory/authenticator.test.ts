@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { createAuthenticator, type TokenReview } from '../../src/directory/authenticator.ts';
+import { createAuthenticator } from '../../src/directory/authenticator.ts';
+import { audience } from '../../src/directory/replicas.ts';
 import { nine } from '../builders.ts';
+import { fakeApi } from '../commands/doctor/fake.ts';
 
-const audience = 'directory';
 const username = 'system:serviceaccount:drops:agent';
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -13,20 +14,25 @@ function tokenOf(claims: object): string {
 
 const bearer = (number = 0): string => `Bearer ${tokenOf({ sub: username, aud: [audience], number })}`;
 
-function scene(answer: (token: string) => TokenReview | Error = () => ({ authenticated: true, username })) {
+interface Review {
+  authenticated: boolean;
+  username: string;
+  audiences?: readonly string[];
+}
+
+/** Undefined: the API server does not answer. */
+function scene(answer: (token: string) => Review | undefined = () => ({ authenticated: true, username })) {
   const clock = { now: nine };
   const reviewed: string[] = [];
-  const { check } = createAuthenticator({
-    review(token) {
-      reviewed.push(token);
-      const given = answer(token);
-      return given instanceof Error ? Promise.reject(given) : Promise.resolve(given);
-    },
-    audience,
-    username,
-    now: () => clock.now,
+  const api = fakeApi(({ body }) => {
+    const { token } = (body as { spec: { token: string } }).spec;
+    reviewed.push(token);
+    const review = answer(token);
+    if (review === undefined) return { kind: 'refused', status: 0, reason: '', message: 'away', retryAfter: undefined };
+    const { authenticated, audiences = [audience] } = review;
+    return { kind: 'answered', body: { status: { authenticated, audiences, user: { username: review.username } } } };
   });
-  return { clock, reviewed, check };
+  return { clock, reviewed, check: createAuthenticator(api, username, () => clock.now) };
 }
 
 test('a token is reviewed once in two minutes, however many ask at once', async () => {
@@ -44,6 +50,7 @@ test('a token is reviewed once in two minutes, however many ask at once', async 
 
 test.each([
   ['is not authenticated', { authenticated: false, username }],
+  ['is not meant for the directory', { authenticated: true, username, audiences: [] }],
   ['is of another account', { authenticated: true, username: 'system:serviceaccount:drops:other' }],
 ])('one that %s is refused, and reviewed again after ten seconds', async (_, review) => {
   const { check, reviewed, clock } = scene(() => review);
@@ -70,7 +77,7 @@ test.each([
 });
 
 test('an API server that does not answer is no refusal, and asked again', async () => {
-  const { check, reviewed } = scene(() => new Error('away'));
+  const { check, reviewed } = scene(() => undefined);
   expect([await check(bearer()), await check(bearer())]).toEqual(['busy', 'busy']);
   expect(reviewed).toHaveLength(2);
 });

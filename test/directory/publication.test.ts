@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createCertificate } from '../../src/directory/certificate.ts';
-import { createPublication, encodeReplica } from '../../src/directory/directory.ts';
-import { RefusedError } from '../../src/kubernetes/refusal.ts';
+import { encodeReplica } from '../../src/directory/replicas.ts';
+import { createPublication } from '../../src/directory/server.ts';
+import { RefusedError } from '../../src/kubernetes/http.ts';
 import { nine } from '../builders.ts';
 import { fakeApi } from '../commands/doctor/fake.ts';
 
@@ -15,7 +16,7 @@ function scene(data: Record<string, string> | undefined, status = 0) {
       ? { kind: 'refused', status, reason: '', message: 'no', retryAfter: undefined }
       : { kind: 'answered', body: verb === 'GET' ? { data } : {} },
   );
-  const publication = createPublication({
+  const publish = createPublication({
     connection: api,
     namespace: 'drops',
     configMap: 'directory',
@@ -23,7 +24,7 @@ function scene(data: Record<string, string> | undefined, status = 0) {
     replica,
     isThere: (name, address) => name === 'two' && address === '10.65.2.10',
   });
-  return { api, publish: publication.renew };
+  return { api, publish };
 }
 
 test.each([

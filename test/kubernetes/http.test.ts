@@ -1,8 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type HttpAnswer, send, textOf } from '../../src/kubernetes/http.ts';
-import { TooLargeError } from '../../src/kubernetes/refusal.ts';
+import { type HttpAnswer, send, textOf, TooLargeError } from '../../src/kubernetes/http.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 let server: ScriptedServer;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { listAll } from '../../src/kubernetes/paged-list.ts';
-import { refusalOfError, RefusedError, TooLargeError } from '../../src/kubernetes/refusal.ts';
+import { listAll } from '../../src/kubernetes/list-watch.ts';
+import { refusalOfError, RefusedError, TooLargeError } from '../../src/kubernetes/http.ts';
 import type { Connection } from '../../src/kubernetes/connection.ts';
 import type { Json } from '../../src/platform/json.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SilentWatchError, watchEvents } from '../../src/kubernetes/watch.ts';
+import { SilentWatchError, watchEvents } from '../../src/kubernetes/list-watch.ts';
 
 /** An informer waits so long for the bookmark of each minute. */
 const silence = 100_000;

@@ -1,7 +1,7 @@
 import type { CoreEvent } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/event-writer.ts';
 import type { Answer, Connection, Query } from '../../src/kubernetes/connection.ts';
-import { RefusedError } from '../../src/kubernetes/refusal.ts';
+import { RefusedError } from '../../src/kubernetes/http.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import { blockSize, type SimulatedCluster } from './cluster.ts';
 import { costs, eventOverhead } from './costs.ts';

@@ -10,8 +10,14 @@ import {
   type PolicyVerdict,
   policyVerdict,
 } from '../../drops/drops.ts';
-import type { Connection } from '../../kubernetes/connection.ts';
-import { createPolicyReader } from '../../kubernetes/policy-objects.ts';
+import {
+  type Connection,
+  createPolicyReader,
+  may,
+  type OnListed,
+  policiesFile,
+  RefusedError,
+} from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
@@ -20,9 +26,6 @@ import { createTimeShare } from '../../platform/token-bucket.ts';
 import type { Log } from '../../telemetry/logger.ts';
 import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
-import type { OnListed } from '../../kubernetes/policy-kinds.ts';
-import { may, policiesFile } from '../../kubernetes/rights.ts';
-import { RefusedError } from '../../kubernetes/refusal.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;

@@ -1,6 +1,6 @@
 /** Policies, Namespaces and Pods that Events have needed, within a budget and bounds. */
 import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../drops/drops.ts';
-import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/policy-objects.ts';
+import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';

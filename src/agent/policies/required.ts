@@ -1,6 +1,5 @@
 /** Reads what Calico's policies refer to, only if a policy that selects the Pod of an Event asks for it. */
-import type { PolicyReader } from '../../kubernetes/policy-objects.ts';
-import type { NetworkSets } from '../../kubernetes/calico-objects.ts';
+import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
 import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';

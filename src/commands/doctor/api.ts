@@ -1,6 +1,5 @@
 /** The API server as doctor asks it, and the Pods and Nodes that it lists. Nothing here rejects. */
-import type { Answer, Connection } from '../../kubernetes/connection.ts';
-import { ifUsable, slimNode, slimPod } from '../../kubernetes/slim.ts';
+import { type Answer, type Connection, ifUsable, slimNode, slimPod } from '../../kubernetes/kubernetes.ts';
 import { denierOf, type Refusal } from '../../events/events.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
 import type { Node, Pod } from '../../resolving/objects.ts';

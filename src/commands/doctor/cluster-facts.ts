@@ -1,10 +1,13 @@
 /** Asks whether the API server answers, how Calico is configured, and how Pods of other nodes are found. Nothing here rejects. */
 import type { Config } from '../../config/config.ts';
-import { createDirectoryFinder } from '../../directory/client.ts';
-import type { Answer } from '../../kubernetes/connection.ts';
-import { createFelixReader } from '../../kubernetes/incident-facts.ts';
-import { countAll } from '../../kubernetes/paged-list.ts';
-import { createPodFinders, type PodRanges } from '../../kubernetes/pod-finders.ts';
+import { createDirectoryFinder } from '../../directory/directory.ts';
+import {
+  type Answer,
+  countAll,
+  createFelixReader,
+  createPodFinders,
+  type PodRanges,
+} from '../../kubernetes/kubernetes.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createSteadyClock } from '../../platform/clock.ts';

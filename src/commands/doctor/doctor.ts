@@ -1,8 +1,7 @@
 /** `doctor`: checks the prerequisites of the agent, and says what to do where one is missing. */
 import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
-import { findAccess } from '../../kubernetes/config.ts';
-import { createConnection } from '../../kubernetes/connection.ts';
+import { createConnection, findAccess } from '../../kubernetes/kubernetes.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';

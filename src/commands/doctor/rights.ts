@@ -3,12 +3,13 @@ import type { Config } from '../../config/config.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
+  may,
   namespacedPolicyKinds,
   networkSetKinds,
   type PolicyKind,
+  reviewRight,
   servedKinds,
-} from '../../kubernetes/policy-kinds.ts';
-import { may, reviewRight } from '../../kubernetes/rights.ts';
+} from '../../kubernetes/kubernetes.ts';
 import { isCalico } from '../../policies/policies.ts';
 import { type Asked, refusalText } from './api.ts';
 

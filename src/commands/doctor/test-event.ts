@@ -1,8 +1,7 @@
 /** `--send-test-event`: writes one Event as the agent does, to see it arrive. */
 import { randomUUID } from 'node:crypto';
 import { bareFlow } from '../../drops/drops.ts';
-import { createEventStore } from '../../kubernetes/written-objects.ts';
-import { rightsFile } from '../../kubernetes/rights.ts';
+import { createEventStore, rightsFile } from '../../kubernetes/kubernetes.ts';
 import { type ObjectRef, podRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';

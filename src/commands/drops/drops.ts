@@ -1,6 +1,6 @@
 /** `kubectl drops`: the packets that Pods lost, from the Events of the agents, as a table or as objects. Control characters are shown, not sent to a terminal. */
 import { dump } from 'js-yaml';
-import { RefusedError } from '../../kubernetes/refusal.ts';
+import { RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { at, type Json } from '../../platform/json.ts';

@@ -2,11 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../config/config.ts';
 import { component } from '../../events/events.ts';
-import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import {
+  type Connection,
+  createConnection,
+  listAll,
+  refusalOfError,
+  RefusedError,
+  watchEvents,
+} from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
-import { listAll } from '../../kubernetes/paged-list.ts';
-import { refusalOfError, RefusedError } from '../../kubernetes/refusal.ts';
-import { watchEvents } from '../../kubernetes/watch.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createBackOff } from '../../platform/back-off.ts';
 import { createSteadyClock } from '../../platform/clock.ts';

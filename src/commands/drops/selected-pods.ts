@@ -1,7 +1,6 @@
 /** Finds the Pods that labels or a workload select. */
 import { LRUCache } from 'lru-cache';
-import { listAll } from '../../kubernetes/paged-list.ts';
-import { RefusedError } from '../../kubernetes/refusal.ts';
+import { listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
 import { type DropsOptions, podOwners } from '../options/drops-options.ts';

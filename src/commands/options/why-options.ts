@@ -1,6 +1,6 @@
 /** Options of `why` and `suggest`. */
 import type { Command, Option } from 'commander';
-import type { Access } from '../../kubernetes/http.ts';
+import type { Access } from '../../kubernetes/kubernetes.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';

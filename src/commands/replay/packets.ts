@@ -5,7 +5,7 @@ import type { FlowRecord } from '../../audit/fields.ts';
 import { noNamespace, redactionOf } from '../../audit/privacy.ts';
 import { packetRow } from '../../audit/record.ts';
 import type { CoreEvent } from '../../events/events.ts';
-import type { Snapshot } from '../../kubernetes/snapshot.ts';
+import type { Snapshot } from '../../kubernetes/kubernetes.ts';
 import type { PacketSink } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';

@@ -1,7 +1,7 @@
 /** The saved objects of `--pods` and `--policies`, and what their policies say of drops. */
 import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../drops/drops.ts';
 import type { EventText } from '../../events/events.ts';
-import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
+import { readSnapshot, type Snapshot } from '../../kubernetes/kubernetes.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/pipeline.ts';

@@ -1,6 +1,6 @@
 /** The whole pipeline over saved logs, in the logs' own time. */
 import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
-import { felixOf } from '../../kubernetes/snapshot.ts';
+import { felixOf } from '../../kubernetes/kubernetes.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';

@@ -1,8 +1,6 @@
 /** Asks the agents for their flows, and makes rows of them: what each lost in a second is the difference of two looks. */
 import { liveFlowsVersion } from '../../audit/live-flows.ts';
-import type { Connection } from '../../kubernetes/connection.ts';
-import { listAll } from '../../kubernetes/paged-list.ts';
-import { RefusedError } from '../../kubernetes/refusal.ts';
+import { type Connection, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, instant, type Json, list, text } from '../../platform/json.ts';

@@ -1,7 +1,7 @@
 /** `kubectl drops top`: what is dropped now, as a live table on the terminal. */
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RefusedError } from '../../kubernetes/refusal.ts';
+import { RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { withStatus } from '../drops/drops.ts';
 import { connectAsUser, refused } from '../drops/events.ts';

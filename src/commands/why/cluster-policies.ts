@@ -1,9 +1,16 @@
 /** Lists the policies of a cluster and what they depend on, with the user's rights. Policies that may not be listed are unknown. */
 import type { Refusal } from '../../events/events.ts';
-import type { Connection, Query } from '../../kubernetes/connection.ts';
-import { listAll } from '../../kubernetes/paged-list.ts';
-import { isServed, listPolicies, type PolicyKind, unlistedReason } from '../../kubernetes/policy-kinds.ts';
-import { isTooLarge, RefusedError } from '../../kubernetes/refusal.ts';
+import {
+  type Connection,
+  isTooLarge,
+  listAll,
+  listPolicies,
+  type PolicyKind,
+  type Query,
+  RefusedError,
+  servedKinds,
+  unlistedReason,
+} from '../../kubernetes/kubernetes.ts';
 import { at, list, text } from '../../platform/json.ts';
 import {
   anyTier,
@@ -55,7 +62,9 @@ export async function readAll({ connection, collector }: Reader, path: string, k
 export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   const refusal = await readList(reader, kind, namespace);
   if (refusal === undefined) return;
-  if (!isTooLarge(refusal) && (await isServed(reader.connection, kind)) === false) return;
+  // Who may not list a kind gets the same refusal where the cluster does not have it.
+  const served = isTooLarge(refusal) ? [kind] : await servedKinds(reader.connection, [kind]).catch(() => [kind]);
+  if (served.length === 0) return;
   reader.collector.addPolicy(unlisted(kind, namespace, refusal));
 }
 

@@ -1,9 +1,13 @@
 /** Reads what a verdict needs of a cluster, with the user's rights. Objects that may not be read are unknown. */
 import { version } from '../../config/config.ts';
-import { findAccess } from '../../kubernetes/config.ts';
-import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import {
+  clusterPolicyKinds,
+  type Connection,
+  createConnection,
+  findAccess,
+  namespacedPolicyKinds,
+} from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
-import { clusterPolicyKinds, namespacedPolicyKinds } from '../../kubernetes/policy-kinds.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { isCalico, type Pod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';

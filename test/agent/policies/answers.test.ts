@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
-import { maxPolicies, maxValues } from '../../../src/kubernetes/policy-objects.ts';
+import { maxObjects, maxValues } from '../../../src/kubernetes/policy-objects.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
@@ -142,7 +142,7 @@ test('kinds that the API server does not have are not listed', async () => {
 
 test('the verdict is unknown of a Namespace with too many policies', async () => {
   const policy = networkPolicy({ podSelector: {} }, 'p');
-  const items = Array.from({ length: maxPolicies + 1 }, () => policy);
+  const items = Array.from({ length: maxObjects + 1 }, () => policy);
   const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
 });

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { createDirectoryFinder } from '../../../src/directory/client.ts';
-import { audience, decodeReplica, encodeReplica, type Replica } from '../../../src/directory/directory.ts';
+import { audience, decodeReplica, encodeReplica, type Replica } from '../../../src/directory/replicas.ts';
 import { createSteadyClock } from '../../../src/platform/clock.ts';
 import type { PodFinder } from '../../../src/resolving/lookups/pod-finder.ts';
 import { readManifests } from '../../deploy/manifests.ts';

@@ -1,6 +1,6 @@
 /** The check of the agent that runs beside this, by what it says of itself. */
 import { documentAt } from '../../../config/docs-url.ts';
-import { grantRights } from '../../../kubernetes/rights.ts';
+import { grantRights } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { prefix } from '../../../telemetry/metric-table.ts';
 import type { Known } from '../facts.ts';

@@ -1,7 +1,7 @@
 /** The checks of how Calico is configured for this node, as far as it bears on what the agent sees. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints, objectToPatch } from '../../../incidents/incidents.ts';
-import { rightsFile } from '../../../kubernetes/rights.ts';
+import { rightsFile } from '../../../kubernetes/kubernetes.ts';
 import type { FelixSettings, NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';

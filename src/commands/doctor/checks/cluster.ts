@@ -1,6 +1,6 @@
 /** Checks of the settings, and of what the API server says. */
 import { documentAt } from '../../../config/docs-url.ts';
-import { grantRightTo, policiesFile } from '../../../kubernetes/rights.ts';
+import { grantRightTo, policiesFile } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';

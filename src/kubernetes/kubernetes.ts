@@ -1,0 +1,31 @@
+/** Asks the API server: requests, lists and watches, API objects made slim, and the objects that this program writes. */
+export { createClusterWatch, everything, informerOf, type ListInformerOptions } from './cluster-watch.ts';
+export { type Answer, type Connection, createConnection, findAccess, type Query } from './connection.ts';
+export { type Access, isTooLarge, refusalOfError, RefusedError } from './http.ts';
+export { createBackendLookup, createFelixReader } from './incident-facts.ts';
+export type { InformerProblem, WatchedResource } from './informer.ts';
+export { countAll, listAll, watchEvents } from './list-watch.ts';
+export { createPodFinders, type PodRanges } from './pod-finders.ts';
+export {
+  calicoKinds,
+  clusterPolicyKinds,
+  listPolicies,
+  namespacedPolicyKinds,
+  networkSetKinds,
+  type PolicyKind,
+  servedKinds,
+  unlistedReason,
+} from './policy-kinds.ts';
+export {
+  type ClusterPolicies,
+  createPolicyReader,
+  type KnownPod,
+  type NamespacePolicies,
+  type NetworkSets,
+  type OnListed,
+  type PolicyReader,
+} from './policy-objects.ts';
+export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
+export { ifUsable, slimNode, slimPod } from './slim.ts';
+export { felixOf, readSnapshot, type Snapshot } from './snapshot.ts';
+export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';

@@ -1,0 +1,184 @@
+/** Lists, and watches what changes. */
+import type { Millis } from '../model/log-line.ts';
+import type { Connection, Query } from './connection.ts';
+import { at, type Json, parsed, text } from '../platform/json.ts';
+import { isTooLarge, RefusedError } from './http.ts';
+
+/** The connection of the watch may be dead. */
+export class SilentWatchError extends Error {
+  override message = 'no answer in time';
+}
+
+export interface WatchEvent {
+  type?: Json;
+  object?: Json;
+}
+
+const newline = 10;
+
+/** The most characters of an event: etcd takes objects of 1.5 MiB, and JSON may write six for one character. */
+const longestEvent = 10 * 1024 * 1024;
+
+/**
+ * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte, also before the head of
+ * the answer: a proxy may hold it back until the first event, a bookmark after a minute.
+ */
+export async function* watchEvents(
+  { stream }: Pick<Connection, 'stream'>,
+  path: string,
+  query: Query,
+  silence: Millis,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent | undefined, void> {
+  const silent = new AbortController();
+  const giveUp = (): void => silent.abort(new SilentWatchError());
+  const timer = setTimeout(giveUp, silence).unref();
+  try {
+    const body = await stream(path, { ...query, watch: true }, AbortSignal.any([signal, silent.signal]));
+    timer.refresh();
+    yield undefined;
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const chunk of body) {
+      timer.refresh();
+      rest += decoder.decode(chunk, { stream: true });
+      if (rest.length > longestEvent) throw new Error('the watch sends an object that is too large');
+      if (!chunk.includes(newline)) continue;
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const event = parsed(line);
+        if (typeof event === 'object' && event !== null) yield event;
+      }
+    }
+  } catch (error) {
+    throw silent.signal.aborted ? silent.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    silent.abort();
+  }
+}
+
+export interface Named {
+  namespace?: string;
+  name: string;
+}
+
+export interface Store<T> {
+  set: (object: T) => void;
+  delete: (namespace: string, name: string) => void;
+}
+
+/** Brings the objects of one kind into a store. `slim` returns undefined for unusable objects. */
+export function createKnownObjects<T extends Named>(slim: (object: Json) => T | undefined, store: Store<T>) {
+  const keys = new Set<string>();
+  let resourceVersion = '';
+
+  return {
+    /** The next watch begins here; '' if a list has to come first. */
+    get resourceVersion(): string {
+      return resourceVersion;
+    },
+    slim,
+    /** Objects that are not in the complete list are gone. */
+    replaceAll(list: ObjectList<T>): void {
+      for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
+      for (const item of list.items) set(item);
+      resourceVersion = list.resourceVersion;
+    },
+    /** False for an error. The server ends the watch after it, and but for 410 the next one goes on from here. */
+    apply({ type, object }: WatchEvent): boolean {
+      if (type === 'ERROR') {
+        if (at(object, 'code') === 410) resourceVersion = '';
+        return false;
+      }
+      const item = type === 'BOOKMARK' ? undefined : slim(object);
+      if (item !== undefined && type === 'DELETED') remove(keyOf(item));
+      else if (item !== undefined) set(item);
+      resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
+      return true;
+    },
+    /** The server has forgotten this version. */
+    expire: (): void => void (resourceVersion = ''),
+  };
+
+  function set(item: T): void {
+    keys.add(keyOf(item));
+    store.set(item);
+  }
+
+  function remove(key: string): void {
+    const [namespace = '', name = ''] = key.split('/');
+    keys.delete(key);
+    store.delete(namespace, name);
+  }
+}
+
+function keyOf({ namespace = '', name }: Named): string {
+  return `${namespace}/${name}`;
+}
+
+export interface ListOptions {
+  fieldSelector?: string | undefined;
+  labelSelector?: string | undefined;
+  /** Objects of a page; undefined: all at once, from the API server's cache, as the kubelet does. */
+  pageSize: number | undefined;
+}
+
+export interface ObjectList<T> {
+  items: T[];
+  resourceVersion: string;
+}
+
+interface Page {
+  items?: Json[];
+  metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
+}
+
+/** The most objects of a page after an answer that was too large. */
+const mostOfLarge = 100;
+
+/**
+ * Keeps one page of full objects in memory at a time. Where an answer is too large, pages become smaller, down to one object: strangers may
+ * make Pods of a megabyte each. Rejects with a `RefusedError`.
+ */
+export async function listAll<T>(
+  { request }: Pick<Connection, 'request'>,
+  path: string,
+  { fieldSelector, labelSelector, pageSize }: ListOptions,
+  slim: (object: Json) => T | undefined,
+): Promise<ObjectList<T>> {
+  const items: T[] = [];
+  let position: string | undefined;
+  let limit = pageSize;
+  for (;;) {
+    const answer = await request('GET', path, {
+      query: {
+        fieldSelector,
+        labelSelector,
+        ...(limit === undefined ? { resourceVersion: '0' } : { limit, continue: position }),
+      },
+    });
+    if (answer.kind === 'refused' && isTooLarge(answer) && limit !== 1) {
+      limit = Math.max(1, Math.floor((limit ?? mostOfLarge) / 10));
+      continue;
+    }
+    if (answer.kind === 'refused') throw new RefusedError(answer);
+    if (limit !== undefined) limit = Math.min(2 * limit, pageSize ?? mostOfLarge);
+    const page = answer.body as Page;
+    for (const object of page.items ?? []) {
+      const kept = slim(object);
+      if (kept !== undefined) items.push(kept);
+    }
+    position = page.metadata?.continue || undefined;
+    if (position === undefined) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+  }
+}
+
+/** Counts objects without getting them. Rejects with a `RefusedError`. */
+export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
+  const answer = await request('GET', path, { query: { limit: 1 } });
+  if (answer.kind === 'refused') throw new RefusedError(answer);
+  const { items = [], metadata } = answer.body as Page;
+  return items.length + (metadata?.remainingItemCount ?? 0);
+}
