@@ -3,11 +3,16 @@ import type { Stryker } from '@stryker-mutator/core';
 
 export type Mutant = Awaited<ReturnType<Stryker['runMutationTest']>>[number];
 
+type Place = Pick<Mutant, 'fileName' | 'location' | 'replacement'>;
+
 /** The run passes the size and the seed of a sample to Stryker's processes in this variable. */
 export const variable = 'MUTANTS_SAMPLE';
 
 /** Chooses the same mutants for the same seed, whatever order they come in and whatever else is mutated. */
-function sampleOf(mutants: readonly Mutant[], { size, seed }: { size: number; seed: number }): Set<Mutant> {
+export function sampleOf<T extends Place>(
+  mutants: readonly T[],
+  { size, seed }: { size: number; seed: number },
+): Set<T> {
   const byChance = mutants.map((mutant) => {
     const { fileName, location, replacement } = mutant;
     const file = fileName.slice(fileName.lastIndexOf('/src/'));
