@@ -13,7 +13,7 @@ test('all that is read from the lines of the corpus is as expected', async () =>
 
 test('every ICMP error that was met goes back to the sender of the packet it is about', () => {
   const errors = lines.map(({ text }) => parse(text, prefixes)).filter((each) => each?.kind === 'packet' && each.inner);
-  expect(errors).toHaveLength(5);
+  expect(errors).toHaveLength(6);
   for (const error of errors)
     expect(error).toMatchObject({ inner: { source: error?.kind === 'packet' && error.packet.destination } });
 });

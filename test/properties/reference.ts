@@ -152,8 +152,8 @@ function saysIncomplete(level: Level): boolean {
 }
 
 function readFragment(level: Level): boolean {
-  const offset = level.tokens.find((token) => token.startsWith('FRAG:'))?.slice('FRAG:'.length);
-  return offset !== undefined && isInteger(offset) && Number(offset) > 0;
+  const offsets = level.tokens.filter((token) => token.startsWith('FRAG:')).map((token) => token.slice('FRAG:'.length));
+  return offsets.some((offset) => isInteger(offset) && Number(offset) > 0);
 }
 
 /** Without WINDOW=, RES=, URGP= or a flag the line stopped before the flags: then they are unknown, not zero. */

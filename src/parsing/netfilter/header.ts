@@ -24,9 +24,6 @@ export interface Header {
   innerIsClosed: boolean;
   /** The line ends within the addresses of the inner packet. */
   innerIsCut: boolean;
-  /** `FRAG:` of the packet has been read. */
-  hasFragment: boolean;
-  innerHasFragment: boolean;
 }
 
 /** '' in an address or the protocol means: not read yet. */
@@ -66,8 +63,6 @@ export function newHeader(): Header {
     innerProblem: { text: undefined },
     innerIsClosed: false,
     innerIsCut: false,
-    hasFragment: false,
-    innerHasFragment: false,
   };
 }
 

@@ -169,7 +169,7 @@ function readField(token: Token, head: number, packet: Packet, header: Header): 
       if (head === RES) packet.tcpFlags ??= 0;
       return;
     case 0x46: // F
-      if (head === FRAG && token.bytes[at + 4] === colon) readFragment(token.text.slice(at + 5, stop), packet, header);
+      if (head === FRAG && token.bytes[at + 4] === colon) readFragment(token.text.slice(at + 5, stop), packet);
       return;
     case 0x43: // C
       if (head === CODE && token.bytes[at + 4] === equals) packet.icmpCode ??= readDecimal(token, 5, 255);
@@ -197,13 +197,9 @@ function readLineField(token: Token, head: number, header: Header): void {
   else if (head === PHYS && text.startsWith('OUT=', at + 4)) header.physOut ??= text.slice(at + 8, stop);
 }
 
-function readFragment(value: string, packet: Packet, header: Header): void {
+function readFragment(value: string, packet: Packet): void {
   if (value === 'TRUNCATED') packet.incomplete = true;
-  const isOuter = packet === header.outer;
-  if (isOuter ? header.hasFragment : header.innerHasFragment) return;
-  packet.laterFragment = /^0*[1-9]\d*$/.test(value);
-  if (isOuter) header.hasFragment = true;
-  else header.innerHasFragment = true;
+  packet.laterFragment ||= /^0*[1-9]\d*$/.test(value);
 }
 
 function isWord({ text, at, stop }: Token, word: string): boolean {

@@ -12,7 +12,7 @@ import { observePacket } from './record.ts';
 export function parseAws(text: string): PacketObservation | Unparsable | undefined {
   const fields = sentence.test(text) ? readSemicolons(text) : json.test(text) ? readFlowInfo(text) : undefined;
   if (!fields) return undefined;
-  const verdict = verdictOf(fields.get('verdict'));
+  const verdict = verdicts.get(fields.get('verdict'));
   if (verdict === undefined)
     return {
       kind: 'unparsable',
@@ -37,6 +37,12 @@ const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
 const json = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
 
 const logger = 'aws-network-policy-agent';
+
+const verdicts = new Map<string | undefined, Verdict>([
+  ['DENY', 'dropped'],
+  ['ACCEPT', 'accepted'],
+  ['EXPIRED/DELETED', 'accepted'],
+]);
 
 /** Policies for ingress are those of the receiver. */
 const sides = new Map<string | undefined, PacketObservation['policySide']>([
@@ -77,9 +83,4 @@ function readFlowInfo(text: string): Map<string, string> {
   const fields = new Map<string, string>();
   for (const [, key = '', value = ''] of text.slice(0, 4096).matchAll(pair)) fields.set(key.toLowerCase(), value);
   return fields;
-}
-
-function verdictOf(text: string | undefined): Verdict | undefined {
-  if (text === 'DENY') return 'dropped';
-  return text?.startsWith('ACCEPT') || text?.startsWith('EXPIRED') ? 'accepted' : undefined;
 }

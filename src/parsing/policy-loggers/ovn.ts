@@ -72,7 +72,5 @@ function policyOf(whole: string): PolicyName | undefined {
   const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)(?:_\d+)?$/.exec(name);
   if (underscore)
     return { kind: 'NetworkPolicy', namespace: underscore[1], name: underscore[2] ?? '', tier: undefined };
-  return name === '' || name === '<unnamed>'
-    ? undefined
-    : { kind: undefined, namespace: undefined, name, tier: undefined };
+  return { kind: undefined, namespace: undefined, name, tier: undefined };
 }
