@@ -304,6 +304,7 @@ test.each<[ReturnType<typeof kindOfLine>, string[]]>([
     ],
   ],
   [undefined, ['hello', '<>x', 'nov 21 10:00:00 x', 'Nov 21 10:00 x', '[12] x', '6,100,x;', 'kernel x', 'PLUGIN=x y']],
+  [undefined, ['[INFO][71] felix/x.go 1: a record without a stamp']],
 ])('a line is of %s', (kind, given) => {
   expect(given.filter((each) => kindOfLine(each) !== kind)).toEqual([]);
 });

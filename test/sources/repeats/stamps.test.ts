@@ -45,6 +45,7 @@ test.each([
   ['no space to its end', `${minute}07Z|IN`],
   ['a zone that is too long', `${minute}07+02:000 IN=`],
   ['no zone', `${minute}07x IN=eth0`],
+  ['an end within its digits', `${minute}07.123`],
   ['no month', 'Nov_21 12:00:00 node-a'],
   ['no time of day', 'Nov 21_12:00:00 node-a'],
   ['no minute', 'Nov 21 12.00:00 node-a'],

@@ -2,6 +2,7 @@ import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync } from '
 import { truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
+import { descriptorsOf } from '../following.ts';
 import { line, readingTools } from './reading.ts';
 
 vi.mock(import('../../../src/sources/tail/content.ts'), async (original) => {
@@ -235,6 +236,17 @@ test('each line of a log that is copied, before it is cut off, comes once', () =
   time.advance(2000);
   expect(lines.map(numberOf)).toStrictEqual([1, 2]);
   expect(losses).toStrictEqual([]);
+});
+
+test('a file that is there packed, too, is read and held open once', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const saved = read(log).stop();
+  styles['numbers, a new file']?.(log, 1);
+  writeFileSync(`${log}.1.gz`, gzipSync(readFileSync(`${log}.1`)));
+  writeFileSync(log, line(1));
+  expect(read(log, saved).lines.map(numberOf)).toStrictEqual([1]);
+  expect(descriptorsOf(`${log}.1.gz`)).toStrictEqual([]);
 });
 
 describe('while a log is copied for the second time, after the first copy could be read: each line once', () => {
