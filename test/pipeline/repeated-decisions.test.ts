@@ -124,6 +124,16 @@ test('lines of one second are counted together in whatever order they come', () 
   ]);
 });
 
+test('a line of the second before the first is counted apart', () => {
+  const { learn, drops, flush } = rig();
+  learn(80, nine + 5000)(nine + 5000, nine + 4999);
+  flush();
+  expect(drops.slice(1)).toEqual([
+    [nine + 5000, 1],
+    [nine + 4999, 1],
+  ]);
+});
+
 test('lines of two seconds are counted one after the other, as intervals of the audit are whole seconds', () => {
   const { learn, drops, flush } = rig();
   learn(80, nine)(nine + 998, nine + 999, nine + 1000, nine + 1001);
