@@ -21,7 +21,11 @@ function namesOf(log: string): string[] {
 
 test.each<[string, string[], string[]]>([
   ['none', ['kern.log'], []],
-  ['numbers: the higher the older', ['.2', '.10', '.500', '.9000', '.1', '.9'], ['.9000', '.500', '.10', '.9', '.2', '.1']],
+  [
+    'numbers: the higher the older',
+    ['.2', '.10', '.500', '.9000', '.1', '.9'],
+    ['.9000', '.500', '.10', '.9', '.2', '.1'],
+  ],
   ['packed, and not yet', ['.3.gz', '.1', '.2.gz'], ['.3.gz', '.2.gz', '.1']],
   ['while one is packed', ['.1', '.1.gz'], ['.1.gz', '.1']],
   ["logrotate's dateext", ['-20261122', '-20261121.gz', '-20260101'], ['-20260101', '-20261121.gz', '-20261122']],
