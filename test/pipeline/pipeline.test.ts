@@ -171,7 +171,7 @@ describe('chatter', () => {
   test('makes no series where that is known only when its ends have been looked up', () => {
     const observation = parse(multicast, createPrefixTable()) as PacketObservation;
     const { pipeline, seriesOf, statistics } = run([]);
-    pipeline.resume({ line: line({ time: nine }), observation, weight: 2, first: nine, last: nine });
+    pipeline.resume({ line: line({ time: nine }), observation, weight: 2, first: nine, last: nine, since: nine });
     expect([seriesOf('node-a').due(Infinity), statistics.noise]).toEqual([[], 2]);
   });
 
