@@ -4,10 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';
-import type { PacketObservation } from '../../src/model/packet.ts';
-import { parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { createLookupQueue, createPipeline, type Pipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
+import { createLookupQueue, createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
@@ -32,8 +30,6 @@ interface Run {
   all: Series[];
   drops: string[];
   advanced: string[];
-  pipeline: Pipeline;
-  seriesOf: (node: string) => SeriesTable;
 }
 
 type Text = string | ({ text: string; origin?: LineOrigin } & Partial<LogLine>);
@@ -76,7 +72,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       `x${count}`,
     ].join(' '),
   );
-  return { statistics, series: counted.toSorted(), all, drops, advanced, pipeline, seriesOf: series };
+  return { statistics, series: counted.toSorted(), all, drops, advanced };
 }
 
 /** Makes a SYN as the kernel prints it. */
@@ -166,13 +162,6 @@ describe('chatter', () => {
     expect(series).toEqual([]);
     expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, noise: 1, withPods: 0 });
     expect(drops).toEqual(['node-a packet Pod/shop/web-0 multicast']);
-  });
-
-  test('makes no series where that is known only when its ends have been looked up', () => {
-    const observation = parse(multicast, createPrefixTable()) as PacketObservation;
-    const { pipeline, seriesOf, statistics } = run([]);
-    pipeline.resume({ line: line({ time: nine }), observation, weight: 2, first: nine, last: nine, since: nine });
-    expect([seriesOf('node-a').due(Infinity), statistics.noise]).toEqual([[], 2]);
   });
 
   test('makes series when it is asked for', () => {
