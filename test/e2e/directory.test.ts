@@ -1,7 +1,6 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { readManifests } from '../deploy/manifests.ts';
@@ -74,66 +73,20 @@ test('an address goes to the Pod that had it then', async () => {
   expect(events.map(({ involvedObject }) => involvedObject.name).toSorted()).toEqual(['past', 'web']);
 });
 
-describe('who may ask', () => {
-  test.each([
-    ['the agent, with a token for the directory', 'kube-netfilter-tailer', name, undefined],
-    ['the agent, with a token for the API server', 'kube-netfilter-tailer', undefined, 'answers 401'],
-    ['another account, with a token for the directory', 'default', name, 'answers 401'],
-  ])('%s', async (_, account, audience, refusal) => {
-    const folder = await folderWith(await tokenOf(account, audience));
-    const { find } = createDirectoryFinder({
-      folder,
-      clock: createSteadyClock(),
-      random: Math.random,
-      timeout: 20_000,
-    });
-    if (refusal === undefined) await expect(find('10.83.9.9')).resolves.toEqual({ pods: [], node: undefined });
-    else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
+test.each([
+  ['the agent, with a token for the directory', 'kube-netfilter-tailer', name, undefined],
+  ['the agent, with a token for the API server', 'kube-netfilter-tailer', undefined, 'answers 401'],
+  ['another account, with a token for the directory', 'default', name, 'answers 401'],
+])('who may ask: %s', async (_, account, audience, refusal) => {
+  const folder = await folderWith(await tokenOf(account, audience));
+  const { find } = createDirectoryFinder({
+    folder,
+    clock: createSteadyClock(),
+    random: Math.random,
+    timeout: 20_000,
   });
-
-  test('a token of that account that the API server has not signed is refused', async () => {
-    const [header = '', claims = ''] = (await tokenOf('kube-netfilter-tailer', name)).split('.');
-    const folder = await folderWith(`${header}.${claims}.${'A'.repeat(342)}`);
-    const { find } = createDirectoryFinder({
-      folder,
-      clock: createSteadyClock(),
-      random: Math.random,
-      timeout: 20_000,
-    });
-    await expect(find('10.83.9.9')).rejects.toThrow('answers 401');
-  });
-});
-
-test('packets are reported with the bare address while the directory is away, and doctor says why', async () => {
-  const { place, log } = await scene('directory-away', '10.83.1.3', { db: ['10.83.2.11'] });
-  const settings = await directorySettings();
-  for (const replica of replicas.splice(0)) await replica.kill();
-  await controlPlane.kubectl(['delete', 'pod', 'one', 'two', '-n', namespace, '--grace-period=0', '--force']);
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, ...settings });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('10.83.1.3', '10.83.2.11', 5432));
-  const [event] = await rig.untilEvents(place, (all) => all.length === 1);
-  expect(event?.message).toContain('10.83.2.11');
-  await untilMetric(agent, /pod_lookup_ways_total\{way="directory",result="failed"\} [1-9]/m);
-  await agent.untilLog(({ unused }) => String(unused).includes('directory ('));
-
-  // Two come up again under other names, and take out the entries of those that are gone.
-  await Promise.all(['three', 'four'].map((each) => startReplica(each)));
-  while (
-    Object.keys(await published())
-      .toSorted()
-      .join(' ') !== 'four three'
-  )
-    await delay(500);
-  const folder = settings['DIRECTORY'] ?? '';
-  await writeReplicas(folder);
-  const deadline = performance.now() + 60_000;
-  for (let port = 6000; performance.now() < deadline; port++) {
-    appendFileSync(log, dropLine('10.83.1.3', '10.83.2.11', port));
-    await delay(2000);
-    if ((await rig.events(place, 'db')).length > 0) return;
-  }
-  throw new Error('the directory is not asked again');
+  if (refusal === undefined) await expect(find('10.83.9.9')).resolves.toEqual({ pods: [], node: undefined });
+  else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
 });
 
 async function startReplica(podName: string): Promise<void> {
@@ -156,22 +109,13 @@ async function startReplica(podName: string): Promise<void> {
   await replica.untilReady();
 }
 
-async function published(): Promise<Record<string, string>> {
-  const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
-  return (body as { data?: Record<string, string> }).data ?? {};
-}
-
-/** Writes the files as the kubelet does. */
-async function writeReplicas(folder: string): Promise<void> {
-  for (const [each, text] of Object.entries(await published())) writeFileSync(join(folder, each), text);
-}
-
+/** A folder with the files that the kubelet writes. */
 async function folderWith(token: string): Promise<string> {
   const folder = join(rig.newFolder(), 'directory');
   mkdirSync(folder);
-  writeFileSync(join(folder, 'token'), token);
-  await writeReplicas(folder);
-  expect(readFileSync(join(folder, 'token'), 'utf8')).toBe(token);
+  const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
+  const { data = {} } = body as { data?: Record<string, string> };
+  for (const [each, text] of Object.entries({ ...data, token })) writeFileSync(join(folder, each), text);
   return folder;
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
@@ -6,7 +5,6 @@ import { createAgentRig, podObject, type StoredEvent, sumOf } from '../agent-rig
 import { connect } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createObjects } from '../control-plane/objects.ts';
-import { endless } from './answers.ts';
 import { type Fault, type PodName, pods, type Scene } from './fault.ts';
 import { type Answer, certificateFor } from './proxy.ts';
 import { elsewhere, type PublishedReplicas, type Replicas, startReplicas } from './replicas.ts';
@@ -131,12 +129,6 @@ function expectInvented(scene: Scene, events: readonly StoredEvent[]): void {
   expect(sumOf([...events], 'never-was')).toBeGreaterThan(0);
 }
 
-/** 200, with whatever content. */
-const says =
-  (content: string | Buffer): Answer =>
-  ({ response }) =>
-    void response.writeHead(200, { 'content-type': 'application/json' }).end(content);
-
 /** A Pod that the API server does not have, with the address that was asked for. */
 const inventing =
   (namespace: string): Answer =>
@@ -158,23 +150,11 @@ testFaults({ name: 'directory', subnet: '10.118' }, [
     begin: (own) => own.replace(),
     end: (own) => own.publish(),
   }),
-  fault({ title: 'both replicas hang', begin: (own) => own.fail(() => {}) }),
   fault({
     title: 'one replica hangs: the other names every peer',
     // The one that the agent asks as long as it answers.
     begin: ({ proxies }) => proxies.find(({ asked }) => asked.length > 0)?.fail(() => {}),
     known: true,
-  }),
-  fault({ title: 'both replicas answer bytes that are no text', begin: (own) => own.fail(says(randomBytes(4096))) }),
-  fault({ title: 'both replicas answer JSON that is no answer', begin: (own) => own.fail(says('{"pods":{}}')) }),
-  fault({ title: 'both replicas answer without an end', begin: (own) => own.fail(endless) }),
-  fault({
-    title: 'both replicas cut their answers in the middle',
-    begin: (own) =>
-      own.fail(({ response }) => {
-        response.writeHead(200, { 'content-length': 4096 });
-        response.write('{"pods":[{"namespace":"', () => response.destroy());
-      }),
   }),
   fault({
     title: 'both replicas answer a Pod that does not exist: the Event is written all the same',
@@ -187,11 +167,6 @@ testFaults({ name: 'directory', subnet: '10.118' }, [
     begin: (own) => own.fail(inventing('never-was')),
     known: true,
     check: expectBelieved,
-  }),
-  fault({
-    title: 'both replicas show a certificate that was not published',
-    begin: ({ proxies }) => proxies.forEach((proxy) => proxy.present(certificateFor())),
-    end: (own) => own.publish(),
   }),
   fault({
     title: 'the certificates of both replicas have expired',
@@ -213,19 +188,6 @@ testFaults({ name: 'directory', subnet: '10.118' }, [
   fault({
     title: 'the ConfigMap is emptied',
     begin: (own) => own.publish({}),
-    end: (own) => own.publish(),
-    later: true,
-  }),
-  fault({
-    title: 'the ConfigMap has entries that are no replicas',
-    begin: (own) =>
-      own.publish({
-        garbage: randomBytes(512).toString('latin1'),
-        large: 'x'.repeat(1_000_000),
-        stranger: JSON.stringify({ host: 'example.org', port: 443, certificate: own.proxies[0]?.certificate }),
-        port: JSON.stringify({ host: '127.0.0.1', port: 0, certificate: own.proxies[0]?.certificate }),
-        certificate: JSON.stringify({ host: '127.0.0.1', port: own.proxies[0]?.port, certificate: 'none' }),
-      }),
     end: (own) => own.publish(),
     later: true,
   }),

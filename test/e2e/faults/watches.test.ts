@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { endless, failing, heal, refusedWrites, status, watches } from './answers.ts';
+import { endless, failing, heal, refusedWrites, watches } from './answers.ts';
 import type { Scene } from './fault.ts';
 import type { Answer } from './proxy.ts';
 import { testFaults } from './suite.ts';
@@ -44,15 +44,6 @@ testFaults({ name: 'watches', subnet: '10.115' }, [
   {
     title: '410 in every watch: lists again and again, with pauses',
     begin: failing(goneEvent, watches),
-    goesOn: true,
-    lasts: asked(podLists, 3),
-    end: heal,
-    problems: [],
-    check: expectNoStorm,
-  },
-  {
-    title: '410 in place of every watch: lists again and again, with pauses',
-    begin: failing(status(410, 'Expired'), watches),
     goesOn: true,
     lasts: asked(podLists, 3),
     end: heal,
