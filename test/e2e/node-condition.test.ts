@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { conditionType } from '../../src/incidents/node-condition.ts';
 import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
-import { type AgentRig, createAgentRig, kubeconfigWith, nodeObject, untilMetric } from './agent-rig.ts';
+import { type AgentRig, createAgentRig, kubeconfigWith, nodeObject } from './agent-rig.ts';
 import { rulesIn } from './granted.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { type CriLog, createCriLog } from './kube-proxy/cri-log.ts';
 import { failedSync } from './kube-proxy/failed-sync.ts';
 
-/** The condition of a Node at a real API server, with the rights of the component and without. */
+/** The condition of a Node at a real API server, with the rights of the component. */
 
 /** The API server is its own: with the Nodes of other tests, at times thousands, a write would be spread over more than a minute. */
 let connection: ControlPlane;
@@ -74,10 +74,6 @@ async function until(name: string, expected: Partial<Condition>): Promise<void> 
   await expect.poll(() => ours(name), { timeout: 90_000, interval: 200 }).toMatchObject(expected);
 }
 
-function isReported({ msg }: { msg?: unknown }): boolean {
-  return String(msg).startsWith('Missing right: patch nodes/status');
-}
-
 test('a Node says that its rules are stale while they are, over a restart, and an agent without state clears it', async () => {
   const name = 'condition-node';
   const rules = rulesIn('deploy/base/rbac.yaml', 'deploy/components/node-condition/rbac.yaml');
@@ -108,19 +104,4 @@ test('a Node says that its rules are stale while they are, over a restart, and a
   await forgetful.untilReady();
   await until(name, { status: 'False' });
   expect(await conditionsOf(name)).toContainEqual(expect.objectContaining(ready));
-});
-
-test('a missing right is reported once, with what grants it, and the rest goes on', async () => {
-  const name = 'condition-denied';
-  const { log, env } = await scene(name, '192.168.84.2', rig.kubeconfig);
-  const agent = rig.start(env);
-  await agent.untilReady();
-  const { msg } = await agent.untilLog(isReported);
-  expect(msg).toMatch(/ component node-condition$/);
-  await fail(log, name);
-  await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ServiceChainMissing'), name);
-  // A condition is written once a minute at most, and tried so.
-  await untilMetric(agent, /api_requests_total\{verb="PATCH",resource="nodes",code="403"\} [2-9]/m, 150_000);
-  expect(agent.log.filter(isReported)).toHaveLength(1);
-  expect(await ours(name)).toBeUndefined();
 });

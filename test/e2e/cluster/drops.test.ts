@@ -4,23 +4,13 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
-import {
-  denyOn,
-  packetsIn,
-  podOf,
-  type RunningPod,
-  send,
-  sendOne,
-  startWorkloads,
-  untilEvents,
-  watchEvents,
-} from './pods.ts';
+import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilEvents } from './pods.ts';
 import { createPluginShell } from '../kubectl-plugin/plugin-shell.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
 const cluster = connectCluster(inject('cluster'));
 const [first, second] = cluster.nodes;
-const [shop, batch, latency] = ['drops-shop', 'drops-batch', 'drops-latency'];
+const [shop, batch] = ['drops-shop', 'drops-batch'];
 /** Packets of the flow that is counted. */
 const PACKETS = 137;
 let postgres: RunningPod;
@@ -53,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await second.run(['iptables', '-w', '-F', 'FORWARD']);
-  await kubectl(cluster, 'delete', 'namespace', shop, batch, latency, '--ignore-not-found', '--wait=false');
+  await kubectl(cluster, 'delete', 'namespace', shop, batch, '--ignore-not-found', '--wait=false');
   await removeAgents(cluster);
 });
 
@@ -100,41 +90,6 @@ test('kubectl drops lists the drops of the namespace, why explains them, top has
   expect(stdout).not.toMatch(/^failed /m);
 });
 
-/**
- * How long it takes from a dropped packet to the first Event on the Pod that should have had it. DROPS packets are sent (default: 12), each the
- * first one of a flow, between Pods of the two nodes in both directions. No Pod has more than eight Events, and no pair more than one.
- */
-test('a dropped packet becomes an Event', async () => {
-  const wanted = Number(process.env['DROPS'] ?? 12);
-  const rounds = wanted > 12 ? 8 : 3;
-  const pairs = Math.ceil(wanted / rounds);
-  const workloads = Array.from({ length: pairs }, (_, index) => [
-    { namespace: latency, name: `from-${index}`, node: nodeOf(index).name },
-    { namespace: latency, name: `to-${index}`, node: nodeOf(index + 1).name },
-  ]);
-  await startWorkloads(cluster, ...workloads.flat());
-  const [from, to] = await Promise.all(
-    ['from', 'to'].map((role) => Promise.all(workloads.map((_, index) => podOf(cluster, latency, `${role}-${index}`)))),
-  );
-  const seen = watchEvents(cluster, latency);
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, target] of (to ?? []).entries()) {
-      const source = from?.[(index + 2 * round) % pairs];
-      if (source === undefined) throw new Error('unreachable');
-      const port = 6000 + round * pairs + index;
-      await denyOn(nodeOf(index + 1), target.address, port);
-      const started = await sendOne(cluster, source, target.address, port);
-      times.push((await seen.until(target.name, `port ${port}/UDP`)) - started);
-    }
-  }
-  seen.stop();
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): string => `${Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0)} ms`;
-  process.stdout.write(`[drops] packet to Event, ${times.length} drops: median ${at(0.5)}, 99 % ${at(0.99)}\n`);
-  expect(times).toHaveLength(pairs * rounds);
-}, 1_200_000);
-
 interface Row {
   readonly 'destination.k8s.pod.name'?: string;
   readonly 'network.packets': number;
@@ -151,8 +106,4 @@ async function rowsOf(node: Node): Promise<Row[]> {
 
 function packets(rows: readonly Row[]): number {
   return rows.reduce((sum, row) => sum + row['network.packets'], 0);
-}
-
-function nodeOf(index: number): Node {
-  return index % 2 === 0 ? first : second;
 }

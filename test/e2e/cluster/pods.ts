@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import type { StoredEvent } from '../agent-rig.ts';
 import { apply, kubectl } from './agents.ts';
@@ -99,13 +96,6 @@ export async function send(
   await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node);
 }
 
-/** Sends one UDP datagram from within a Pod; returns when that was, in milliseconds. */
-export async function sendOne(cluster: Cluster, from: RunningPod, to: string, port: number): Promise<number> {
-  const script = `${sendDatagrams}; console.log(Date.now())`;
-  const node = ['--', '/usr/local/bin/node', '-e', script, to, `${port}`, '1', '0'];
-  return Number(await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node));
-}
-
 /** Logs and drops on a node what is sent to a UDP port of one address, as a network plug-in would for a policy. */
 export async function denyOn(
   node: Node,
@@ -152,27 +142,4 @@ export async function untilEvents(
 
 export function packetsIn(events: readonly StoredEvent[]): number {
   return events.filter(({ reason }) => reason === 'PacketDrop').reduce((sum, { count }) => sum + count, 0);
-}
-
-/** Says when Events of a namespace were heard of, by a watch of kubectl, in milliseconds. */
-export function watchEvents(
-  { controlPlane }: Cluster,
-  namespace: string,
-): { readonly until: (object: string, text: string) => Promise<number>; readonly stop: () => void } {
-  const columns = '-o=custom-columns=NAME:.involvedObject.name,MESSAGE:.message';
-  const args = ['--kubeconfig', controlPlane.adminKubeconfig, '-n', namespace, 'get', 'events', '--watch', columns];
-  const child = spawn(controlPlane.kubectlPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const heard: { readonly line: string; readonly time: number }[] = [];
-  const lines = createInterface({ input: child.stdout }).on('line', (line) => heard.push({ line, time: Date.now() }));
-  return {
-    async until(object, text) {
-      const signal = AbortSignal.timeout(EVENTS_WITHIN_MS);
-      for (;;) {
-        const found = heard.find(({ line }) => line.startsWith(`${object} `) && line.includes(text));
-        if (found) return found.time;
-        await once(lines, 'line', { signal });
-      }
-    },
-    stop: () => child.kill(),
-  };
 }
