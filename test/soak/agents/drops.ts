@@ -5,7 +5,7 @@ import { createObjects } from '../../e2e/control-plane/objects.ts';
 import type { Network } from '../../e2e/network/network.ts';
 import { createLiveFile } from '../live-file.ts';
 import { planRotation, type Style } from '../rotation.ts';
-import type { ApiProxy } from './api-proxy.ts';
+import type { ApiFaults } from './api-faults.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Expected } from './totals.ts';
 
@@ -20,7 +20,7 @@ export interface PairOptions {
   readonly pair: Pair;
   readonly node: string;
   readonly connection: Connection;
-  readonly proxy: ApiProxy;
+  readonly api: Pick<ApiFaults, 'isWell'>;
   readonly lengths: Lengths;
   readonly run: Run;
   readonly expected: Expected;
@@ -64,8 +64,8 @@ export async function playPair(options: PairOptions): Promise<number> {
 }
 
 /** A Pod that comes and goes while an agent is cut off is never seen by it, so its drops would be those of an unknown address. */
-async function untilServed({ proxy, run }: PairOptions): Promise<void> {
-  while (!run.isOver && proxy.fault !== 'none') await run.wait(200);
+async function untilServed({ api, run }: PairOptions): Promise<void> {
+  while (!run.isOver && !api.isWell) await run.wait(200);
 }
 
 function objectsOf({ pair, node }: PairOptions, [web = '', db = '']: readonly string[]) {

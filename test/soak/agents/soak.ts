@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { alignColumns } from '../../../src/events/describe.ts';
 import { createAgentRig, nodeObject } from '../../e2e/agent-rig.ts';
 import { buildBundle } from '../../e2e/bundle.ts';
-import { connect } from '../../e2e/control-plane/connection.ts';
 import { type ControlPlane, startControlPlane } from '../../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../../e2e/control-plane/objects.ts';
 import { type Journald, startJournald } from '../../e2e/journal/rig.ts';
@@ -13,7 +12,7 @@ import { preparePrograms } from '../../programs/install.ts';
 import { createRandom } from '../random.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import { counterOf, killAgain, type Memory, type SoakedAgent, startSoaked, untilHeard, watchMemory } from './agents.ts';
-import { type ApiProxy, createApiProxy, type Fault } from './api-proxy.ts';
+import { type ApiFaults, createApiFaults } from './api-faults.ts';
 import { createContainerLogs } from './container-logs.ts';
 import { createFileLog, kernelDrops, type Pair, playPair } from './drops.ts';
 import { createRun, lengthsFor, type Lengths, type Run } from './phases.ts';
@@ -33,7 +32,7 @@ const verdictMinutes = 20;
 
 interface Place {
   readonly plane: ControlPlane;
-  readonly proxy: ApiProxy;
+  readonly api: ApiFaults;
   readonly network: Network;
   readonly journald: Journald;
   readonly folder: string;
@@ -61,12 +60,12 @@ export async function soakAgents(minutes: number, seed: number): Promise<number>
       { namespace: 'soak', name: 'db', addresses: [pairs.kernel.db] },
     ],
   });
-  const proxy = await createApiProxy(plane.address);
+  const api = await createApiFaults(plane);
   try {
     await network.refuse();
-    return await play({ plane, proxy, network, journald, folder, pairs }, minutes, seed);
+    return await play({ plane, api, network, journald, folder, pairs }, minutes, seed);
   } finally {
-    await Promise.all([network.destroy(), journald.stop(), proxy.stop()]);
+    await Promise.all([network.destroy(), journald.stop(), api.stop()]);
     await plane.stop();
   }
 }
@@ -81,21 +80,20 @@ function pairsOfThisRun(): Place['pairs'] {
 }
 
 async function play(place: Place, minutes: number, seed: number): Promise<number> {
-  const { plane, proxy, network, journald, folder, pairs } = place;
-  const rig = await createAgentRig(connect({ ...plane.address, server: proxy.url }));
+  const { plane, api, network, journald, folder, pairs } = place;
+  const rig = await createAgentRig(plane);
+  const KUBECONFIG = api.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig'));
   try {
     await createObjects(plane, { items: nodes.map((name, index) => nodeObject(name, `192.0.2.${10 + index}`)) });
     const [run, lengths, expected] = [createRun(), lengthsFor(minutes), new Map() as Expected];
-    const common = { node: nodes[0], connection: plane, proxy, lengths, run, expected };
+    const common = { node: nodes[0], connection: plane, api, lengths, run, expected };
     const log = join(folder, 'kern.log');
     const podLogs = join(folder, 'pods');
     const fileLog = createFileLog(log, pairs.file, lengths, run);
     const containerLogs = await createContainerLogs(plane, nodes[0], podLogs, common);
     const sources = `kernel,journal:${journald.directory},containers,file:${log}`;
-    const [steady, killed] = nodes.map((node) => startSoaked(rig, node, { SOURCES: sources, POD_LOGS: podLogs })) as [
-      SoakedAgent,
-      SoakedAgent,
-    ];
+    const settings = { KUBECONFIG, SOURCES: sources, POD_LOGS: podLogs };
+    const [steady, killed] = nodes.map((node) => startSoaked(rig, node, settings)) as [SoakedAgent, SoakedAgent];
     await Promise.all([steady.process.untilReady(), killed.process.untilReady()]);
 
     const totals = createTotals(plane);
@@ -107,7 +105,7 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
       playPair({ ...players, pair: pairs.file, drop: fileLog.drop }),
       containerLogs.play(),
       killAgain(killed, lengths, run, createRandom(seed)),
-      disturb(proxy, lengths, run),
+      disturb(api, lengths, run),
       watchMemory(steady, lengths.sample, run),
       showProgress(run, totals, expected),
     ]).catch((error: unknown) => {
@@ -119,7 +117,7 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
     const isFlat = reportMemory(memory, minutes);
     const differences = await settle(totals, expected);
     report(totals, expected);
-    const done = { kills, faults, refused: proxy.refused, generations: kernelPods + filePods };
+    const done = { kills, faults, refused: api.refused, generations: kernelPods + filePods };
     const rotations = { file: fileLog.rotations, containers: containerLogs.rotations };
     console.log(`\n${describe(done)}; rotations: ${describe(rotations)}`);
     console.log(`${nodes[0]}: ${describe(await losses(steady))}`);
@@ -135,14 +133,13 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
 }
 
 /** One fault after the other until the end of the run. Returns how many. */
-async function disturb(proxy: ApiProxy, { fault }: Lengths, run: Run): Promise<number> {
-  const faults: readonly Fault[] = ['away', 'throttled', 'failing'];
+async function disturb(api: ApiFaults, { fault }: Lengths, run: Run): Promise<number> {
   for (let count = 0; ; count++) {
     await run.wait(fault * 1.5);
     if (run.isOver) return count;
-    await proxy.set(faults[count % faults.length] as Fault);
+    api.begin(count);
     await run.wait(fault);
-    await proxy.set('none');
+    api.end();
   }
 }
 
