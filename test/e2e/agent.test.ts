@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -138,19 +138,6 @@ test('a drop is given to the Pod that had the address then, also when it is gone
   expect(messagesOf(events)).toEqual({ first: [expect.stringContaining('80/TCP')] });
 });
 
-test('POD_CACHE=cluster knows all Pods without asking', async () => {
-  const { namespace, log } = await scene('whole', { here: ['10.80.1.4', 'fd00:80::14'] });
-  await createObjects(controlPlane, {
-    items: [podObject({ namespace, name: 'there', node: 'other-node', addresses: ['10.80.2.4', 'fd00:80::4'] })],
-  });
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_CACHE: 'cluster' });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('fd00:80::14', 'fd00:80::4', 8443));
-  await rig.untilEvents(namespace, (all) => all.length === 2);
-  const { body } = await agent.get('/metrics');
-  expect(body).toMatch(/^kube_netfilter_tailer_pod_lookups_total\{result="hit"\} 0$/m);
-});
-
 describe('counts are exact', () => {
   test('counts are exact over an orderly restart, with what is due written at the end', async () => {
     const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
@@ -260,12 +247,6 @@ describe('settings and state', () => {
     expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
   });
 
-  test('a kubeconfig that is not there', async () => {
-    const agent = rig.start({ NODE_NAME: node, KUBECONFIG: '/nowhere/config' });
-    expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
-    expect(agent.errors).toMatch(/\/nowhere\/config/);
-  });
-
   test('a Node that does not exist', async () => {
     const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${rig.newLog()}` });
     const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
@@ -273,28 +254,6 @@ describe('settings and state', () => {
     // The first few, of whichever test file made them.
     expect((nodes as string[]).length).toBeGreaterThan(0);
     expect(nodes).not.toContain('agent-nod');
-  });
-
-  test('a state that is damaged is set aside', async () => {
-    const { namespace, log } = await scene('damaged', { web: ['10.80.6.1'] });
-    const STATE_DIR = rig.newFolder();
-    writeFileSync(join(STATE_DIR, 'state-0000000001.log'), 'not what\nwas written\n');
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR });
-    const { level, msg } = await agent.untilLog(({ problem }) => problem === 'state load');
-    expect([level, msg]).toEqual(['error', expect.stringMatching(/state-0000000001\.log .*unusable/)]);
-    await agent.untilReady();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
-    expect(readdirSync(STATE_DIR).filter((name) => name.includes('unusable'))).toHaveLength(1);
-  });
-
-  test('an agent that can read nothing says so, and ends', async () => {
-    const folder = join(rig.newFolder(), 'folder');
-    mkdirSync(folder);
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${folder}` });
-    await agent.untilLog(({ problem }) => problem === `source ${folder} not-a-file`);
-    expect((await agent.get('/healthz')).status).toBe(503);
-    expect(await agent.untilExit()).toEqual({ code: 1, signal: null });
   });
 });
 

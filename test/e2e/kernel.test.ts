@@ -102,20 +102,6 @@ describe.each<[Backend, number]>([
     120_000,
   );
 
-  test('kubectl events --for shows the same', async () => {
-    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
-    await agent.untilReady();
-    const [from, to] = [probe, server].map(({ name }) => `${namespace}/${name}`) as [string, string];
-    await network.send({ from, to, family: 4, protocol: 'udp', port: 514, count: 3 });
-    const events = await rig.untilEvents(namespace, (all) => both(all, '514/UDP', 3));
-    const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', `pod/${server.name}`]);
-    for (const { count } of about(events, '514/UDP'))
-      expect(stdout).toMatch(
-        new RegExp(`${times(count)} +Warning +PacketDrop +Pod/server-\\d+ +Packet dropped when receiving .*514/UDP`),
-      );
-    expect(stdout).not.toContain('Pod/client');
-  });
-
   async function describePod(name: string): Promise<string> {
     const { code, stdout, stderr } = await controlPlane.kubectl(['describe', 'pod', name, '-n', namespace]);
     expect(stderr).toBe('');

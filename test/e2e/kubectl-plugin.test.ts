@@ -242,22 +242,6 @@ test('why POD: the rule that denies what it lost last', async () => {
   expect(asked).toBe(stdout);
 });
 
-test('why of a Pod that is not there: exit status 2', async () => {
-  const { code, stdout, stderr } = await drops(['why', 'none-0']);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/^kubectl drops why: none-0: /);
-});
-
-test('report has its own help', async () => {
-  expect((await drops(['report', '--help'])).stdout).toContain('Usage: kubectl drops report');
-});
-
-test('--help', async () => {
-  const { code, stdout } = await drops(['--help']);
-  expect(code).toBe(0);
-  expect(stdout).toContain('Usage: kubectl drops');
-});
-
 test('--watch shows what there is, then what comes', async () => {
   const child = shell.start(['drops', '--watch', 'late-0']);
   const ended = once(child, 'exit');

@@ -82,15 +82,6 @@ test.each([
   expect(terminal.written()).toContain('\u001B[?25h');
 });
 
-test('NO_COLOR: no cell has a colour, and the selected row still has its mark', async () => {
-  const terminal = start({ columns: 80, lines: 24 }, { NO_COLOR: '1' });
-  const shown = await terminal.until(hasRow(5432));
-  expect(terminal.hasColours()).toBe(false);
-  expect(shown.filter((line) => line.startsWith('> '))).toHaveLength(1);
-  terminal.type('\u0003');
-  expect(await terminal.untilExit()).toBe(0);
-});
-
 test('a terminal that grows is filled', async () => {
   const terminal = start({ columns: 95, lines: 20 });
   await terminal.until(hasRow(5432));
@@ -98,14 +89,6 @@ test('a terminal that grows is filled', async () => {
   await terminal.until((all) => all.at(-1)?.startsWith('<q>') === true && all[2]?.includes('PACKETS') === true);
   terminal.type('q');
   expect(await terminal.untilExit()).toBe(0);
-});
-
-test('--plain on a terminal prints tables one after another, without control of the terminal', async () => {
-  const terminal = start({ columns: 200, lines: 50 }, {}, ['--plain', '--count', '2']);
-  expect(await terminal.untilExit()).toBe(0);
-  expect(terminal.written()).not.toContain('\u001B');
-  expect(terminal.written().match(/^FROM /gm)).toHaveLength(2);
-  expect(terminal.written()).toContain(' 5432/TCP ');
 });
 
 test('a terminal that can do nothing (TERM=dumb) gets plain tables', async () => {

@@ -139,26 +139,6 @@ describe('why', () => {
   test('takes kinds that the API server does not have for absent, whoever asks', async () => {
     expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
   });
-
-  test('names a Pod that is not there', async () => {
-    const { code, stderr } = await ask('why', controlPlane.adminKubeconfig, [
-      '--from',
-      `${batch}/none`,
-      ...asked.slice(2),
-    ]);
-    expect(stderr).toContain(`${batch}/none`);
-    expect(code).toBe(2);
-  });
-
-  test('finds a Pod by its address', async () => {
-    const { code, stdout } = await ask('why', controlPlane.adminKubeconfig, [
-      '--from',
-      `10.${net}.2.9`,
-      ...asked.slice(2),
-    ]);
-    expect(stdout).toContain(`${batch}/worker-7 →`);
-    expect(code).toBe(1);
-  });
 });
 
 describe('why, with Calico', () => {

@@ -162,6 +162,26 @@ test('older names of values still work, and the notes say the new ones', async (
   expect(quiet).not.toContain('WARNING');
 });
 
+test.each([
+  ['in one namespace', { release: 'kube-netfilter-tailer-gpu' }],
+  ['of one name in two namespaces', { namespace: 'other' }],
+  ['with names as long as can be', { release: 'r'.repeat(53), namespace: 'n'.repeat(63) }],
+])('two releases %s have dashboards that Grafana can show beside each other in one folder', async (_, place) => {
+  const dashboards = [
+    await helm.template({ dashboard: { enabled: true } }),
+    await helm.template({ dashboard: { enabled: true } }, place),
+  ];
+  const [left, right] = dashboards.map((rendered) => {
+    const found = parseManifests(rendered).find(({ metadata }) => metadata.name.endsWith('-dashboard'));
+    const [[file, text] = ['', '{}']] = Object.entries((found as unknown as { data: Record<string, string> }).data);
+    const { uid, title } = JSON.parse(text) as { uid: string; title: string };
+    return { file, uid, title };
+  });
+  for (const key of ['file', 'uid', 'title'] as const) expect(right?.[key]).not.toBe(left?.[key]);
+  // Longer ones, and those with a dot, Grafana refuses.
+  expect(right?.uid).toMatch(/^[\w-]{1,40}$/);
+});
+
 function selectors(objects: readonly Manifest[]): unknown[] {
   return objects.map((object) => (object as unknown as { spec?: { selector?: unknown } }).spec?.selector);
 }

@@ -37,9 +37,11 @@ const components: Readonly<Record<string, Values>> = {
 };
 const names = Object.keys(components);
 
-const ways = overlays.flatMap((overlay) =>
-  [[], ...names.map((name) => [name]), names].map((added): [string, readonly string[]] => [overlay, added]),
-);
+/** Each overlay alone and with all components, and each component alone. */
+const ways = [
+  ...overlays.flatMap((overlay) => [[], names].map((added): [string, readonly string[]] => [overlay, added])),
+  ...names.map((name): [string, readonly string[]] => ['journal', [name]]),
+];
 
 test('every component has its values', () => {
   expect(names).toEqual(foldersOf('components'));
