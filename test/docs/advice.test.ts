@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { adviceInAlerts, adviceInExpected, commandsInMessage } from './advice.ts';
+import { commandsInMessage } from './advice.ts';
 
 describe('commands in a message', () => {
   test.each<[string, string[]]>([
@@ -27,28 +27,4 @@ describe('commands in a message', () => {
   ])('%s', (message, commands) => {
     expect(commandsInMessage(message)).toEqual(commands);
   });
-});
-
-test('advice in a file of expected messages has its lines', () => {
-  const text = 'first\nfix: kubectl get pods; ip route\n  → modprobe -a ip_vs';
-  expect(adviceInExpected('a.txt', text).map(({ document, line, text: command }) => [document, line, command])).toEqual(
-    [
-      ['a.txt', 2, 'kubectl get pods'],
-      ['a.txt', 2, 'ip route'],
-      ['a.txt', 3, 'modprobe -a ip_vs'],
-    ],
-  );
-});
-
-test('advice of alerts is found', () => {
-  const yaml = `spec:
-  groups:
-    - rules:
-        - alert: Down
-          annotations:
-            summary: Nothing to run
-            description: 'See kubectl describe node {{ $labels.node }}'`;
-  expect(adviceInAlerts('rules.yaml', yaml)).toEqual([
-    { document: 'rules.yaml', line: 4, text: 'kubectl describe node NODE', from: 'advice' },
-  ]);
 });

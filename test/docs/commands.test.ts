@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { commandsOf } from './commands.ts';
-import { readMarkdown } from './markdown.ts';
 import { asCommand } from './programs.ts';
 
 const fence = '```';
@@ -13,21 +12,6 @@ describe('commands of a document', () => {
       [5, 'ls /etc     # why'],
       [7, '  sysctl -a | grep x'],
     ]);
-  });
-
-  test('commands in a block of console stand behind the prompt', () => {
-    expect(of(`${fence}console\n$ kubectl get pods\nNAME   READY\n$ ls\n${fence}`)).toEqual([
-      [2, 'kubectl get pods'],
-      [4, 'ls'],
-    ]);
-  });
-
-  test.each(['text', 'log', 'json', 'yaml', ''])('a block of %j has no commands', (language) => {
-    expect(of(`${fence}${language}\nls\n$ ls\n${fence}`)).toEqual([]);
-  });
-
-  test('a block in an item of a list is without its indentation', () => {
-    expect(of(`1. Do\n\n   ${fence}sh\n   ls /\n   ${fence}\n`)).toEqual([[4, 'ls /']]);
   });
 
   test('continued lines and here-documents are one', () => {
@@ -52,16 +36,8 @@ describe('commands of a document', () => {
     ]);
   });
 
-  test('a lost backtick spoils its paragraph only', () => {
-    expect(of('a ` b\n\n`ip route`')).toEqual([[3, 'ip route']]);
-  });
-
   test('a block that is not closed is an error', () => {
     expect(() => of(`\n${fence}sh\nls`)).toThrow('before line 3 is not closed');
-  });
-
-  test('code that is only indented is reported', () => {
-    expect(readMarkdown('a\n\n    ls\n\n- b\n\n    more of b\n').indented).toEqual([3]);
   });
 });
 

@@ -17,7 +17,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'quiet-day',
     title: 'A quiet day',
-    what: 'Each node has a connection that a policy refuses five times a day, and 100 Pods of the cluster are refused every 30 s all day.',
+    // Each node has a connection that a policy refuses five times a day, and 100 Pods of the cluster are refused every 30 s all day.
     duration: 24 * hour,
     play(simulation) {
       chatter(simulation, 5 / 24);
@@ -27,7 +27,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'noisy-policy',
     title: 'One noisy policy',
-    what: 'A policy comes into force that refuses a namespace with one Pod on every node what it asks of ten servers every five seconds.',
+    // A policy comes into force that refuses a namespace with one Pod on every node what it asks of ten servers every five seconds.
     duration: hour,
     play(simulation) {
       const { cluster, random, at } = simulation;
@@ -46,7 +46,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'conflict',
     title: 'Calico and kube-proxy in conflict on all nodes',
-    what: 'For 30 minutes felix deletes the chains of kube-proxy on every node: each sync fails, every 30 s and whenever a Service changes, which all nodes hear at once.',
+    // For 30 minutes felix deletes the chains of kube-proxy on every node: each sync fails, every 30 s and whenever a Service changes, which all nodes hear at once.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, api, log, time } = simulation;
@@ -74,7 +74,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'rolling-restart',
     title: 'Rolling restart of the agent',
-    what: 'A new version of the DaemonSet, 10 % of the nodes at a time, beside twenty times the refused connections of a quiet day.',
+    // A new version of the DaemonSet, 10 % of the nodes at a time, beside twenty times the refused connections of a quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, restart } = simulation;
@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'api-away',
     title: 'The API server is away for ten minutes',
-    what: 'felix loses it too and says so on every node, beside twenty times the refused connections of a quiet day.',
+    // felix loses it too and says so on every node, beside twenty times the refused connections of a quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, api, log, time } = simulation;
@@ -115,7 +115,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'scan',
     title: 'One tenant scans',
-    what: 'A Pod tries 200 addresses a second, all Pods of the cluster one after another on one port after another, for half an hour; beside it a quiet day.',
+    // A Pod tries 200 addresses a second, all Pods of the cluster one after another on one port after another, for half an hour; beside it a quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, at, time, end } = simulation;
@@ -166,6 +166,12 @@ function keepTrying(simulation: Simulation, interval: Millis): void {
   simulation.at(simulation.random() * interval, () =>
     every(simulation, interval, () => packet(simulation, node, pod, peerNode, peer, 443)),
   );
+}
+
+export function scenarioNamed(name: string): Scenario {
+  const found = scenarios.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no scenario ${name}`);
+  return found;
 }
 
 /** Returns the share of the nodes that are simulated, of so many in the whole cluster. */

@@ -1,19 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chart } from './chart.ts';
 import type { Results } from './measurements.ts';
-import { readOptions } from './options.ts';
 import { max, table, writeLimit } from './report.ts';
-import { scenarios } from './scenarios.ts';
-import { type Scenario, simulate } from './simulation.ts';
+import { scenarioNamed, scenarios } from './scenarios.ts';
+import { simulate } from './simulation.ts';
 
 const sample = { nodes: 50, of: 5000, podsPerNode: 30, seed: 7 };
 const share = (writeLimit * sample.nodes) / sample.of;
-
-function scenario(name: string): Scenario {
-  const found = scenarios.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no scenario ${name}`);
-  return found;
-}
 
 /** The largest mean of so many seconds in a row. */
 function busiest(values: Float64Array, seconds: number): number {
@@ -30,7 +23,7 @@ describe.each(scenarios.map(({ name }) => name))('50 of 5,000 nodes in the scena
   /** It takes seconds; its figures are looked at from several sides. */
   let played: Promise<Results>;
   beforeAll(() => {
-    played = simulate(scenario(name), sample);
+    played = simulate(scenarioNamed(name), sample);
   });
 
   test('stay within their share of 500 writes a second in each minute; single seconds exceed it at most four times', async () => {
@@ -56,7 +49,7 @@ describe.each(scenarios.map(({ name }) => name))('50 of 5,000 nodes in the scena
 });
 
 function play(seed: number): Promise<Results> {
-  return simulate(scenario('api-away'), { ...sample, nodes: 10, seed });
+  return simulate(scenarioNamed('api-away'), { ...sample, nodes: 10, seed });
 }
 
 test('the same seed gives the same figures, another one others', async () => {
@@ -66,7 +59,7 @@ test('the same seed gives the same figures, another one others', async () => {
 });
 
 async function writesOf(nodes: number): Promise<number> {
-  const { writes } = await simulate(scenario('conflict'), { ...sample, nodes });
+  const { writes } = await simulate(scenarioNamed('conflict'), { ...sample, nodes });
   return writes.reduce((sum, each) => sum + each, 0);
 }
 
@@ -77,30 +70,9 @@ test('twice as many nodes of the same cluster write twice as much: a part of the
 });
 
 test('table and picture show what was played', async () => {
-  const results = await simulate(scenario('noisy-policy'), { ...sample, nodes: 3 });
-  expect(table([{ scenario: scenario('noisy-policy'), results }]).split('\n')).toHaveLength(4);
+  const results = await simulate(scenarioNamed('noisy-policy'), { ...sample, nodes: 3 });
+  expect(table([{ scenario: scenarioNamed('noisy-policy'), results }]).split('\n')).toHaveLength(4);
   const picture = chart('One noisy policy', results, share);
   expect(picture).toBe(chart('One noisy policy', results, share));
   for (const text of ['One noisy policy', 'writes a second', 'Events in etcd']) expect(picture).toContain(text);
-});
-
-describe('options', () => {
-  test('default to all scenarios on 5,000 nodes', () => {
-    expect(readOptions([], scenarios)).toMatchObject({ scenarios, nodes: 5000, of: 5000, podsPerNode: 30, seed: 1 });
-  });
-
-  test.each([
-    ['--scenario', 'loud'],
-    ['--nodes', '0'],
-    ['--nodes', 'many'],
-    ['--pods', '63'],
-    ['--seed', '1.5'],
-    ['--noddes', '1'],
-  ])('%s %s is an error', (option, value) => {
-    expect(() => readOptions([option, value], scenarios)).toThrow(value === 'loud' ? 'quiet-day' : option);
-  });
-
-  test('--of cannot be less than --nodes', () => {
-    expect(() => readOptions(['--nodes', '10', '--of', '9'], scenarios)).toThrow('--of');
-  });
 });

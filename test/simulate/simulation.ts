@@ -31,8 +31,6 @@ export interface Scenario {
   name: string;
   /** The title for a heading. */
   title: string;
-  /** The events of the scenario, in one or two sentences. */
-  what: string;
   duration: Millis;
   play: (simulation: Simulation) => void;
 }
