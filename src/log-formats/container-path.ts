@@ -9,11 +9,10 @@ export interface PodName {
 
 export interface ContainerName extends PodName {
   container: string;
-  /** The number of restarts of the container. */
   restarts: number;
 }
 
-/** Windows, where `replay` may run, takes both. */
+/** Windows takes both, where `replay` may run. */
 const separator = sep === '/' ? sep : /[/\\]/;
 
 /** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */

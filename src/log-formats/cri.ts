@@ -5,19 +5,18 @@ import { readRfc3339 } from './rfc3339.ts';
 export type Stream = 'stdout' | 'stderr';
 
 export interface ContainerRecord {
-  /** Nanoseconds are a fraction, as far as a number holds them. */
   time: Millis;
   stream: Stream;
   /** The container's line goes on in the next record of this stream. */
   partial: boolean;
-  /** latin1, one character a byte, without newline. */
+  /** latin1, without newline. */
   text: string;
 }
 
-/** Stream and tags, behind the stamp. Of the tags only the first says something as yet: P (partial) or F (full). */
+/** Matches stream and tags, behind the stamp. Only the first tag has a meaning as yet: P (partial) or F (full). */
 export const criMarks = /^ (stdout|stderr) ([^ :]{1,16})(?::[^ ]{0,256})?(?: |$)/;
 
-/** Undefined for what is neither of the two formats. Never throws. */
+/** Returns undefined for what is neither of the two formats. Never throws. */
 export function readRecord(line: string): ContainerRecord | undefined {
   return line.startsWith('{') ? readDocker(line) : readCri(line);
 }
@@ -50,7 +49,7 @@ function readDocker(line: string): ContainerRecord | undefined {
   return { time: stamp.time, stream, partial, text };
 }
 
-/** latin1 text as the UTF-8 that it is; bytes that are none become U+FFFD. */
+/** Decodes UTF-8 that was read as latin1; other bytes become U+FFFD. */
 export function decodeText(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
 }

@@ -4,7 +4,7 @@
  */
 import { stamp } from './rfc3339.ts';
 
-/** `E1121 02:04:30.836390   20506 proxier.go:16] `. Scans of screens lose the space before the thread. */
+/** Matches `E1121 02:04:30.836390   20506 proxier.go:16] `. Scans of screens lose the space before the thread. */
 const header =
   /^([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(\.\d{1,20})(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
 
@@ -29,13 +29,13 @@ export function hasKlogHeader(text: string): boolean {
   return header.test(text);
 }
 
-/** `{"ts":1795226670836.5308,"caller":…` (component-base logs/json): milliseconds. Undefined for other JSON. */
+/** Reads `{"ts":1795226670836.5308,"caller":…` (component-base logs/json), which has milliseconds. Undefined for other JSON. */
 export function klogJsonTime(text: string): number | undefined {
   const time = /^\{\s{0,8}"ts"\s{0,8}:\s{0,8}(\d{12,13}(?:\.\d{1,9})?)[,}\s]/.exec(text)?.[1];
   return time === undefined ? undefined : Number(time);
 }
 
-/** `[WARNING][56] felix/table.go 654: `, behind the stamp. */
+/** Matches `[WARNING][56] felix/table.go 654: `, behind the stamp. */
 const calico = /^\[([A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (\S{1,256}) \S{1,16}: ?/;
 
 export interface LogrusHeader {
@@ -44,7 +44,7 @@ export interface LogrusHeader {
   file: string;
 }
 
-/** `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `, of which a reader of envelopes takes the stamp. */
+/** Reads `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `, also without the stamp, which an envelope takes off. */
 export function readLogrusHeader(text: string): LogrusHeader | undefined {
   const stamped = stamp.exec(text);
   const from = stamped === null ? 0 : stamped[0].length + 1;
@@ -54,7 +54,7 @@ export function readLogrusHeader(text: string): LogrusHeader | undefined {
   return { length: from + whole.length, level, file };
 }
 
-/** `time="2026-11-21T10:00:00Z" level=warning msg="…"` */
+/** Whether a text begins as `time="2026-11-21T10:00:00Z" level=warning msg="…"`. */
 export function hasLogrusPairs(text: string): boolean {
   return /^time="[^"]{1,64}" level=/.test(text);
 }

@@ -13,17 +13,17 @@ export type ToInstant = (
   seconds: number,
 ) => Millis;
 
-/** logrus writes a space and `,` (as dmesg does) where RFC 3339 has `T` and `.`, svlogd `_`; some leave the zone out. */
+/** logrus writes a space and `,` (as dmesg does) where RFC 3339 has `T` and `.`, svlogd `_`, and some leave the zone out. */
 export const stamp = /^(\d{4})-(\d{2})-(\d{2})([T _])(\d{2}):(\d{2}):(\d{2})([.,]\d{1,9})?(Z|[+-]\d{2}:?\d{2})?/;
 
-/** The time of a stamp; undefined when a field is out of range. `zone` is for a stamp without one. */
+/** Returns undefined if a field is out of range. `zone` is for a stamp without one. */
 export function timeOfStamp(found: RegExpExecArray, zone: ToInstant = Date.UTC): Millis | undefined {
   const [, year, month, date, , hours, minutes, seconds, fraction, offset] = found;
   const time = instantOf(zoneOf(offset, zone), year, month, date, hours, minutes, seconds);
   return time === undefined ? undefined : time + fractionOf(fraction);
 }
 
-/** A stamp at the beginning of a text that is all that RFC 3339 asks for, and the characters it takes. */
+/** Reads a stamp at the beginning of a text, if it has all that RFC 3339 asks for; `length` is in characters. */
 export function readRfc3339(text: string): { time: Millis; length: number } | undefined {
   const found = stamp.exec(text);
   if (found?.[4] !== 'T' || found[9] === undefined || found[8]?.startsWith(',') === true) return undefined;
@@ -31,7 +31,7 @@ export function readRfc3339(text: string): { time: Millis; length: number } | un
   return time === undefined ? undefined : { time, length: found[0].length };
 }
 
-/** Six fields of a date in a zone; undefined when one is out of range. `month`: as in `monthIndex`. */
+/** Reads the fields of a date in a zone; undefined if one is out of range. `month`: as in `monthIndex`. */
 export function instantOf(
   toInstant: ToInstant,
   year: Field,
@@ -58,12 +58,11 @@ export function monthIndex(month: string): number | undefined {
   return at < 0 ? undefined : at;
 }
 
-/** The 60th second is a leap second. */
 export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
   return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
 }
 
-/** A function for stamps whose zone is `Z`, `UTC`, `+02:00`, `-0600`, `+02`. */
+/** Reads `Z`, `UTC`, `+02:00`, `-0600`, `+02`. */
 export function zoneOf(zone: Field, withoutZone: ToInstant): ToInstant {
   if (zone === 'Z' || zone === 'UTC') return Date.UTC;
   const offset = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '');
@@ -72,7 +71,7 @@ export function zoneOf(zone: Field, withoutZone: ToInstant): ToInstant {
   return (...fields) => Date.UTC(...fields) - minutes * 60_000;
 }
 
-/** `.123456` → 123.456 */
+/** Reads `.123456` as 123.456. */
 export function fractionOf(fraction: Field): Millis {
   return fraction === undefined ? 0 : Number(`0.${fraction.slice(1)}`) * 1000;
 }

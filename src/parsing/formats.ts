@@ -6,17 +6,11 @@ import {
   parseNeighbourOverflow,
   parseSuppressed,
 } from './kernel-warnings.ts';
-import { parseAntrea } from './policy-loggers/antrea.ts';
-import { parseAws } from './policy-loggers/aws.ts';
-import { parseCalicoBpf } from './policy-loggers/calico-bpf.ts';
-import { parseCalicoFlow } from './policy-loggers/calico-flow.ts';
-import { parseGke } from './policy-loggers/gke.ts';
-import { parseHubble } from './policy-loggers/hubble.ts';
-import { parseNfqueue } from './policy-loggers/nfqueue.ts';
-import { parseOvn } from './policy-loggers/ovn.ts';
-import { parseUlogd } from './policy-loggers/ulogd.ts';
-import { parseWeave } from './policy-loggers/weave.ts';
-import { parseNetfilter } from './netfilter/netfilter.ts';
+import { parseAws, parseNfqueue } from './policy-loggers/agents.ts';
+import { parseCalicoBpf, parseCalicoFlow } from './policy-loggers/calico.ts';
+import { parseGke, parseHubble } from './policy-loggers/cilium.ts';
+import { parseAntrea, parseOvn, parseWeave } from './policy-loggers/plug-ins.ts';
+import { parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
 import { isLabel, isSubdomain } from '../platform/api-names.ts';
 import type { PolicyName } from '../model/packet.ts';
@@ -24,8 +18,7 @@ import type { PolicyName } from '../model/packet.ts';
 /** One kind of line. A new one is a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
   name: string;
-  /** One of these literals stands in every such line. Blocks are searched for all formats' needles before lines are cut:
-   *  eight characters or more cost next to nothing. */
+  /** One of these literals stands in every such line. Blocks are searched for them before lines are cut: long ones cost next to nothing. */
   needles: readonly string[];
   /** The kernel, programs as syslog and journald name them, or containers; others are refused. A line without a writer is not. */
   writers: readonly string[];
@@ -41,9 +34,8 @@ export interface Refused {
 
 const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
-/** BPF programs, which print to a trace of the kernel. */
+/** What BPF programs print to a trace of the kernel. */
 const bpf = ['bpf'];
-/** Calico's Felix, through its socket. */
 const flows = ['calico-flows'];
 
 /** The first that does not answer `undefined` has the line. */
@@ -87,12 +79,12 @@ const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 /** One of these stands in every line that some format may claim, envelopes included. */
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
-/** Programs write much beside packets: all formats on every line took a third of what a line costs (`npm run bench -- incidents`). */
+/** Programs write much beside packets: trying all formats on every line took a third of its cost (`npm run bench -- incidents`). */
 const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );
 
-/** `undefined`: no format. Any program can take the kernel's and ulogd's names, so these count only with the origin `kernel`. */
+/** Returns undefined for no format. Any program can take the kernel's and ulogd's names, so these count only with the origin `kernel`. */
 export function parse(
   text: string,
   prefixes: PrefixTable,
@@ -117,12 +109,12 @@ const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...ulogd]);
 
 const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
 
-/** Whether a container of that name writes of packets: what else it writes is no record of kube-proxy or calico-node. */
+/** A container that writes of packets writes no records of kube-proxy or calico-node. */
 export function isPacketLogger(container: string | undefined): boolean {
   return container !== undefined && packetLoggers.has(container);
 }
 
-/** The API server has checked names of these kinds; loggers may have cut the end of a name off. */
+/** The API server has checked the names of these kinds, but loggers may have cut them off. */
 const kubernetesKinds = new Set<string | undefined>([
   undefined,
   'NetworkPolicy',
@@ -142,10 +134,10 @@ const kubernetesKinds = new Set<string | undefined>([
 ]);
 const firewallKinds = new Set(['VyOS rule', 'firewalld policy', 'firewalld zone', 'Shorewall chain', 'Proxmox chain']);
 
-/** A chain, a zone, or a chain and a rule of it: `ipv4-FWD-filter 10`. */
+/** Matches a chain, a zone, or a chain and a rule of it: `ipv4-FWD-filter 10`. */
 const chain = /^[\w.+~-]{1,64}(?: [\w-]{1,32})?$/;
 
-/** Takes away what is no name of a policy, because it would become a part of an Event. The verdict stays. */
+/** Takes away what is no name of a policy, because it would become a part of an Event. */
 export function withPolicyName(observation: Observation): Observation {
   if (observation.kind !== 'packet' || observation.policy === undefined || isPolicyName(observation.policy))
     return observation;

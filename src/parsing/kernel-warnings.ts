@@ -1,14 +1,14 @@
 import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
 import { canonicalAddress, copy } from '../platform/address.ts';
 
-/** `nf_conntrack: table full, dropping packet`, also with a doubled module name or `in netns N` (Linux nf_conntrack_core.c). */
+/** Reads `nf_conntrack: table full, dropping packet`, also with a doubled module name or `in netns N` (Linux nf_conntrack_core.c). */
 export function parseConntrackFull(text: string): ConntrackFull | undefined {
   const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
   if (!found) return undefined;
   return { kind: 'conntrack-full', netns: found[1] === undefined ? undefined : Number(found[1]) };
 }
 
-/** `neighbour: arp_cache: neighbor table overflow!`, `IPv6: Neighbour table overflow` (Linux net/core/neighbour.c, route.c). */
+/** Reads `neighbour: arp_cache: neighbor table overflow!`, `IPv6: Neighbour table overflow` (Linux net/core/neighbour.c, route.c). */
 export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefined {
   const found = /^(?:neighbour: )?(?:(arp_cache|ndisc_cache|IPv6|ipv6|IPv4|ipv4): )?[Nn]eighbou?r table overflow/.exec(
     text,
@@ -21,7 +21,7 @@ export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefi
   };
 }
 
-/** `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c): the *destination* comes first. */
+/** Reads `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c), where the *destination* comes first. */
 export function parseMartian(text: string): Martian | Unparsable | undefined {
   const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
     text,
@@ -39,7 +39,7 @@ export function parseMartian(text: string): Martian | Unparsable | undefined {
   };
 }
 
-/** The rate limiter's own report, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c). */
+/** Reads the report of the rate limiter, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c). */
 export function parseSuppressed(text: string): Suppressed | undefined {
   const found = /^([A-Za-z_]\w{0,63}): (\d{1,15}) callbacks suppressed/.exec(text);
   if (!found) return undefined;
@@ -51,7 +51,6 @@ export function parseSuppressed(text: string): Suppressed | undefined {
 /** journald reports records that it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
 export function parseJournald(text: string): Suppressed | undefined {
   const lost = { kind: 'suppressed', by: 'journald' } as const;
-  // A gap in the numbers of /dev/kmsg: any line may have been in it.
   const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
   if (missed) return { ...lost, count: Number(missed[1]), affects: 'everything' };
   if (text.startsWith('/dev/kmsg buffer overrun, some messages lost'))
@@ -61,5 +60,5 @@ export function parseJournald(text: string): Suppressed | undefined {
   return { ...lost, count: Number(count), affects: /kernel|kmsg/.test(unit) ? 'everything' : 'nothing' };
 }
 
-/** Functions whose limiter stands in front of the warnings that we read; LOG rules have no such limiter. */
+/** Matches the functions whose limiter may suppress the warnings that are read; LOG rules have no such limiter. */
 const networkLimiters = /^(?:net_ratelimit|(?:__)?nf_conntrack\w*|neigh\w*|ip_handle_martian\w*|dst_alloc|ip6_dst\w*)$/;

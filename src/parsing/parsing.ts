@@ -1,5 +1,5 @@
 /** Reads the text of a line as what it says: a packet, a report of the kernel, or a record of kube-proxy or calico-node. */
 export { isPacketLogger, needlesOfAll, parse, type Refused } from './formats.ts';
-export { parseNfqueue } from './policy-loggers/nfqueue.ts';
+export { parseNfqueue } from './policy-loggers/agents.ts';
 export { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
 export { createPrefixTable, isKernelMessage, type PrefixMeaning, type PrefixTable } from './netfilter/prefixes.ts';

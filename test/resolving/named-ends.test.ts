@@ -6,7 +6,7 @@ import { createPodIndex } from '../../src/resolving/pod-index.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, nine, node, observation, packet, pod } from '../builders.ts';
 
-/** Tests how ends are found that a logger names, without addresses (parsing/policy-loggers/calico-flow.ts). */
+/** Tests how ends are found that a logger names, without addresses (parsing/policy-loggers/calico.ts). */
 
 const at = { time: nine, exact: false };
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web' };

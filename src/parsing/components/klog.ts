@@ -28,7 +28,7 @@ export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined
   return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
 }
 
-/** `"nftables sync failed" err="…"`, quoted without its header; undefined for what is none. */
+/** Reads `"nftables sync failed" err="…"`, a record that was quoted without its header. */
 export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undefined {
   if (text[0] !== '"' || !text.startsWith(' err=', endOfQuoted(text, 0))) return undefined;
   const fields = createFields();
@@ -36,29 +36,29 @@ export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undef
   return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message }, fields);
 }
 
-/** `"message" key="value" err=<…` */
+/** Reads `"message" key="value" err=<…`. */
 function readStructured(text: string, at: number, fields: Fields): string | undefined {
   if (text[at] !== '"') return undefined;
   const end = endOfQuoted(text, at);
   if (end < 0 || !/^\s?$/.test(text.slice(end, end + 1))) return undefined;
   const rest = readKlogValues(text, end, fields);
-  // Lines that no field has taken: the error of a record whose field has lost its form.
+  // Lines that no field has taken are the error of a record whose field has lost its form.
   if (fields.error === '' && text[rest] === '\n') fields.addError(unindent(text.slice(rest + 1)));
   return decodeQuoted(text.slice(at + 1, end - 1), messageLimit);
 }
 
 /** klog appends goroutines to fatal records, and ipvs mode appended rules to failures: neither is about the error. */
 const appendix = /\n(?:goroutine \d|Rules:)/;
-/** `, err: exit status 1`, `, error: …` */
+/** Matches `, err: exit status 1`, `, error: …`. */
 const marked = /, err(?:or)?: /;
 
-/** `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: before 1.20 the error comes last. */
+/** Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: before 1.20 the error comes last. */
 function readPlain(text: string, severity: Severity, fields: Fields): string {
   const end = appendix.exec(text)?.index ?? text.length;
   const body = text.slice(0, end);
   const line = body.indexOf('\n');
   const first = line < 0 ? body : body.slice(0, line);
-  // A text with a small first letter is an error as Go writes them, and nothing else.
+  // A text with a small first letter is an error of Go, without a message.
   if (severity === 'info' || !/^[A-Z*]/.test(first)) return body;
   const mark = marked.exec(first);
   const colon = first.indexOf(': ');
@@ -74,8 +74,8 @@ const jsonKeyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
 const plainAt = /[^\s,{}[\]"]{1,4096}/y;
 
 /**
- * `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json): milliseconds, and
- * no `level`; errors have no verbosity `v`. A record that was cut is read as far as it goes.
+ * Reads `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json), which has no `level`.
+ * Errors have no verbosity `v`. A record that was cut is read as far as it goes.
  */
 export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined {
   if (!/^\{\s{0,8}"/.test(text)) return undefined;
@@ -133,8 +133,8 @@ interface Value {
 }
 
 /**
- * ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or of several lines from `<` on a tab each,
- * up to ` >`; log viewers make four spaces of the tab and lose the `<`. Linear. Returns where what is no such pair began.
+ * Reads ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or several lines with a tab each, from `<` up
+ * to ` >`. Log viewers make four spaces of the tab and lose the `<`. Linear. Returns where the pairs end.
  */
 function readKlogValues(text: string, from: number, fields: Fields): number {
   let at = from;
@@ -159,7 +159,7 @@ function readValue(text: string, at: number, key: string): Value {
       end: endOr(text, end),
     };
   }
-  // Errors are quoted, or of several lines: this one has been damaged on its way.
+  // Errors are quoted, or of several lines, so this one was damaged on its way.
   if (isErrorKey(key)) {
     const { value, end } = readBlock(text, at, closingAnywhere);
     return { value: value.replace(/^[‹<“]\s{0,8}/, ''), end };
@@ -168,7 +168,7 @@ function readValue(text: string, at: number, key: string): Value {
   return { value: text.slice(at, end), end };
 }
 
-/** Lines up to the closing one, their indentation taken off. */
+/** Reads lines up to the closing one, and takes their indentation off. */
 function readBlock(text: string, at: number, close: RegExp): Value {
   close.lastIndex = Math.max(0, at - 1);
   const found = close.exec(text);
@@ -176,7 +176,7 @@ function readBlock(text: string, at: number, close: RegExp): Value {
   return { value: unindent(block), end: found === null ? text.length : close.lastIndex };
 }
 
-/** Each line without the tab, or the four or eight spaces, that the first line has. */
+/** Takes off each line the tab, or the four or eight spaces, that the first line has. */
 export function unindent(block: string): string {
   const indentation = /^(?:\t| {8}| {4})/.exec(block)?.[0] ?? '';
   if (indentation === '') return block;

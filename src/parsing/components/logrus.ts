@@ -14,13 +14,13 @@ import {
   type Tag,
 } from './record.ts';
 
-/** Calico's header in a syslog, `WARNING table.go 654: `; copied without its beginning, `felix/table.go 654: `. */
+/** Match Calico's header in a syslog, `WARNING table.go 654: `, and one that was copied without its beginning, `felix/table.go 654: `. */
 const shortened = [
   /^(?<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|CRITICAL) (?<file>\S{1,253}\.go) \S{1,16}: ?/,
   /^(?<file>[\w-]{1,64}\/[\w.-]{1,128}\.go) \d{1,9}: ?/,
 ];
 
-/** Felix as people quote it, without any header. */
+/** Matches Felix as people quote it, without any header. */
 const bare = /^(?:Failed to execute ip\(6\)tables-restore command|Failed to program (?:ip|nf)tables,) /;
 
 /** Matches a panic of logrus: it prints the address of the record, which was written just before. */
@@ -62,7 +62,7 @@ function read(text: string, at: number, level: string | undefined, file: string,
   );
 }
 
-/** `time="2026-11-21T10:00:00Z" level=warning msg="…" error="…"`: logrus without a terminal. */
+/** Reads logrus without a terminal: `time="2026-11-21T10:00:00Z" level=warning msg="…" error="…"`. */
 export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefined {
   // k3s, containerd and many others write the same.
   if (!hasLogrusPairs(text) || !mayBeCalico(tag)) return undefined;
@@ -81,13 +81,13 @@ export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefi
 const ownKeys = new Set(['time', 'level', 'msg', 'file', 'func']);
 
 const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
-/** `%#v` prints a value so: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
+/** Matches values that Go prints with `%#v`: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
-/** A message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
+/** Reads a message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
 function createLogrusText(text: string, from: number) {
   let at = from;
-  /** No further quote is closed: what looks like one is a character like others. */
+  /** No quote from here on is closed, so each is a character like others. */
   let quotesEnd = text.length;
   let groupsClose = true;
 
@@ -105,7 +105,7 @@ function createLogrusText(text: string, from: number) {
     },
   };
 
-  /** A key in brackets is none: `HostBGPConfig(node=node-a; name=ip_addr_v4)`. */
+  /** What stands in brackets is no key: `HostBGPConfig(node=node-a; name=ip_addr_v4)`. */
   function endOfMessage(): number {
     let depth = 0;
     for (let i = from; i < text.length; i++) {
@@ -121,7 +121,7 @@ function createLogrusText(text: string, from: number) {
 
   function takeValue(): string {
     const begin = at;
-    // Go pointers to strings are printed with a star before the quote.
+    // Go prints pointers to strings with a star before the quote.
     const quote = text[at] === '*' ? at + 1 : at;
     if (text[quote] === '"') {
       const end = endOfQuoted(text, quote);
@@ -137,7 +137,7 @@ function createLogrusText(text: string, from: number) {
   function endOfOpening(i: number): number {
     groupAt.lastIndex = i;
     const end = groupsClose && groupAt.test(text) ? endOfGroup(text, groupAt.lastIndex) : i;
-    // It is looked for once, because each time would go through all of the text.
+    // It is searched once, because each search goes through the whole text.
     groupsClose &&= end >= 0;
     return Math.max(i, end);
   }
@@ -150,14 +150,14 @@ function createLogrusText(text: string, from: number) {
     return text.length;
   }
 
-  /** Behind the string that begins here, or behind the quote if there is none. */
+  /** Returns the end of the string that begins here, or of the quote if no string does. */
   function skipQuoted(i: number): number {
     const end = i < quotesEnd ? endOfQuoted(text, i) : -1;
     if (end < 0) quotesEnd = Math.min(quotesEnd, i);
     return end < 0 ? i + 1 : end;
   }
 
-  /** The beginning of the value if this is the space before a key; else 0. */
+  /** Returns the beginning of the value if this is the space before a key; else 0. */
   function keyEnd(i: number): number {
     keyAt.lastIndex = i;
     return keyAt.test(text) ? keyAt.lastIndex : 0;

@@ -26,8 +26,8 @@ const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[
 ];
 
 /**
- * The record's lines are kept apart by `\n`. `program`: the name that a syslog gave the writer, if it is off the text already.
- * Never throws; linear in the length of the text, of which the first 64 KiB count. Undefined for what neither program writes.
+ * Returns undefined for what neither kube-proxy nor calico-node writes. The lines of a record are joined by `\n`. `program`: the name that a
+ * syslog gave the writer, if it is off the text already. Never throws; linear in the length of the text, of which 64 KiB count.
  */
 export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
   const { tag, rest } = program === undefined ? takeTag(text.slice(0, textLimit)) : { tag: program, rest: text };
@@ -39,13 +39,13 @@ export function parseProgramRecord(text: string, program?: string): ProgramRecor
   return undefined;
 }
 
-/** rsyslog writes control characters as `#012`, so that a record is one line. */
+/** rsyslog writes control characters as `#012`, to make a record one line. */
 function unescapeLines(text: string): string {
   if (text.includes('\n') || !text.includes('#012')) return text;
   return text.replaceAll('#012', '\n').replaceAll('#011', '\t');
 }
 
-/** `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; `… <WARN> BGP: …` in a file. */
+/** Match `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; and `… <WARN> BGP: …` in a file. */
 const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: (?:<([A-Z]{3,5})> )?/;
 const classed =
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;
@@ -72,10 +72,9 @@ function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
 }
 
 const claim = 'calico/node is not ready';
-/** The kubelet quotes it so. */
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
-/** calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
+/** Reads calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
 function parseReadiness(text: string): ProgramRecord | undefined {
   const at = text.indexOf(`${claim}: `);
   if (at < 0) return undefined;
@@ -90,7 +89,7 @@ function parseReadiness(text: string): ProgramRecord | undefined {
 const beginning =
   /^(?:exit status \d{1,3}: |(?:ip6?tables(?:-legacy|-nft)?-restore)(?: v[\d.]{1,16} \((?:legacy|nf_tables)\)|: line \d{1,9} failed)|\/dev\/stdin:\d{1,9}:[\d-]{1,20}: Error: |Can't (?:lock|open lock file) \/run\/xtables|Another app is currently holding the xtables lock)/;
 
-/** A line out of the middle of kube-proxy's record, as a syslog has none of several lines. Its message is empty. */
+/** Reads a line out of the middle of kube-proxy's record, because a syslog has no records of several lines. Its message is empty. */
 function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
   if (!beginning.test(text.slice(0, 256).trimStart())) return undefined;
   const fields = createFields();
@@ -98,7 +97,7 @@ function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
   return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message: '' }, fields);
 }
 
-/** `... dropped 104 logs ...`: felix waits for no reader of its log (Calico lib/logutils, NewStreamDestination). */
+/** Reads `... dropped 104 logs ...`: felix does not wait for a reader of its log (Calico lib/logutils, NewStreamDestination). */
 export function parseDroppedLogs(text: string, tag: Tag): Suppressed | undefined {
   const found = /^\.\.\. dropped (\d{1,10}) logs \.\.\.\s{0,2}$/.exec(text);
   if (found === null || !mayBeCalico(tag)) return undefined;

@@ -10,33 +10,28 @@ export function newRecord(parts: RecordParts, { values, error }: Fields): Progra
 
 /** The values of these keys are error text. */
 const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
-/** All rules of the node: they are no error, and what is searched for in errors stands in them too. */
+/** These hold all rules of the node, in which what is searched for in errors stands, too. */
 const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
 
 export function isErrorKey(key: string): boolean {
   return errorKeys.has(key);
 }
 
-export interface Fields {
-  /** The later of two values of one key counts. */
-  add: (key: string, value: string) => void;
-  addError: (text: string) => void;
-  readonly values: Readonly<Record<string, string>>;
-  readonly error: string;
-}
+export type Fields = ReturnType<typeof createFields>;
 
-export function createFields(): Fields {
+export function createFields() {
   const fields = new Map<string, string>();
   let error = '';
 
   return {
-    add(key, value) {
+    /** The later of two values of one key counts. */
+    add(key: string, value: string): void {
       if (errorKeys.has(key)) addError(value);
       if (dumpKeys.has(key) || (fields.size >= maxFields && !fields.has(key))) return;
       fields.set(key, cut(value, fieldLimit));
     },
     addError,
-    get values() {
+    get values(): Readonly<Record<string, string>> {
       return Object.fromEntries(fields);
     },
     get error() {
@@ -54,7 +49,7 @@ export function createFields(): Fields {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** The end of a quoted string, behind its closing quote; -1 if it is not closed. `at` is its opening quote. */
+/** Returns the end of a quoted string, behind its closing quote; -1 if it is not closed. `at` is its opening quote. */
 export function endOfQuoted(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -69,7 +64,7 @@ const longestEscape = 10;
 const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{3})|([^]))/g;
 const letters: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Decodes escapes of Go (strconv.Quote) and JSON, which agree; `\xff` is no UTF-8, what is no escape stands for itself. */
+/** Decodes escapes of Go (strconv.Quote) and JSON, which agree. What is no escape stands for itself. */
 export function decodeQuoted(inner: string, limit: number): string {
   if (!inner.includes('\\')) return cut(inner, limit);
   const decoded = inner
@@ -92,7 +87,7 @@ function ofRune(rune: number): string {
   return rune <= 0x10ffff ? String.fromCodePoint(rune) : '\uFFFD';
 }
 
-/** The end of a group that opens at `at` with a bracket of any kind, behind its last bracket; -1 if it is not closed. */
+/** Returns the end of a group that opens at `at` with a bracket of any kind, behind its last bracket; -1 if it is not closed. */
 export function endOfGroup(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {
@@ -117,23 +112,23 @@ export function endOfGroup(text: string, at: number): number {
   return -1;
 }
 
-/** Longest text that is looked at; container logs and syslogs are cut there anyway. Characters, as all of these. */
+/** The longest text that is looked at, in characters: container logs and syslogs are cut there anyway. */
 export const textLimit = 64 * 1024;
 const fieldLimit = 4096;
 export const errorLimit = 16 * 1024;
 const maxFields = 32;
-/** A message is a sentence; what is longer is a dump. */
+/** A message is a sentence, and what is longer is a dump. */
 export const messageLimit = 4096;
 
-/** The first characters, no half of a surrogate pair among them. */
+/** Never cuts a surrogate pair in half. */
 function cut(text: string, limit: number): string {
   return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** The writer of a line, as far as a syslog says; `undefined` where it does not, or where many programs have that name. */
+/** The writer of a line as a syslog names it; undefined if it does not, or if many programs have that name. */
 export type Tag = string | undefined;
 
-/** `kube-proxy[12085]: `; names without number only where they can be nothing else. */
+/** Match `kube-proxy[12085]: `, and without a number only names that can be nothing else. */
 const withNumber = /^([A-Za-z_][\w.+@/-]{0,255})\[\d{1,10}\]: ?/;
 const withoutNumber = /^(kube-proxy|calico-node|calico-felix|felix|confd|kubelet): /;
 
@@ -162,7 +157,7 @@ export function mayBeCalico(tag: Tag): boolean {
   return tag === undefined || /calico|felix|confd|bird/.test(tag);
 }
 
-/** The part of Calico that writes with logrus: `felix/table.go` says so; older releases name the file only. */
+/** Returns the part of Calico that wrote a record: `felix/table.go` says so, but older releases name the file only. */
 export function logrusProgram(tag: Tag, caller: string): Program {
   const namesPart = caller.includes('/') || caller.startsWith('calico.');
   // All parts write into the log of the container, so its name does not say which part it is.

@@ -1,13 +1,13 @@
 import { type Packet, protocolName } from '../../model/packet.ts';
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
 
-/** A header as read, before it is known to be whole. A number of -1 was printed but is none. */
+/** A header as it was read, before it is known to be whole. -1 stands for what was printed but is no number. */
 export interface Header {
   inInterface: string;
   outInterface: string | undefined;
   physIn: string | undefined;
   physOut: string | undefined;
-  /** First octets of `MAC=` and of `MACDST=`; '' where they are none. */
+  /** The first octets of `MAC=` and of `MACDST=`; '' for what is no address. */
   mac: string | undefined;
   macDestination: string | undefined;
   mtu: number | undefined;
@@ -17,7 +17,7 @@ export interface Header {
   inner: Packet | undefined;
   /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
   arp: boolean;
-  /** Before `SRC=` stand words that no rule prints. */
+  /** Words that no rule prints stand before `SRC=`. */
   hasForeignWords: boolean;
   problem: ParseProblem;
   innerProblem: ParseProblem;
@@ -70,18 +70,18 @@ export interface ParseProblem {
   text: string | undefined;
 }
 
-/** Stands in a field that was printed but cannot be read; there is a problem then. */
+/** Stands in a field that was printed but cannot be read. */
 const invalid = '?';
 
 const colon = 58;
 
-/** A byte costs less than half of a character to look at, so a line is copied here first; longer texts get their own array. */
+/** A line is copied here first, because looking at a byte costs less than half of looking at a character. Longer texts get their own array. */
 const scratch = Buffer.alloc(64 * 1024);
 const wide = /[^\x00-\xff]/g;
 
-/** The characters as bytes; those that do not fit in one become 0xff, which means nothing in a header. */
+/** Returns the characters as bytes. Those that do not fit in one become 0xff, which means nothing in a header. */
 export function bytesOf(text: string): Uint8Array {
-  // V8 knows that the bytes of a one-byte string cannot match this, and does not look.
+  // V8 knows that a one-byte string cannot match this, and does not search.
   const narrow = text.search(wide) < 0 ? text : text.replace(wide, '\xff');
   if (text.length > scratch.length) return Buffer.from(narrow, 'latin1');
   scratch.write(narrow, 'latin1');
@@ -98,7 +98,7 @@ export interface Token {
   problem: ParseProblem;
 }
 
-/** The address behind the first `skip` characters, in its canonical text; '?' and a problem if there is none. */
+/** Reads the address behind the first `skip` characters; '?' and a problem if there is none. */
 export function readAddress({ text, bytes, at, stop, problem }: Token, skip: number): string {
   const value = text.slice(at + skip, stop);
   // IPv4 as the kernel prints it is canonical as it stands.
@@ -108,7 +108,7 @@ export function readAddress({ text, bytes, at, stop, problem }: Token, skip: num
   return invalid;
 }
 
-/** Reads a number as `readNumber` does, and reports a problem if there is none. */
+/** Reads a number as `readNumber` does; -1 and a problem if there is none. */
 export function readDecimal(token: Token, skip: number, max: number): number {
   const value = readNumber(token, skip, max);
   if (value === -1)
@@ -116,7 +116,7 @@ export function readDecimal(token: Token, skip: number, max: number): number {
   return value;
 }
 
-/** The decimal digits behind the first `skip` characters; -1 for anything else, or past `max`. */
+/** Reads decimal digits behind the first `skip` characters; -1 for anything else, or past `max`. */
 export function readNumber({ bytes, at, stop }: Token, skip: number, max: number): number {
   const start = at + skip;
   if (start >= stop || stop - start > 10) return -1;
@@ -136,12 +136,12 @@ export function readProtocol({ text, at, stop, problem }: Token, skip: number): 
   return known ?? invalid;
 }
 
-/** The kernel prints `0x1a`, ulogd `1a`; 32 bits; -1 for anything else. */
+/** Reads up to 32 bits, `0x1a` of the kernel or `1a` of ulogd; -1 for anything else. */
 export function readHexadecimal(text: string): number {
   return /^(?:0x)?[0-9a-fA-F]{1,8}$/.test(text) ? parseInt(text, 16) : -1;
 }
 
-/** The first six octets behind `skip` characters, which are the destination's; '' when they are none. */
+/** Reads the first six octets, which are the destination's; '' if they are none. */
 export function readMac({ text, bytes, at: start, stop }: Token, skip: number): string {
   const at = start + skip;
   if (stop - at < 17 || (stop - at > 17 && bytes[at + 17] !== colon)) return '';

@@ -1,14 +1,16 @@
 import type { Unparsable } from '../../model/observation.ts';
-import type { PacketObservation } from '../../model/packet.ts';
+import type { PacketObservation, Verdict } from '../../model/packet.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { type Header, newPacket } from './header.ts';
-import type { PrefixTable } from './prefixes.ts';
+import { observePacket, unparsable } from '../policy-loggers/record.ts';
+import { decodeBytes, type PrefixTable } from './prefixes.ts';
 import { readHeader } from './read-header.ts';
 
 /**
- * Netfilter LOG lines (Linux net/netfilter/nf_log_syslog.c):
- * prefixIN=eth0 OUT=cali1 MAC=… SRC=10.0.0.1 DST=10.0.0.2 LEN=60 … PROTO=TCP SPT=1 DPT=2 … SYN URGP=0 MARK=0x1
- * `text`: one line without its envelope. undefined: it is of another kind; unparsable: it is one of these, but broken. Never throws.
+ * Reads lines of netfilter's LOG (Linux net/netfilter/nf_log_syslog.c):
+ *
+ *     prefixIN=eth0 OUT=cali1 MAC=… SRC=10.0.0.1 DST=10.0.0.2 LEN=60 … PROTO=TCP SPT=1 DPT=2 … SYN URGP=0 MARK=0x1
+ *
  * This is the hot path: one pass over the characters, no regular expression, no split.
  */
 export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
@@ -19,7 +21,7 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
   const problem = header.hasForeignWords
     ? foreign
     : (header.problem.text ?? (header.arp ? undefined : finishPackets(header)));
-  if (problem !== undefined) return { kind: 'unparsable', format: 'netfilter', reason: problem };
+  if (problem !== undefined) return unparsable('netfilter', problem);
   const prefix = prefixes.look(text.slice(0, start));
   return {
     kind: 'packet',
@@ -46,15 +48,15 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
 const foreign = 'words of another message stand before SRC=';
 
 /**
- * The first `IN=` followed by another field of the header, as a prefix may hold `IN=` too; -1 for none. A prefix may touch it
- * (`DROPIN=eth0 OUT=`), but then only `OUT=` will do, which the kernel always prints and other loggers leave out.
+ * Returns the place of the first `IN=` that another field of the header follows, because a prefix may hold `IN=`, too; -1 for none. Where a
+ * prefix touches it (`DROPIN=eth0 OUT=`), `OUT=` must follow, which the kernel always prints and other loggers leave out.
  */
 function findHeader(text: string): number {
   let wordEnd = -1;
   let beforeOut = false;
   let beforeField = false;
   for (let at = text.indexOf('IN='); at >= 0; at = text.indexOf('IN=', at + 3)) {
-    // One look at what follows a word serves every `IN=` in it, which keeps hostile words linear.
+    // What follows a word is looked at once for every `IN=` in it, so that hostile words take linear time.
     if (at >= wordEnd) {
       wordEnd = text.indexOf(' ', at);
       if (wordEnd < 0) return -1;
@@ -85,7 +87,7 @@ function isHeaderField(text: string, at: number): boolean {
   );
 }
 
-/** Checks what is known only at the end of the line. Returns why the line cannot be read; undefined if it can. */
+/** Checks what is known at the end of the line. Returns why the line cannot be read; undefined if it can. */
 function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');
@@ -111,12 +113,12 @@ function finish(packet: Header['outer'], where: string): string | undefined {
   return undefined;
 }
 
-/** -1 stands for a value that is there but is no number: later ones of the same key must not take its place. */
+/** -1 stands for a value that is no number: later ones of the same key must not take its place. */
 function known(value: number | undefined): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/** `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges): no IP header, so no SRC=. */
+/** Reads `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges): no IP header, so no SRC=. */
 function readArp(header: Header, text: string, start: number): void {
   const tokens = text.slice(start).split(' ');
   const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';
@@ -129,4 +131,62 @@ function readArp(header: Header, text: string, start: number): void {
   const incomplete = tokens.some((token) => /^(?:INCOMPLETE|TRUNCATED|\(TRUNCATED\)|FRAG:TRUNCATED)$/.test(token));
   header.outer = { ...newPacket(), source, destination, protocol: 'ARP', incomplete };
   header.inner = undefined;
+}
+
+/** Reads ulogd2's JSON output: one object a packet, keys as its plugins name them. */
+export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
+  if (!text.startsWith('{') || !text.includes('"oob.')) return undefined;
+  let record: Record<string, unknown>;
+  try {
+    record = JSON.parse(decodeBytes(text)) as Record<string, unknown>;
+  } catch {
+    return unparsable('ulogd', 'the JSON is damaged or cut off');
+  }
+  const field = (...names: string[]): string | number | undefined => {
+    for (const name of names) {
+      const value = record[name];
+      if (typeof value === 'string' || typeof value === 'number') return value;
+    }
+    return undefined;
+  };
+  const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
+  // The operator's own prefix comes first, because only some builds of ulogd write `action`.
+  const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;
+  const icmpType = field('icmp.type', 'icmpv6.type');
+  return observePacket({
+    logger: 'ulogd',
+    verdict: action ?? prefix.verdict,
+    prefix: prefix.text,
+    prefixRule: prefix.rule,
+    enforcer: prefix.enforcer,
+    policy: prefix.policy,
+    inInterface: String(field('oob.in') ?? ''),
+    outInterface: String(field('oob.out') ?? ''),
+    source: field('src_ip', 'ip.saddr.str', 'ip.saddr'),
+    destination: field('dest_ip', 'ip.daddr.str', 'ip.daddr'),
+    protocol: field('ip.protocol', 'ip6.nexthdr') ?? (icmpType === undefined ? undefined : 1),
+    sourcePort: field('src_port', 'tcp.sport', 'udp.sport', 'sctp.sport'),
+    destinationPort: field('dest_port', 'tcp.dport', 'udp.dport', 'sctp.dport'),
+    icmpType,
+    icmpCode: field('icmp.code', 'icmpv6.code'),
+    length: field('ip.totlen', 'ip6.payloadlen'),
+    ttl: field('ip.ttl', 'ip6.hoplimit'),
+    mark: field('oob.mark'),
+    uid: field('oob.uid'),
+    tcpFlags: tcpFlags(record),
+  });
+}
+
+const actions = new Map<string, Verdict>([
+  ['blocked', 'dropped'],
+  ['allowed', 'accepted'],
+]);
+
+/** ulogd writes each flag as a field of its own, 0 or 1, or true. */
+function tcpFlags(record: Record<string, unknown>): number | undefined {
+  if (!('tcp.sport' in record) && !('tcp.syn' in record)) return undefined;
+  return ['fin', 'syn', 'rst', 'psh', 'ack', 'urg'].reduce(
+    (bits, name, index) => (record[`tcp.${name}`] ? bits | (1 << index) : bits),
+    0,
+  );
 }

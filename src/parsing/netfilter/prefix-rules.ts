@@ -9,11 +9,11 @@ export interface PrefixRule {
   enforcer?: Enforcer;
   verdict: Verdict | ((groups: Groups) => Verdict);
   policy?: (groups: Groups) => PolicyName | undefined;
-  /** Overrides the shown text, where the prefix itself holds what varies from line to line. */
+  /** The text to show, where the prefix itself holds what varies from line to line. */
   text?: (groups: Groups) => string;
 }
 
-/** Words for a verdict in prefixes, with their usual endings; `droped` is a frequent slip. */
+/** Words for a verdict in prefixes, with their usual endings; `droped` is frequently written. */
 const words = {
   reject: 'reject(?:s|ed|ion)?|refus(?:al|es?|ed)',
   drop: 'drop(?:s|p?ed|p?ing)?|den(?:y|ial|ie[ds]|ying)|(?:block|discard|prohibit|disallow)(?:s|ed|ing)?|(?:block|deny|drop)list(?:ed)?',
@@ -23,7 +23,7 @@ const words = {
 const notNegated = String.raw`(?<!(?<![a-z])(?:(?:no|not|non|never|un)[^a-z]?|not(?:[^a-z](?:in|on|a|the|to|be)){1,2}[^a-z]))`;
 /** `blocklist-ok`, `drop=0` and `drop-not` take the word back; `DROP NOT SYN` does not. */
 const notTakenBack = String.raw`(?![^a-z0-9]ok(?![a-z0-9])|=(?:0|no|off|false)(?![a-z0-9])|[^a-z]not[^a-z]*$)`;
-/** These are words of their own, unlike `LOGDROP`. */
+/** With these before it, the word is part of another one: `raindrop`, unlike `LOGDROP`. */
 const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|name|rain|road|snow|sun))`;
 
 /**
@@ -79,7 +79,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     match: /(?:FINAL|STATE_INVALID|rpfilter|RFC3964_IPv4)_(?<action>REJECT|DROP)(?![A-Za-z])/,
     verdict: byWord,
   },
-  // Behind `ufw limit` stands a REJECT.
+  // `ufw limit` rejects.
   { name: 'ufw limit', enforcer: 'host-firewall', match: /^\[UFW LIMIT BLOCK\]/, verdict: 'rejected' },
   // ufw-docker writes `[UFW DOCKER BLOCK]`.
   { name: 'ufw', enforcer: 'host-firewall', match: /^\[UFW (?:DOCKER )?BLOCK\]/, verdict: 'dropped' },
@@ -102,7 +102,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     policy: ({ chain = '' }) => named('Proxmox chain', chain),
     text: ({ chain, rest }) => `${chain} ${rest}`,
   },
-  // Prefixes of one's own. The harsher word wins, `not-allowed-drop`, and a word of its own before a part of one, `DropBox-allow`.
+  // In other prefixes the harsher word decides, `not-allowed-drop`, and a whole word before a part of one, `DropBox-allow`.
   { name: 'word for reject', match: wholeWord(words.reject), verdict: 'rejected' },
   { name: 'word for drop', match: wholeWord(`${words.drop}|bans?|banned`), verdict: 'dropped' },
   { name: 'word for accept', match: wholeWord(`${words.accept}|pass|passe[ds]`), verdict: 'accepted' },
@@ -111,12 +111,12 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   { name: 'word for accept', match: partOfWord(words.accept), verdict: 'accepted' },
 ];
 
-/** Between anything but letters: `drop` in `fw_drop2` and `[DROP]`, not in `dropbox`. A digit before it belongs to a name: `fail2ban`. */
+/** Matches between anything but letters: `drop` in `fw_drop2` and `[DROP]`, not in `dropbox`. A digit before it belongs to a name: `fail2ban`. */
 function wholeWord(alternatives: string): RegExp {
   return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])${notTakenBack}`, 'i');
 }
 
-/** The end of a word or a part in camel case, as in `LOGDROP`, `IPTDROPPED` and `DropInvalid`: what a compound is about stands last. */
+/** Matches the end of a word or a part in camel case: `LOGDROP`, `IPTDROPPED`, `DropInvalid`. What a compound is about stands last. */
 function partOfWord(alternatives: string): RegExp {
   return new RegExp(
     `(?i:${notNegated}${notPartOfName}(?:${alternatives})${notTakenBack})(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`,
@@ -133,7 +133,7 @@ function named(kind: string, name: string): PolicyName {
   return { kind, namespace: undefined, name, tier: undefined };
 }
 
-/** Felix's short kinds for `%k` (felix/types); only these are taken for a policy's name. */
+/** Felix's short kinds for `%k` (felix/types). */
 const calicoKinds: Record<string, string> = {
   np: 'NetworkPolicy.projectcalico.org',
   gnp: 'GlobalNetworkPolicy',

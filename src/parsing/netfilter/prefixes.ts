@@ -4,7 +4,7 @@ import { copy } from '../../platform/address.ts';
 import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
 
 export interface PrefixMeaning {
-  /** The prefix for people: trimmed, decoded, without time stamps of the logger's own. */
+  /** For people: trimmed, decoded, without time stamps of the logger's own. */
   text: string;
   verdict: Verdict;
   rule: string;
@@ -17,7 +17,7 @@ export interface PrefixTable {
   look: (raw: string) => PrefixMeaning;
 }
 
-/** The config's verdict for every prefix that begins with `prefix`; where it is empty, for lines that have none. */
+/** The verdict that an operator gives to every prefix that begins with `prefix`; if it is empty, to lines that have none. */
 export interface ConfiguredPrefix {
   readonly prefix: string;
   readonly verdict: Verdict;
@@ -43,7 +43,6 @@ export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []):
 }
 
 function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
-  // The prefix of a line is trimmed, too.
   const prefix = given.trim();
   const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
   // Every prefix begins with nothing.
@@ -51,7 +50,7 @@ function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
   return { name: `configured "${prefix}"`, match, verdict, enforcer };
 }
 
-/** netfilter keeps 29 (iptables) or 127 (nftables) characters; before them may stand a stamp that no envelope knows. */
+/** netfilter keeps 29 (iptables) or 127 (nftables) characters, and a stamp that no envelope knows may stand before them. */
 const longest = 256;
 
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
@@ -74,7 +73,7 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
   return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
 }
 
-/** Kernel messages with a name that a tenant chooses (of a file, a command line, a control group): a packet in it is forged. */
+/** Matches kernel messages with a name that a tenant chooses (of a file, a command line, a control group): a packet in it is forged. */
 const kernelMessage = new RegExp(
   [
     String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,
@@ -93,7 +92,7 @@ export function isKernelMessage(prefix: string): boolean {
   return kernelMessage.test(prefix);
 }
 
-/** Latin1-decoded UTF-8 → Unicode. Text that is Unicode already, or no UTF-8, comes back as it is. */
+/** Decodes UTF-8 that was read as latin1. Text that is Unicode already, or no UTF-8, comes back as it is. */
 export function decodeBytes(text: string): string {
   if (!/[\x80-\xff]/.test(text) || /[^\x00-\xff]/.test(text)) return text;
   try {

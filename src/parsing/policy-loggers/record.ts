@@ -14,7 +14,7 @@ import { newPacket } from '../netfilter/header.ts';
 
 type Field = string | number | undefined;
 
-/** One packet as loggers other than the kernel write it: fields by name, still as text. */
+/** A packet as loggers other than the kernel write it: fields by name, still as text. */
 export interface PacketRecord {
   logger: string;
   verdict: Verdict;
@@ -48,17 +48,17 @@ export interface PacketRecord {
   repeat?: number;
 }
 
-/** A record with its addresses and numbers checked; `unparsable` names the first field that is none. */
+/** Checks addresses and numbers; `unparsable` names the first field that is none. */
 export function observePacket(record: PacketRecord): PacketObservation | Unparsable {
   const endOf = (text: string): string => (record.isNamed === true ? text : canonicalAddress(text));
   const source = endOf(String(record.source ?? ''));
   const destination = endOf(String(record.destination ?? ''));
-  const unparsable = (reason: string): Unparsable => ({ kind: 'unparsable', format: record.logger, reason });
-  if (source === '') return unparsable(`the source ${shown(record.source)} is not an address`);
-  if (destination === '') return unparsable(`the destination ${shown(record.destination)} is not an address`);
+  const refuse = (reason: string): Unparsable => unparsable(record.logger, reason);
+  if (source === '') return refuse(`the source ${shown(record.source)} is not an address`);
+  if (destination === '') return refuse(`the destination ${shown(record.destination)} is not an address`);
   const protocol = protocolName(canonicalCase(String(record.protocol ?? '')));
   if (protocol === undefined && record.protocol !== undefined)
-    return unparsable(`${shown(record.protocol)} is not a protocol`);
+    return refuse(`${shown(record.protocol)} is not a protocol`);
   const packet: Packet = {
     ...newPacket(),
     source,
@@ -104,18 +104,34 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
   };
 }
 
-/** A value of JSON as a field of a record; objects are none. */
+export function unparsable(format: string, reason: string): Unparsable {
+  return { kind: 'unparsable', format, reason };
+}
+
+/** Whose policies decided, by the direction as a logger spells it: policies for ingress are those of the receiver. */
+export function sideOf(direction: unknown): PacketObservation['policySide'] {
+  switch (String(direction).toLowerCase()) {
+    case 'ingress':
+      return 'receiver';
+    case 'egress':
+      return 'sender';
+    default:
+      return undefined;
+  }
+}
+
+/** Returns a value of JSON as a field of a record; objects are none. */
 export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
 
-/** `shop/web-0`; undefined for what is no name of a Pod. */
+/** Returns `shop/web-0`; undefined for what is no name of a Pod. */
 export function podName(namespace: unknown, name: unknown): string | undefined {
   const isPod = typeof namespace === 'string' && typeof name === 'string' && isLabel(namespace) && isSubdomain(name);
   return isPod ? `${namespace}/${name}` : undefined;
 }
 
-/** Whether it may be a number of packets. */
+/** Whether a value may be a number of packets. */
 export function isCount(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= 4_294_967_295;
 }
@@ -126,7 +142,7 @@ function number(value: Field, max: number): number | undefined {
   return Number.isInteger(parsed) && parsed >= 0 && parsed <= max ? parsed : undefined;
 }
 
-/** `tcp`, `icmp6` and their like in the spelling of the kernel. */
+/** Spells `tcp`, `icmp6` and their like as the kernel does. */
 function canonicalCase(protocol: string): string {
   const upper = protocol.toUpperCase();
   return upper === 'ICMP6' || upper === 'ICMPV6' || upper === 'IPV6-ICMP' ? 'ICMPv6' : upper;

@@ -1,11 +1,12 @@
+/** Formats of Cilium, and of GKE's Dataplane V2, which is built on it. */
 import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
 import { isHostName } from '../../platform/api-names.ts';
 import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
-import { fieldOf, isCount, observePacket, podName } from './record.ts';
+import { fieldOf, isCount, observePacket, podName, sideOf, unparsable } from './record.ts';
 
 /**
- * A flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or masked are
+ * Reads a flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or masked are
  * left out:
  *
  *     {"flow":{"time":"…","verdict":"DROPPED","IP":{"source":"10.0.1.235","destination":"10.0.0.21"},"l4":{"TCP":{…}},"event_type":{"type":5},
@@ -16,7 +17,7 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
   const isFlow = text.includes('"flow":{');
   if (!text.startsWith('{') || !(isFlow || text.includes('"lost_events":{'))) return undefined;
   const line = parsedBytes(text);
-  if (line === undefined) return unparsable('the JSON is damaged or cut off');
+  if (line === undefined) return unparsable(hubble, 'the JSON is damaged or cut off');
   const lost = at(line, 'lost_events');
   if (typeof lost === 'object' && lost !== null) return lostEvents(lost);
   const flow = at(line, 'flow');
@@ -25,25 +26,21 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
   return readFlow(flow);
 }
 
-const logger = 'hubble';
+const hubble = 'hubble';
 
-function unparsable(reason: string): Unparsable {
-  return { kind: 'unparsable', format: logger, reason };
-}
-
-/** 64-bit numbers are texts in the JSON of Protocol Buffers. */
 function lostEvents(lost: Json): Suppressed {
+  // 64-bit numbers are texts in the JSON of Protocol Buffers.
   const count = Number(at(lost, 'num_events_lost') ?? NaN);
-  return { kind: 'suppressed', by: logger, count: isCount(count) ? count : undefined, affects: 'everything' };
+  return { kind: 'suppressed', by: hubble, count: isCount(count) ? count : undefined, affects: 'everything' };
 }
 
-/** Numbers of types of events (pkg/monitor/api/types.go). */
+/** The numbers of the types of events (pkg/monitor/api/types.go). */
 const events = { drop: 1, trace: 4, verdict: 5 };
 
 const verdicts = new Map<string, Verdict>([
   ['DROPPED', 'dropped'],
   ['ERROR', 'dropped'],
-  // Would be dropped, if the policies' audit mode were off.
+  // It would be dropped if the policies' audit mode were off.
   ['AUDIT', 'logged'],
   ['FORWARDED', 'accepted'],
   ['REDIRECTED', 'accepted'],
@@ -52,27 +49,27 @@ const verdicts = new Map<string, Verdict>([
 function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   const given = textOf(at(flow, 'verdict'));
   const type = at(flow, 'event_type', 'type');
-  // One packet passes several trace points, and is seen once more by those that decide nothing.
+  // A packet passes several trace points, which decide nothing.
   if (type === events.trace || given === 'TRACED' || given === 'TRANSLATED') return undefined;
-  if (given === undefined) return unparsable('the flow has no verdict (the fieldMask of the export must keep it)');
+  if (given === undefined)
+    return unparsable(hubble, 'the flow has no verdict (the fieldMask of the export must keep it)');
   const verdict = verdicts.get(given);
-  if (verdict === undefined) return unparsable(`the verdict ${given.slice(0, 60)} is not known`);
+  if (verdict === undefined) return unparsable(hubble, `the verdict ${given.slice(0, 60)} is not known`);
   const dropReason = verdict === 'dropped' ? reasonOf(flow) : undefined;
-  const isPolicys = verdict !== 'dropped' || dropReason === policys;
+  const isByPolicy = verdict !== 'dropped' || dropReason === byPolicy;
   // A frame without addresses is none of a Pod's connections.
-  if (!isPolicys && at(flow, 'IP') === undefined) return undefined;
+  if (!isByPolicy && at(flow, 'IP') === undefined) return undefined;
   const [protocol, header] = layer4(flow);
   const isIcmp = protocol.startsWith('ICMP');
-  const ingress = at(flow, 'traffic_direction') === 'INGRESS';
-  const egress = at(flow, 'traffic_direction') === 'EGRESS';
+  const side = sideOf(at(flow, 'traffic_direction'));
   return observePacket({
-    logger,
+    logger: hubble,
     verdict,
-    enforcer: isPolicys ? 'network-policy' : 'unknown',
-    policy: verdict === 'accepted' || !isPolicys ? undefined : deniedBy(flow, ingress),
-    policySide: isPolicys && ingress ? 'receiver' : isPolicys && egress ? 'sender' : undefined,
-    dropReason: isPolicys ? undefined : dropReason,
-    notice: dropReason === policys ? noticeOf(type) : undefined,
+    enforcer: isByPolicy ? 'network-policy' : 'unknown',
+    policy: verdict === 'accepted' || !isByPolicy ? undefined : deniedBy(flow, side),
+    policySide: isByPolicy ? side : undefined,
+    dropReason: isByPolicy ? undefined : dropReason,
+    notice: dropReason === byPolicy ? noticeOf(type) : undefined,
     sourceName: podName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
     destinationName: podName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
     destinationHost: list(at(flow, 'destination_names')).map(textOf).find(isDomainName),
@@ -88,10 +85,10 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   });
 }
 
-/** Stands for both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
-const policys = 'POLICY';
+/** Both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
+const byPolicy = 'POLICY';
 
-/** The reason as Cilium calls it, `L7_HTTP` for what its proxy refused, or undefined where the line has none. */
+/** Returns the reason as Cilium calls it, `L7_HTTP` for what its proxy refused; undefined if the line has none. */
 function reasonOf(flow: Json): string | undefined {
   const layer7 = at(flow, 'l7');
   if (layer7 !== undefined || at(flow, 'Type') === 'L7') {
@@ -99,21 +96,21 @@ function reasonOf(flow: Json): string | undefined {
     return protocol === undefined ? 'L7' : `L7_${protocol.toUpperCase()}`;
   }
   const given = at(flow, 'drop_reason_desc') ?? at(flow, 'drop_reason');
-  const isByPolicy = given === 'POLICY_DENIED' || given === 'POLICY_DENY' || given === 133 || given === 181;
-  if (isByPolicy || (given === undefined && at(flow, 'event_type', 'type') === events.verdict)) return policys;
+  const isDenied = given === 'POLICY_DENIED' || given === 'POLICY_DENY' || given === 133 || given === 181;
+  if (isDenied || (given === undefined && at(flow, 'event_type', 'type') === events.verdict)) return byPolicy;
   // A newer Cilium has reasons that its protocol has no name for.
   if (typeof given === 'number') return isCount(given) ? `reason ${given}` : undefined;
   return typeof given === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(given) ? given : undefined;
 }
 
-/** A tenant may ask for any name: what is none of a host is left out. */
+/** A tenant may ask for any name, so names that no host can have are left out. */
 function isDomainName(name: string | undefined): name is string {
   return name !== undefined && name.length <= 253 && isHostName(name);
 }
 
-/** The first of the policies that deny. Never one that allows: that is of the other end, or of another layer. */
-function deniedBy(flow: Json, ingress: boolean): PolicyName | undefined {
-  const [first] = [...list(at(flow, ingress ? 'ingress_denied_by' : 'egress_denied_by'))];
+/** Returns the first policy that denies. Those that allow are of the other end, or of another layer. */
+function deniedBy(flow: Json, side: PacketObservation['policySide']): PolicyName | undefined {
+  const [first] = list(at(flow, side === 'receiver' ? 'ingress_denied_by' : 'egress_denied_by'));
   const name = textOf(at(first, 'name'));
   if (name === undefined) return undefined;
   return { kind: textOf(at(first, 'kind')), namespace: textOf(at(first, 'namespace')), name, tier: undefined };
@@ -124,7 +121,7 @@ function noticeOf(type: Json): PacketObservation['notice'] {
   return type === events.verdict ? 'verdict' : undefined;
 }
 
-/** The header of the transport, by the name of its protocol; others than these have no ports. */
+/** Returns the header of the transport by the name of its protocol. */
 function layer4(flow: Json): readonly [protocol: string, header: Json] {
   const l4 = at(flow, 'l4');
   const name = typeof l4 === 'object' && l4 !== null ? (Object.keys(l4)[0] ?? '') : '';
@@ -146,3 +143,42 @@ function countOf(flow: Json): number {
   );
   return Math.max(1, ...counts);
 }
+
+/**
+ * Reads the network policy logging of GKE Dataplane V2, keys in any order. Denied connections of five seconds are one line, without a policy:
+ *
+ *     {"connection":{"src_ip":"10.84.1.8","dest_ip":"10.84.0.11","src_port":45084,"dest_port":8080,"protocol":"tcp","direction":"ingress"},
+ *      "disposition":"deny","src":{…},"dest":{…},"count":3,"node_name":"n","timestamp":"2020-06-13T21:30:22.292379064Z"}
+ */
+export function parseGke(text: string): PacketObservation | Unparsable | undefined {
+  if (!text.startsWith('{') || !text.includes('"disposition":"')) return undefined;
+  const line = parsedBytes(text);
+  if (line === undefined) return unparsable(gke, 'the JSON is damaged or cut off');
+  const connection = at(line, 'connection');
+  // Other programs have dispositions, too.
+  if (at(connection, 'src_ip') === undefined || at(connection, 'dest_ip') === undefined) return undefined;
+  const disposition = String(fieldOf(at(line, 'disposition')) ?? '(missing)');
+  const verdict = dispositions.get(disposition);
+  if (verdict === undefined) return unparsable(gke, `the disposition ${disposition.slice(0, 60)} is not known`);
+  const count = Number(at(line, 'count') ?? 1);
+  return observePacket({
+    logger: gke,
+    verdict,
+    policySide: sideOf(at(connection, 'direction')),
+    sourceName: podName(at(line, 'src', 'pod_namespace'), at(line, 'src', 'pod_name')),
+    destinationName: podName(at(line, 'dest', 'pod_namespace'), at(line, 'dest', 'pod_name')),
+    source: fieldOf(at(connection, 'src_ip')),
+    destination: fieldOf(at(connection, 'dest_ip')),
+    protocol: fieldOf(at(connection, 'protocol')),
+    sourcePort: fieldOf(at(connection, 'src_port')),
+    destinationPort: fieldOf(at(connection, 'dest_port')),
+    repeat: isCount(count) ? Math.max(1, count) : 1,
+  });
+}
+
+const gke = 'gke-policy-action';
+
+const dispositions = new Map<string, Verdict>([
+  ['deny', 'dropped'],
+  ['allow', 'accepted'],
+]);

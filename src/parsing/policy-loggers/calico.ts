@@ -1,12 +1,44 @@
+/** Formats of Calico: what its eBPF programs print, and the flows that Felix counts. */
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, parsedBytes, text as textOf } from '../../platform/json.ts';
-import { fieldOf, isCount, observePacket } from './record.ts';
+import { fieldOf, isCount, observePacket, unparsable } from './record.ts';
 
 /**
- * A flow of one interval as Calico's Felix tells Goldmane of it (goldmane/proto/api.proto), one object a line. It has no addresses: Pods that
- * share a `generateName` count as one, others by what they are.
+ * Reads `action: Log` of Calico's eBPF data plane (felix/bpf-gpl/skb.h), with the verdict of all policies together:
+ *
+ *     cali8d1e69e5f89-I: policy DENIED  proto 6 src 10.65.0.2:43553 dest 10.65.0.3:8055
+ *
+ * Behind the device stands the direction of the policies: I ingress, E egress, X ingress of the host before conntrack. IPv6 addresses are
+ * written out, without brackets.
+ */
+const bpfLine =
+  /^(\S{1,15})-([IEX]): policy (ALLOWED|DENIED) {1,2}proto (\d{1,3}) src ([\da-f:.]{2,39}):(\d{1,5}) dest ([\da-f:.]{2,39}):(\d{1,5})$/;
+
+export function parseCalicoBpf(text: string): PacketObservation | Unparsable | undefined {
+  const [found, device = '', direction, verdict, protocol, source, sourcePort, destination, destinationPort] =
+    bpfLine.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  // A Pod's device is the node's end of it: what goes to the Pod leaves the node there.
+  const isIn = device.startsWith('cali') === (direction === 'E');
+  return observePacket({
+    logger: 'calico-bpf',
+    verdict: verdict === 'DENIED' ? 'dropped' : 'accepted',
+    policySide: direction === 'E' ? 'sender' : 'receiver',
+    inInterface: isIn ? device : '',
+    outInterface: isIn ? '' : device,
+    source,
+    sourcePort,
+    destination,
+    destinationPort,
+    protocol,
+  });
+}
+
+/**
+ * Reads a flow of one interval as Calico's Felix reports it to Goldmane (goldmane/proto/api.proto), one object a line. It has no addresses:
+ * Pods that share a `generateName` count as one, others by what they are.
  *
  *     {"Key":{"source_name":"client-7c9f-*","source_namespace":"shop","source_type":"WorkloadEndpoint","dest_name":"db-*",
  *      "dest_namespace":"shop","dest_type":"WorkloadEndpoint","dest_port":5432,"proto":"tcp","reporter":"Dst","action":"Deny",
@@ -16,22 +48,22 @@ import { fieldOf, isCount, observePacket } from './record.ts';
 export function parseCalicoFlow(text: string): PacketObservation | Unparsable | undefined {
   if (!text.startsWith('{') || !text.includes('"source_type":')) return undefined;
   const flow = parsedBytes(text);
-  if (flow === undefined) return unparsable('the JSON is damaged or cut off');
+  if (flow === undefined) return unparsable(flowLogger, 'the JSON is damaged or cut off');
   const key = at(flow, 'Key');
   // Other programs have fields of that name, too.
   if (at(key, 'dest_type') === undefined || at(key, 'reporter') === undefined) return undefined;
   const action = String(fieldOf(at(key, 'action')) ?? '(missing)');
   const verdict = verdicts.get(action);
-  if (verdict === undefined) return unparsable(`the action ${action.slice(0, 60)} is not known`);
+  if (verdict === undefined) return unparsable(flowLogger, `the action ${action.slice(0, 60)} is not known`);
   const source = endName(at(key, 'source_type'), at(key, 'source_namespace'), at(key, 'source_name'));
   const destination = endName(at(key, 'dest_type'), at(key, 'dest_namespace'), at(key, 'dest_name'));
   if (source === undefined || destination === undefined)
-    return unparsable(`the ${source === undefined ? 'source' : 'destination'} is no Pod, host or network`);
+    return unparsable(flowLogger, `the ${source === undefined ? 'source' : 'destination'} is no Pod, host or network`);
   const repeat = packetsOf(flow);
-  // Felix tells of a flow for some intervals after its last packet.
+  // Felix reports a flow for some intervals after its last packet.
   if (repeat === 0) return undefined;
   return observePacket({
-    logger,
+    logger: flowLogger,
     verdict,
     policy: verdict === 'accepted' ? undefined : deniedBy(at(key, 'policies', 'enforced_policies')),
     policySide: sides.get(at(key, 'reporter')),
@@ -44,24 +76,20 @@ export function parseCalicoFlow(text: string): PacketObservation | Unparsable | 
   });
 }
 
-const logger = 'calico-flow';
-
-function unparsable(reason: string): Unparsable {
-  return { kind: 'unparsable', format: logger, reason };
-}
+const flowLogger = 'calico-flow';
 
 const verdicts = new Map<string, Verdict>([
   ['Deny', 'dropped'],
   ['Allow', 'accepted'],
 ]);
 
-/** The node that tells of the flow is the sender's or the receiver's, and so are the policies. */
+/** The node that reports the flow is the sender's or the receiver's, and so are the policies. */
 const sides = new Map<unknown, PacketObservation['policySide']>([
   ['Src', 'sender'],
   ['Dst', 'receiver'],
 ]);
 
-/** A name where other loggers have an address; undefined for what is none. */
+/** Returns a name where other loggers have an address; undefined for what is none. */
 function endName(type: Json, namespace: Json, name: Json): string | undefined {
   if (typeof name !== 'string') return undefined;
   const space = typeof namespace === 'string' && isLabel(namespace) ? `${namespace}/` : '';
@@ -79,12 +107,12 @@ function endName(type: Json, namespace: Json, name: Json): string | undefined {
   }
 }
 
-/** The name of a Pod, or a `generateName` and `*`. */
+/** Whether it is the name of a Pod, or a `generateName` and `*`. */
 function isPodNames(name: string): boolean {
   return isSubdomain(name) || (name.endsWith('*') && isSubdomain(name.slice(0, -1).replace(/[-.]$/, '')));
 }
 
-/** Of a flow whose connections were denied at once, some versions count no packets. */
+/** Some versions count no packets of a flow whose connections were denied at once. */
 function packetsOf(flow: Json): number {
   const [incoming = 0, outgoing = 0, connections = 0] = ['packets_in', 'packets_out', 'num_connections_started'].map(
     (name) => Number(at(flow, name) ?? 0),
@@ -92,7 +120,7 @@ function packetsOf(flow: Json): number {
   return [incoming + outgoing, connections].find((count) => isCount(count) && count > 0) ?? 0;
 }
 
-/** The policy with the rule that denied it, or, where no rule matched it, the first that selects the Pod. */
+/** Returns the policy with the rule that denied the flow; if no rule matched, the first one that selects the Pod. */
 function deniedBy(policies: Json): PolicyName | undefined {
   const denial = list(policies).find((hit) => at(hit, 'action') === 'Deny');
   const policy = at(denial, 'kind') === 'EndOfTier' ? at(denial, 'trigger') : denial;

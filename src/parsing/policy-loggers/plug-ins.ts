@@ -1,0 +1,154 @@
+/** Formats of other network plug-ins: Antrea, OVN-Kubernetes and Weave Net. */
+import type { Unparsable } from '../../model/observation.ts';
+import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
+import { observePacket, sideOf, unparsable } from './record.ts';
+
+/**
+ * Reads Weave Net's network policy controller (weave npc/metrics/metrics.go), the first packet of each connection, in two spellings:
+ *
+ *     WARN: 2021/05/12 02:47:10.232988 TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC.
+ *     time="2016-10-26T11:51:02Z" level=warning msg="UDP connection from 10.32.0.7:56648 to 10.32.0.11:80 blocked by Weave NPC."
+ */
+const weaveSentence =
+  /^(?:WARN: \d{4}\/\d\d\/\d\d [\d:.]{8,15} |time="[^"]{1,40}" level=warning msg=")?(TCP|UDP) connection from ([\d.]{1,15}):(\d{1,5}) to ([\d.]{1,15}):(\d{1,5}) blocked by Weave NPC\./;
+
+export function parseWeave(text: string): PacketObservation | Unparsable | undefined {
+  const [found, protocol, source, sourcePort, destination, destinationPort] = weaveSentence.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return observePacket({
+    logger: 'weave-npc',
+    verdict: 'dropped',
+    protocol,
+    source,
+    sourcePort,
+    destination,
+    destinationPort,
+  });
+}
+
+/**
+ * Reads Antrea's np.log, of older and newer versions (rule name, direction, applied-to Pod and log label were added over time):
+ *
+ *     AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.10.1.65 35402 10.0.0.5 80 TCP 60 [3 packets in 1.01s]
+ *     AntreaPolicyIngressRule AntreaNetworkPolicy:default/p rule1 Ingress Drop 44900 default/pod 10.… 35402 10.… 80 TCP 60 label
+ */
+export function parseAntrea(text: string): PacketObservation | Unparsable | undefined {
+  const found =
+    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.+)$/.exec(
+      text,
+    );
+  const [, table = '', kind = '', policy = '', rest = ''] = found ?? [];
+  if (!found || rest.length > 1000) return undefined;
+  const words = rest.split(' ');
+  // A rule may have the name of an action, but the OpenFlow priority stands behind the action only.
+  const at = words.findIndex((word, index) => actions.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
+  const verdict = actions.get(words[at] ?? '');
+  if (verdict === undefined) return unparsable('antrea', 'no action (Allow, Drop, Reject) in the line');
+  // Between the action and the addresses: the priority and, since 1.12, the Pod the rule is applied to.
+  const flow = words.slice(at + 1);
+  const first = flow.findIndex(
+    (word, index) => index > 0 && /^(?:\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]+)$/i.test(word),
+  );
+  const [source, sourcePort, destination, destinationPort, protocol, length] = flow.slice(first < 0 ? 1 : first);
+  const repeated = /\[(\d{1,9}) packets in /.exec(rest);
+  return observePacket({
+    logger: 'antrea',
+    verdict,
+    policy: policy === '<nil>' ? undefined : antreaPolicy(kind, policy),
+    policySide: table.includes('Egress') ? 'sender' : table.includes('Ingress') ? 'receiver' : undefined,
+    repeat: repeated ? Math.max(1, Number(repeated[1])) : 1,
+    source,
+    sourcePort,
+    destination,
+    destinationPort,
+    protocol: protocol === '<nil>' ? undefined : protocol,
+    length,
+  });
+}
+
+const actions = new Map<string, Verdict>([
+  ['Drop', 'dropped'],
+  ['Reject', 'rejected'],
+  ['Allow', 'accepted'],
+  ['Pass', 'logged'],
+  ['Redirect', 'accepted'],
+]);
+
+function antreaPolicy(kind: string, text: string): PolicyName {
+  const slash = text.indexOf('/');
+  const kubernetes = kind === 'K8sNetworkPolicy' ? 'NetworkPolicy' : kind;
+  if (slash < 0) return { kind: kubernetes, namespace: undefined, name: text, tier: undefined };
+  return { kind: kubernetes, namespace: text.slice(0, slash), name: text.slice(slash + 1), tier: undefined };
+}
+
+/**
+ * Reads OVN's ACL log as OVN-Kubernetes writes it:
+ *
+ *     |00005|acl_log(ovn_pinctrl0)|INFO|name="ns_policy", verdict=drop, severity=alert, direction=to-lport: tcp,…,nw_src=…,tp_dst=80
+ */
+export function parseOvn(text: string): PacketObservation | Unparsable | undefined {
+  const found =
+    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), [^:]{0,128}: (\w+),/.exec(
+      text,
+    );
+  if (!found) return undefined;
+  const [whole, name = '', verdict = '', protocol = ''] = found;
+  const fields = new Map<string, string>();
+  for (const pair of text.slice(found.index + whole.length, found.index + 4096).split(',')) {
+    const at = pair.indexOf('=');
+    if (at > 0) fields.set(pair.slice(0, at), pair.slice(at + 1).trim());
+  }
+  return observePacket({
+    logger: 'ovn-acl',
+    verdict: ovnVerdicts.get(verdict) ?? 'logged',
+    policy: ovnPolicy(name),
+    policySide: ovnSide(name),
+    source: fields.get('nw_src') ?? fields.get('ipv6_src'),
+    destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
+    protocol:
+      protocol === 'ip' || protocol === 'ipv6' ? fields.get('nw_proto') : protocol.replace(/^(tcp|udp|sctp)6$/, '$1'),
+    sourcePort: fields.get('tp_src'),
+    destinationPort: fields.get('tp_dst'),
+    icmpType: fields.get('icmp_type'),
+    icmpCode: fields.get('icmp_code'),
+    ttl: fields.get('nw_ttl'),
+  });
+}
+
+const ovnVerdicts = new Map<string, Verdict>([
+  ['drop', 'dropped'],
+  ['reject', 'rejected'],
+  ['allow', 'accepted'],
+]);
+
+/** Reads the name, because the field `direction` is that of OVN's port. No name of a policy or Namespace has a capital or a `_`. */
+function ovnSide(name: string): PacketObservation['policySide'] {
+  const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
+  return sideOf(direction);
+}
+
+/**
+ * Reads `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` is what no policy of
+ * the namespace allows (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
+ */
+function ovnPolicy(whole: string): PolicyName | undefined {
+  const parts = whole.split(':');
+  // Names are cut to 63 characters, so that the last part may be cut.
+  const name = whole.length === 63 ? `${whole}…` : whole;
+  const [type = '', namespace, policy] = name.split(':');
+  // Each direction has a capital, and no name of a policy.
+  if (type === 'NP' && (parts.length < 3 || /^[A-Z]/.test(policy ?? ''))) return undefined;
+  if (parts.length >= 3 && type === 'NP')
+    return { kind: 'NetworkPolicy', namespace, name: policy ?? '', tier: undefined };
+  if (parts.length >= 2 && type === 'ANP')
+    return { kind: 'AdminNetworkPolicy', namespace: undefined, name: namespace ?? '', tier: undefined };
+  if (parts.length >= 2 && type === 'BANP')
+    return { kind: 'BaselineAdminNetworkPolicy', namespace: undefined, name: namespace ?? '', tier: undefined };
+  if (parts.length >= 2 && type === 'EF')
+    return { kind: 'EgressFirewall', namespace, name: 'default', tier: undefined };
+  if (/_(?:(?:in|e)gressDefaultDeny|ARPallowPolicy)$/.test(name)) return undefined;
+  const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)(?:_\d+)?$/.exec(name);
+  if (underscore)
+    return { kind: 'NetworkPolicy', namespace: underscore[1], name: underscore[2] ?? '', tier: undefined };
+  return { kind: undefined, namespace: undefined, name, tier: undefined };
+}
