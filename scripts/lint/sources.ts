@@ -55,6 +55,7 @@ function pastDoors(): string[] {
     'pipeline',
     'policies',
     'series',
+    'sources',
     'state',
   ]);
   // A door that named it would load the client library wherever the API server is asked.

@@ -5,17 +5,29 @@ import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { type Choice, chooseKernelGiver, chooseKernelSource } from '../sources/auto.ts';
-import { zoneTime } from '../sources/envelopes/clock.ts';
-import { createBpfTrace, defaultTracefs } from '../sources/bpf-trace/bpf-trace.ts';
-import { createCalicoFlows, defaultFlowsFolder } from '../sources/calico-flows/calico-flows.ts';
-import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
-import { createFollowFile } from '../sources/tail/follow-file.ts';
-import { findJournal } from '../sources/journald/find-journal.ts';
-import { createJournal } from '../sources/journald/journal.ts';
-import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
-import { type ProgramLog, createFollowProgram, findProgramLogs } from '../sources/program-log/follow-program.ts';
-import type { Json, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
+import {
+  type Choice,
+  chooseKernelGiver,
+  chooseKernelSource,
+  createBpfTrace,
+  createCalicoFlows,
+  createContainerLogs,
+  createFollowFile,
+  createFollowProgram,
+  createJournal,
+  createKernelRing,
+  defaultFlowsFolder,
+  defaultTracefs,
+  findJournal,
+  findProgramLogs,
+  type Json,
+  type Position,
+  type ProgramLog,
+  type Repeats,
+  type Source,
+  type SourceListener,
+  zoneTime,
+} from '../sources/sources.ts';
 import type { Problems } from './problems.ts';
 import { createSharedLines, type SharedLines } from './shared-lines.ts';
 

@@ -1,5 +1,5 @@
 import { causeOf, type IncidentChange } from '../incidents/incidents.ts';
-import type { Loss, Notice } from '../sources/source.ts';
+import type { Loss, Notice } from '../sources/sources.ts';
 import { createApiProblems, type ProblemCounts } from './api-problems.ts';
 import type { ApiAnswersOptions } from './api-answers.ts';
 

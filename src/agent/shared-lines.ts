@@ -1,6 +1,6 @@
 import { hasKlogHeader, klogJsonTime } from '../log-formats/go-loggers.ts';
 import type { LogLine } from '../model/log-line.ts';
-import type { Json, LineOrigin } from '../sources/source.ts';
+import type { Json, LineOrigin } from '../sources/sources.ts';
 
 export interface SharedLinesOptions {
   /** The one source of which the kernel's lines are taken. */

@@ -17,9 +17,8 @@ import { flagNames } from '../audit/flow.ts';
 import { alignColumns, type EventText } from '../events/events.ts';
 import { createDirectory } from '../resolving/directory.ts';
 import { createSeriesTable } from '../series/series.ts';
-import { createClock } from '../sources/envelopes/clock.ts';
+import { createClock, readEnvelope } from '../sources/sources.ts';
 import { readRecord } from '../log-formats/cri.ts';
-import { readEnvelope } from '../sources/envelopes/read-envelope.ts';
 
 type Row = [step: string, found: string];
 

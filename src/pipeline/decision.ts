@@ -21,7 +21,7 @@ import {
   type Refused,
 } from '../parsing/parsing.ts';
 import { copy } from '../platform/address.ts';
-import type { LineOrigin } from '../sources/source.ts';
+import type { LineOrigin } from '../sources/sources.ts';
 import { createMeanings, type FlowMeaning, type MeaningOptions } from './meaning.ts';
 import { createTwinLines, createVerdictLines } from './twins.ts';
 

@@ -15,7 +15,7 @@ import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { createTimer, schedule as systemSchedule } from '../platform/timer.ts';
 import type { SeriesTable } from '../series/series.ts';
-import type { LineOrigin, Repeats } from '../sources/source.ts';
+import type { LineOrigin, Repeats } from '../sources/sources.ts';
 import {
   createDecisions,
   type Decision,

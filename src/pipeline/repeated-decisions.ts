@@ -3,7 +3,7 @@ import { nodeRef, objectKey } from '../model/endpoint.ts';
 import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import { windowOf } from '../series/series.ts';
-import type { Repeat } from '../sources/source.ts';
+import type { Repeat } from '../sources/sources.ts';
 import type { Decision, Decisions } from './decision.ts';
 import type { FlowMeaning } from './meaning.ts';
 

@@ -1,8 +1,12 @@
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
+import { reasonOf } from '../platform/system-error.ts';
+import { createClock } from './envelopes/clock.ts';
+import { readEnvelope } from './envelopes/read-envelope.ts';
 import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
-import { type Traces, tracesOfKernel } from './kmsg/kernel-traces.ts';
+import { siblingsOf } from './tail/siblings.ts';
 
 export type KernelSource =
   | { kind: 'journal'; directory: string }
@@ -10,16 +14,14 @@ export type KernelSource =
   | { kind: 'ring'; path: string };
 
 export interface Choice {
-  /** Undefined: nothing can be read. */
   source: KernelSource | undefined;
-  /** False: it may well be that the kernel's log does not get there, but nothing better can be read. */
+  /** False: the kernel's log may not get there, but nothing better can be read. */
   isCertain: boolean;
-  /** Says to a person what was chosen and why nothing before it was, or what to do. */
+  /** Says what was chosen and why nothing before it was, or what to do. */
   text: string;
 }
 
 export interface Looks {
-  /** Where the node's journal is, or why it cannot be read. */
   journal: (directory?: string) => { directory: string } | { reason: string };
   /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
   root?: string;
@@ -28,7 +30,7 @@ export interface Looks {
   device?: Device;
 }
 
-/** rsyslog and syslog-ng on Debian; on Red Hat and SUSE; where there is one file for everything. */
+/** The files of rsyslog and syslog-ng on Debian, on Red Hat and SUSE, and where there is one file for everything. */
 const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
 /** A kernel that has logged nothing for so long has probably logged elsewhere. */
 const maxSilence: Millis = 7 * 86_400_000;
@@ -39,8 +41,8 @@ const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
  * The kernel prints at every boot, so a log file is believed if it has a line of the kernel's and was written to since the boot
- * and in the last seven days: an image may have logs in it, a log daemon be removed, a `messages` get all but the kernel's lines,
- * and a log just rotated is empty. Of those not believed, one is taken only if the ring buffer cannot be read.
+ * and in the last seven days. Others may be left over in an image or from a log daemon, get all but the kernel's lines, or be just
+ * rotated: one of them is taken only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {
   const { root = '' } = looks;
@@ -82,16 +84,12 @@ export function chooseKernelSource(looks: Looks): Choice {
   };
 }
 
-/** A configured source that may have the kernel's lines. */
 export type ConfiguredKernelSource =
   | { kind: 'journal'; directory?: string | undefined }
   | { kind: 'file'; path: string }
   | { kind: 'kernel' };
 
-/**
- * Chooses the source that gives the kernel's lines where several are configured: the first that has them, as far as can be seen now; else
- * the first that can be read; else the first.
- */
+/** Of several configured sources, the first that has the kernel's lines gives them; else the first that can be read; else the first. */
 export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
   looks: Looks,
@@ -118,7 +116,6 @@ function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtf
   }
 }
 
-/** The earliest time of a line that shows that the kernel's lines still get there. */
 function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: Looks): Millis {
   return Math.max(booted() - bootSlack, wall() - maxSilence);
 }
@@ -128,7 +125,7 @@ function chosen(source: KernelSource, name: string, passed: readonly string[]): 
   return { source, isCertain: true, text: `reading the kernel's log from ${name}${why}` };
 }
 
-/** Why what stands in a log is not enough to believe that the kernel's lines get there; undefined if it is. */
+/** Says why a log is not believed to get the kernel's lines; undefined if it is. */
 function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | undefined {
   if (kernel !== undefined) {
     const isAlive = kernel.written >= floor && kernel.time >= floor - zoneSlack;
@@ -150,7 +147,7 @@ function lookAtRing(root: string, device: Device): { path: string } | { reason: 
   return other === undefined ? { path: usual } : { reason: other };
 }
 
-/** It is there from the boot on and never empty: what gives no record is a link to a console or a folder made by a mount. */
+/** The ring buffer is never empty: what gives no record is a link to a console or a folder made by a mount. */
 function whyNotRing(path: string, device: Device): string | undefined {
   let fd: number | undefined;
   try {
@@ -180,4 +177,55 @@ function helpWith(journal: string, passed: readonly string[], root: string, ring
       "that writes the kernel's lines there; another file is named by SOURCES=file:PATH;",
     `- /dev/kmsg: ${ring.reason}`,
   ].join('\n');
+}
+
+interface Traces {
+  written: Millis;
+  isEmpty: boolean;
+  /** The kernel's last line, there or in the file that it was rotated from, and when that file was last written to. */
+  kernel: { time: Millis; written: Millis } | undefined;
+}
+
+/** So many bytes at the end of a file are read: where everything goes into one file, the kernel's lines may be far between. */
+const reach = 1024 * 1024;
+
+function tracesOfKernel(path: string): Traces | { reason: string } {
+  const live = lookAtEnd(path);
+  if ('reason' in live || live.kernel !== undefined) return live;
+  const previous = siblingsOf(path).findLast(({ isPacked }) => !isPacked);
+  const before = previous === undefined ? undefined : lookAtEnd(previous.path);
+  return before === undefined || 'reason' in before ? live : { ...live, kernel: before.kernel };
+}
+
+function lookAtEnd(path: string): Traces | { reason: string } {
+  let fd: number | undefined;
+  try {
+    // Opening a pipe or a device can change it.
+    if (!statSync(path).isFile()) return { reason: 'it is no regular file' };
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { size, mtimeMs: written } = fstatSync(fd);
+    const buffer = Buffer.alloc(Math.min(size, reach));
+    const text = buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, size - buffer.length));
+    const time = lastOfKernel(text, size > reach, written);
+    return { written, isEmpty: size === 0, kernel: time === undefined ? undefined : { time, written } };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function lastOfKernel(text: string, isCut: boolean, written: Millis): Millis | undefined {
+  const clock = createClock({ latest: written });
+  for (let at = text.length; at >= 0;) {
+    const found = text.lastIndexOf('kernel', at);
+    if (found < 0) return undefined;
+    const start = text.lastIndexOf('\n', found) + 1;
+    if (start === 0 && isCut) return undefined;
+    const end = text.indexOf('\n', found);
+    const { origin, time } = readEnvelope(text.slice(start, end < 0 ? text.length : end), clock);
+    if (origin === 'kernel') return time ?? written;
+    at = start - 1;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import type { WriteBudgetState } from '../model/state-change.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { LookupQueue } from '../pipeline/pipeline.ts';
 import { readSeries, type SeriesTable } from '../series/series.ts';
-import type { Json, Position, Source } from '../sources/source.ts';
+import type { Json, Position, Source } from '../sources/sources.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import type { KeptChange } from './segments.ts';
 import type { KeptState } from './batch-writer.ts';

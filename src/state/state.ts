@@ -9,7 +9,7 @@ import type { WriteBudgetState } from '../model/state-change.ts';
 import type { NodeIncidentsState } from '../incidents/incidents.ts';
 import { longestWait, windowLength } from '../series/series.ts';
 import { reasonOf } from '../platform/system-error.ts';
-import type { Json, Position } from '../sources/source.ts';
+import type { Json, Position } from '../sources/sources.ts';
 import type { QueuedFlow } from '../pipeline/pipeline.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readSegments } from './read-segments.ts';

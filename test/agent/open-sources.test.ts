@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
 import type { Choice, KernelSource } from '../../src/sources/auto.ts';
 import type { Notice } from '../../src/sources/source.ts';
-import type { ProgramLog } from '../../src/sources/program-log/follow-program.ts';
+import type { ProgramLog } from '../../src/sources/tail/follow-file.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { nine } from '../builders.ts';
 

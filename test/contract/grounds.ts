@@ -5,7 +5,7 @@ import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
 import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
-import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
+import { createFollowProgram } from '../../src/sources/tail/follow-file.ts';
 import type { Position, Source, SourceListener } from '../../src/sources/source.ts';
 import { fakeJournalctl, type JournalRecord, outputFor } from '../sources/fake-journalctl.ts';
 import { fakeRing } from '../sources/fake-ring.ts';

@@ -14,7 +14,7 @@ import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
 import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 import { openInput } from '../../src/sources/framing/input.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
-import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
+import { createFollowProgram } from '../../src/sources/tail/follow-file.ts';
 import type { Source, SourceListener, Timing } from '../../src/sources/source.ts';
 import { lines } from '../incidents/catalogue/lines.ts';
 import { fakeJournalctl, printed, printedAsJson } from '../sources/fake-journalctl.ts';

@@ -17,7 +17,7 @@ const building = [
   'incidents/catalogue/bgp.ts',
   'config/values.ts',
   'parsing/formats.ts',
-  'sources/program-log/follow-program.ts',
+  'sources/tail/follow-file.ts',
 ];
 
 /** One line for each slow one, and one if the search finds so few that it must be broken. */

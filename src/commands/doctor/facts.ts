@@ -3,7 +3,13 @@ import type { Config } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PrefixTable } from '../../parsing/parsing.ts';
 import type { Pod } from '../../resolving/objects.ts';
-import type { ProgramLog } from '../../sources/program-log/follow-program.ts';
+import {
+  bpfTraceObstacle,
+  calicoFlowsObstacle,
+  defaultFlowsFolder,
+  defaultTracefs,
+  type ProgramLog,
+} from '../../sources/sources.ts';
 import { type Api, findNode, findPod, type FoundNode, type Looked, podsOn, someNodes } from './api.ts';
 import { askVersion, type FelixLook, lookAtFelix, lookAtWays, type VersionAnswer, type Ways } from './cluster-facts.ts';
 import {
@@ -18,8 +24,6 @@ import {
 } from './files.ts';
 import { findUnread } from './flow-logs.ts';
 import { type KernelSetting, type KernelSourceLook, lookAtKernelSources, sourceName } from './kernel-log.ts';
-import { defaultTracefs, obstacleOf } from '../../sources/bpf-trace/bpf-trace.ts';
-import { defaultFlowsFolder, obstacleOf as socketObstacleOf } from '../../sources/calico-flows/calico-flows.ts';
 import { type AgentAnswer, askAgent, type Machine } from './machine.ts';
 import type { NetworkView, PodName } from './own-pod.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
@@ -129,7 +133,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
         if (kind !== 'bpf-trace' && kind !== 'calico-flows') return [];
         const isTrace = kind === 'bpf-trace';
         const folder = setting.directory ?? (isTrace ? defaultTracefs : defaultFlowsFolder);
-        const obstacle = isTrace ? obstacleOf(folder) : socketObstacleOf(folder);
+        const obstacle = isTrace ? bpfTraceObstacle(folder) : calicoFlowsObstacle(folder);
         return [{ kind, name: sourceName(setting), folder, obstacle }];
       }),
     ),

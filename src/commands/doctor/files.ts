@@ -4,10 +4,14 @@ import { dirname } from 'node:path';
 import { type ContainerName, containerOf } from '../../log-formats/container-path.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { createDiscovery } from '../../sources/kubelet/discovery.ts';
-import { type ContainerRule, createContainerMatcher } from '../../sources/kubelet/rules.ts';
-import { folders } from '../../sources/kubelet/watched-folder.ts';
-import { lookAt, readingAdviceOn } from '../../sources/tail/open-log.ts';
+import {
+  type ContainerRule,
+  createContainerMatcher,
+  createDiscovery,
+  folders,
+  lookAt,
+  readingAdviceOn,
+} from '../../sources/sources.ts';
 import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 
 export type KeptState =

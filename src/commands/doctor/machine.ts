@@ -5,9 +5,13 @@ import { get } from 'node:http';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
-import { chooseKernelGiver, chooseKernelSource, type ConfiguredKernelSource } from '../../sources/auto.ts';
-import { findJournal } from '../../sources/journald/find-journal.ts';
-import { findProgramLogs } from '../../sources/program-log/follow-program.ts';
+import {
+  chooseKernelGiver,
+  chooseKernelSource,
+  type ConfiguredKernelSource,
+  findJournal,
+  findProgramLogs,
+} from '../../sources/sources.ts';
 import { lookAtNetwork } from './own-pod.ts';
 
 export const thisMachine = {

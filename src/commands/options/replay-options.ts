@@ -5,7 +5,7 @@ import { auditPeersChoices } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
-import { zoneTime } from '../../sources/envelopes/clock.ts';
+import { zoneTime } from '../../sources/sources.ts';
 import { createCommand, durationOf, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
 const { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut } = auditSettings;

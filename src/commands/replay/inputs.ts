@@ -5,10 +5,9 @@ import type { CoreEvent } from '../../events/events.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { ClockOptions } from '../../sources/envelopes/clock.ts';
-import { openInput } from '../../sources/framing/input.ts';
-import { peek, type Peek } from '../../sources/framing/peek.ts';
+import { type ClockOptions, openInput } from '../../sources/sources.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
+import { peek, type Peek } from './peek.ts';
 
 /** A log to be read, with the clock that its first and last lines suggest. */
 export interface ReplayInput {

@@ -5,15 +5,23 @@ import type { LogLine, Millis } from '../../model/log-line.ts';
 import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
-import { type ClockOptions, createClock } from '../../sources/envelopes/clock.ts';
-import type { Envelope } from '../../sources/envelopes/envelope.ts';
-import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
-import { type Scanner, createScanner, withoutHalfValue } from '../../sources/framing/scanner.ts';
-import type { Input } from '../../sources/framing/input.ts';
-import { createLineStarts, streamFieldsOf, streamMark } from '../../sources/journald/line-starts.ts';
-import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-log.ts';
-import { fatalNeedles } from '../../sources/records/record-kinds.ts';
-import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
+import {
+  type ClockOptions,
+  createClock,
+  createLineStarts,
+  createRepeatedLines,
+  createSavedLogReader,
+  createScanner,
+  type Envelope,
+  fatalNeedles,
+  type Input,
+  isProgramLog,
+  readEnvelope,
+  type Scanner,
+  streamFieldsOf,
+  streamMark,
+  withoutHalfValue,
+} from '../../sources/sources.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../terminal.ts';
 

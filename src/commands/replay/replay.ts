@@ -6,7 +6,7 @@ import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { createDirectory } from '../../resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
-import { InputError, openInput } from '../../sources/framing/input.ts';
+import { InputError, openInput } from '../../sources/sources.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { createPolicies, readSavedObjects } from './policies.ts';
 import type { runReport } from '../../report/report.ts';

@@ -3,7 +3,7 @@ import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
 import { eachLine, findFiles } from '../../report/read/files.ts';
-import { InputError } from '../../sources/framing/input.ts';
+import { InputError } from '../../sources/sources.ts';
 import { evaluatorOf, type KnownObjects } from './known-objects.ts';
 import { outcomeOf } from './why.ts';
 

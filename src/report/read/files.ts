@@ -1,7 +1,7 @@
 /** Files of rows: which are read, and their physical lines. */
 import { closeSync, globSync, openSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { InputError, openInput } from '../../sources/framing/input.ts';
+import { InputError, openInput } from '../../sources/sources.ts';
 import { writeTemporary } from '../work-folder.ts';
 
 export interface NamedFiles {

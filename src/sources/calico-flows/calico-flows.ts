@@ -14,18 +14,16 @@ export const defaultFlowsFolder = '/var/run/calico/flows';
 const socketName = 'flows.sock';
 
 const name = 'calico-flows';
-/** The socket of another program, or one that was removed, is looked at again so often. */
+/** Between looks at a socket of another program, or one that was removed. */
 const lookAgain: Millis = 10_000;
-/** A flow with every label that it may have takes some tens of kilobytes. */
 const longestMessage = 1 << 20;
 const longestText = 65_536;
 /** Felix keeps what it has sent for five minutes, and forgets it within 30 s after that. */
 const longestKept: Millis = 360_000;
-/** 100 KB of state. Past that the oldest are forgotten, and counted twice if Felix connects again within five minutes. */
+/** So many take 100 KB of state. The oldest of more are forgotten, and counted twice if Felix connects again within five minutes. */
 const mostKept = 4096;
 
 export interface CalicoFlowsOptions {
-  /** The folder of the socket. */
   folder: string;
   saved: Position | undefined;
   listener: SourceListener;
@@ -61,7 +59,6 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     },
   };
 
-  /** Listens where nobody does, and leaves the socket of another program alone. */
   async function listen(): Promise<void> {
     try {
       const inode = inodeOf(path);
@@ -115,10 +112,10 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
   }
 }
 
-/** gRPC is loaded only where it is needed: it takes 5 MB. */
+/** gRPC is loaded only where it is needed, because it takes 5 MB. */
 async function serve(path: string, take: (flow: Flow) => void): Promise<Server> {
   const [grpc, { flowCollector }] = await Promise.all([import('@grpc/grpc-js'), import('./flow-collector.ts')]);
-  // It would write to the agent's output beside its log.
+  // Else it would write to the agent's output, beside the log.
   grpc.setLogVerbosity(grpc.logVerbosity.NONE);
   const server = new grpc.Server({ 'grpc.max_receive_message_length': longestMessage });
   server.addService(flowCollector, {
@@ -128,7 +125,6 @@ async function serve(path: string, take: (flow: Flow) => void): Promise<Server> 
         stream.write({});
       });
       stream.on('end', () => stream.end());
-      // Felix connects again by itself.
       stream.on('error', () => {});
     },
   });
@@ -153,7 +149,6 @@ function keepingFile(path: string, closeServer: () => void): void {
   renameSync(kept, path);
 }
 
-/** Whether a program listens at a socket, rather than having left it. */
 async function isAnswered(path: string): Promise<boolean> {
   return await new Promise((resolve) => {
     const connection = createConnection(path, () => settle(true)).on('error', () => settle(false));
@@ -172,7 +167,7 @@ function adviceOn(error: unknown): string {
   return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
 }
 
-/** Why the socket cannot be made, to a person; undefined if it can, or is there. */
+/** Says why the socket cannot be made; undefined if it can, or is there. */
 export function obstacleOf(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
@@ -182,7 +177,6 @@ export function obstacleOf(folder: string): string | undefined {
   }
 }
 
-/** Remembers the flows that were taken, by a hash of all that they say. */
 function createTakenFlows(saved: Json | undefined, now: () => Millis) {
   const times = new Map<string, Millis>(
     (Array.isArray(saved) ? (saved as Json[]) : []).flatMap((entry): [string, Millis][] => {

@@ -25,30 +25,28 @@ export function zoneTime(timeZone: string): ToInstant {
   };
   return (...fields) => {
     const asUtc = Date.UTC(...fields);
-    // The offset at a guess is right but for the hours around a change of the clocks; the second guess is right there too.
+    // The first guess is wrong in the hours around a change of the clocks; the second one is right there, too.
     return asUtc - offsetAt(asUtc - offsetAt(asUtc));
   };
 }
 
 export interface ClockOptions {
-  /** Latest time a stamp can mean: when the file was last written, or now. Decides the year of stamps without one. */
+  /** The latest time that a stamp can mean: when the file was last written, or now. It decides the year of stamps without one. */
   latest: Millis;
   /** The zone of stamps without one. Default: UTC, in which most nodes run. */
   zone?: ToInstant;
   /** The boot time of the machine, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
-  /** The last uptime stamp in the file, in seconds, where it is known. */
   lastUptime?: number | undefined;
 }
 
-/** Reads the time stamps of one log. Stateful only in what it caches and in its guess of the boot time. */
 export interface Clock {
   zone: ToInstant;
-  /** The last stamps read, by the text they begin with: of the many lines of a second only the first pays for reading it. */
+  /** The last stamps, by the text that they begin with, because many lines have the same second. */
   recent: { second: string; time: Millis; minute: string; minuteZone: string; minuteStart: Millis };
-  /** `Nov 21 03:42:11`: no year. Picks the latest year that is not after `latest`. `month`: as in `monthIndex`. */
+  /** Reads `Nov 21 03:42:11`, with the latest year that is not after `latest`. `month`: as in `monthIndex`. */
   yearless: (month: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
-  /** Seconds since boot. `exact` is false when the boot time had to be guessed. */
+  /** `exact` is false if the time of the boot was guessed. */
   sinceBoot: (seconds: number) => { time: Millis; exact: boolean };
 }
 
@@ -78,7 +76,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   };
 }
 
-/** Belongs to a clock, because `latest` decides the year of stamps without one. */
+/** A clock is made anew so often, because `latest` decides the year of stamps without one. */
 const clockLife: Millis = 3_600_000;
 
 /** The clock for stamps of a log that is being written. `zone`: how stamps without one are read; default: UTC. */

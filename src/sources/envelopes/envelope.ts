@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
-/** Only the kernel may claim a packet drop: a program that logs such a line is a forger, but for ulogd. `unknown`: not shown. */
+/** Only the kernel and ulogd may say that a packet was dropped: other programs forge such a line. `unknown`: the envelope does not say. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
 export interface Envelope {
@@ -10,16 +10,13 @@ export interface Envelope {
   timeIsExact: boolean;
   host: string | undefined;
   origin: Origin;
-  /** Program that wrote it, where named. */
   program: string | undefined;
-  /** Names of the layers taken off, outermost first. */
   layers: string[];
 }
 
-/** The first time stamp met wins: it is the one the log daemon wrote, the inner ones are the application's. */
+/** The first exact time stamp counts: the log daemon wrote it, and the application the inner ones. */
 export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
   if (envelope.time !== undefined && (envelope.timeIsExact || !exact)) return;
-  // Beyond that there are no dates (ECMAScript, 21.4.1.1).
   if (time === undefined || !(Math.abs(time) <= 8.64e15)) return;
   envelope.time = time;
   envelope.timeIsExact = exact;
@@ -34,10 +31,9 @@ export function takeOff(envelope: Envelope, length: number, layer: string): void
 const record = /^(\d{1,10}),(\d{1,20}),(\d{1,20}),[^;,]*(?:,[^;]*)?;/;
 const escape = /\\x([0-9a-fA-F]{2})/g;
 
-/** The writer stands before the message, where only the kernel writes. */
-export const kmsgLayer = 'kmsg record';
+const kmsgLayer = 'kmsg record';
 
-/** A record of /dev/kmsg, saved as it was read. False when it is none. */
+/** Reads a record of /dev/kmsg, saved as it was read. Returns false for what is none. */
 export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
@@ -47,10 +43,85 @@ export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const { time, exact } = clock.sinceBoot(Number(found[3]) / 1e6);
   setTime(envelope, time, exact);
   const text = envelope.text.slice(found[0].length);
-  // \xNN stands for one byte, and this is latin1 text: one character a byte.
   envelope.text = text.includes('\\x')
     ? text.replace(escape, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     : text;
   envelope.layers.push(kmsgLayer);
   return true;
+}
+
+const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
+/** Matches `kube-proxy[12085]:`; the number distinguishes a program from a LOG prefix such as `calico-drop:`. */
+const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
+/** Matches facility and severity of busybox syslogd and OpenWrt: `kern.warn kernel: `. */
+const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
+const kernelTag = 'kernel: ';
+
+export function readKernelTag(envelope: Envelope): void {
+  if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
+}
+
+/** Reads what follows a syslog stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd); never a LOG prefix. */
+export function readHost(envelope: Envelope): void {
+  const { text } = envelope;
+  if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
+  if (envelope.host !== undefined) return;
+  if (facility.test(text)) return takeProgram(envelope);
+  const space = text.indexOf(' ');
+  if (space <= 0) return;
+  if (text.startsWith(kernelTag, space + 1)) {
+    envelope.host = text.slice(0, space);
+    return takeKernel(envelope, space + 1);
+  }
+  takeProgram(envelope);
+  if (envelope.text !== text) return;
+  const token = text.slice(0, space);
+  if (token.endsWith(':') || token.endsWith(']') || !hostName.test(token)) return;
+  envelope.host = token;
+  envelope.text = text.slice(space + 1);
+  takeProgram(envelope);
+}
+
+function takeProgram(envelope: Envelope): void {
+  const named = facility.exec(envelope.text);
+  if (named) {
+    envelope.text = envelope.text.slice(named[0].length);
+    if (named[1] !== 'kern') envelope.origin = 'userspace';
+  }
+  if (envelope.text.startsWith(kernelTag)) return takeKernel(envelope, 0);
+  const program = programWithPid.exec(envelope.text);
+  if (!program) return;
+  setProgram(envelope, program[1]);
+  envelope.text = envelope.text.slice(program[0].length);
+}
+
+function takeKernel(envelope: Envelope, at: number): void {
+  envelope.text = envelope.text.slice(at + kernelTag.length);
+  // An outer layer may say otherwise: a container that prints `kernel: …` is not the kernel.
+  if (envelope.origin === 'unknown') envelope.origin = 'kernel';
+  envelope.layers.push('kernel tag');
+}
+
+/** Reads `sshd[123]: ` without a time before it, from some log daemons or to /dev/kmsg. Right before a packet it is a LOG prefix. */
+export function readTag(envelope: Envelope): void {
+  const { layers, origin, program, text } = envelope;
+  if (program !== undefined || (layers.length > 0 && !(origin === 'userspace' && layers.at(-1) === kmsgLayer))) return;
+  const tag = programWithPid.exec(text);
+  if (tag === null || text.startsWith('IN=', tag[0].length)) return;
+  setProgram(envelope, tag[1]);
+  envelope.text = text.slice(tag[0].length);
+}
+
+/** Lines of ulogd count as the kernel's, because it gets its packets from the kernel by netlink. */
+export function setProgram(envelope: Envelope, program: string | undefined): void {
+  // A program may begin its message with the name of another, also in /dev/kmsg.
+  const isOutermost = envelope.program === undefined && !envelope.layers.includes(kmsgLayer);
+  // The log daemon writes the outermost name, the program the others.
+  envelope.program ??= program;
+  if (program === 'ulogd' || program === 'ulogd2') {
+    // A priority before it says nothing, because its facility is not the kernel's.
+    if (isOutermost) envelope.origin = 'kernel';
+  } else if (program !== 'kernel') envelope.origin = 'userspace';
+  else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
+  envelope.layers.push('program');
 }

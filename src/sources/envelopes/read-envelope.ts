@@ -1,22 +1,18 @@
-import { fractionOf, instantOf, zoneOf } from '../../log-formats/rfc3339.ts';
+import { parsedBytes } from '../../platform/json.ts';
 import type { Clock } from './clock.ts';
-import { type Envelope, readKmsg, setTime, takeOff } from './envelope.ts';
-import { readHost, readKernelTag, readTag } from './host.ts';
-import { readJournal, readJson } from './json.ts';
-import { readNumericStamp } from './numeric.ts';
+import { type Envelope, readKernelTag, readKmsg, readTag, setProgram, setTime, takeOff } from './envelope.ts';
+import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
-/** Envelopes seen in the wild nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
+/** Real envelopes nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
 const maxLayers = 6;
 
-/** Never throws; a line without any envelope comes back whole, with `time` undefined. */
+/** Takes off what log daemons, container runtimes and collectors put around a line. Never throws. */
 export function readEnvelope(line: string, clock: Clock): Envelope {
-  // The mark of UTF-8, which editors put at the start of a file.
   const envelope = envelopeOf(line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line);
   takeLayers(envelope, clock, 0);
   return envelope;
 }
 
-/** A record of the journal, whose fields were read already, and what is around its message. */
 export function readJournalFields(fields: { readonly [name: string]: string }, clock: Clock): Envelope {
   const envelope = envelopeOf('');
   readJournal(envelope, fields);
@@ -40,14 +36,13 @@ function takeLayers(envelope: Envelope, clock: Clock, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     takeLayer(envelope, clock);
-    // Talos names node, facility and level at the very start of a line; later they would be a LOG prefix.
+    // Talos names node, facility and level at the very start; further on they would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
     if (envelope.text === before) readTag(envelope);
     if (envelope.text === before) break;
   }
 }
 
-/** Takes off the outermost layer, chosen by its first character; leaves `envelope.text` alone when there is none. */
 function takeLayer(envelope: Envelope, clock: Clock): void {
   const first = envelope.text.charCodeAt(0);
   if (first === 0x5b /* [ */) return readDmesg(envelope, clock);
@@ -61,12 +56,12 @@ function takeLayer(envelope: Envelope, clock: Clock): void {
   if (first >= 0x41 && first <= 0x5a) return readMonthStamp(envelope, clock);
   if (first >= 0x61 && first <= 0x7a) {
     readKernelTag(envelope);
-    // dmesg's decoded facility stands at the very start of a line; later it would be a LOG prefix.
+    // The facility of `dmesg -x` stands at the very start; further on it would be a LOG prefix.
     if (envelope.layers.length === 0) readDecoded(envelope);
   }
 }
 
-/** `<4>`: syslog priority, facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 is the kernel. */
+/** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 is the kernel. */
 function readPriority(envelope: Envelope): void {
   const found = /^<(\d{1,3})>(?:1 (?=\d{4}-))?/.exec(envelope.text);
   if (!found) return;
@@ -75,15 +70,15 @@ function readPriority(envelope: Envelope): void {
   envelope.layers.push('syslog priority');
 }
 
-const line =
+const talos =
   /^(?:([A-Za-z0-9][A-Za-z0-9._:%-]{0,254}): )?(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d): {1,7}[a-z]{3,7}: \[(\d[^\]]{18,40})\]: /;
 
 /**
- * `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`, where a
- * node is named as it was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
+ * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`, with
+ * the node's name as it was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
  */
 function readTalos(envelope: Envelope, clock: Clock): void {
-  const found = line.exec(envelope.text);
+  const found = talos.exec(envelope.text);
   if (!found) return;
   const [whole, node, facility, stamp = ''] = found;
   const inner: Envelope = { ...envelope, text: stamp, time: undefined, layers: [] };
@@ -95,93 +90,7 @@ function readTalos(envelope: Envelope, clock: Clock): void {
   takeOff(envelope, whole.length, 'talosctl dmesg');
 }
 
-/** `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */
-const stamp = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?: |$)/;
-/** asctime with the year behind, as OpenWrt and syslog-ng write: `Sat Nov 21 03:42:11 2026 `. */
-const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4}) /;
-/** journalctl -o short-full: `Sat 2026-11-21 03:42:11 UTC `. Of named zones only UTC is known. */
-const full =
-  /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? ([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?) /;
-
-function readMonthStamp(envelope: Envelope, clock: Clock): void {
-  const { text } = envelope;
-  const { recent } = clock;
-  if (recent.second !== '' && text.startsWith(recent.second)) {
-    setTime(envelope, recent.time);
-    return finish(envelope, recent.second.length);
-  }
-  const found = stamp.exec(text);
-  if (found) {
-    const [whole, month = '', date, hours, minutes, seconds, fraction] = found;
-    const base = clock.yearless(month, Number(date), Number(hours), Number(minutes), Number(seconds));
-    if (base === undefined) return;
-    recent.second = whole;
-    recent.time = base + fractionOf(fraction);
-    setTime(envelope, recent.time);
-    return finish(envelope, whole.length);
-  }
-  const dated = asctime.exec(text);
-  if (dated) {
-    const [whole, month, date, hours, minutes, seconds, year] = dated;
-    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
-    return finish(envelope, whole.length);
-  }
-  const weekday = full.exec(text);
-  if (weekday) {
-    const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = weekday;
-    const time = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds);
-    setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
-    finish(envelope, whole.length);
-  }
-}
-
-function finish(envelope: Envelope, length: number): void {
-  takeOff(envelope, length, 'syslog stamp');
-  readHost(envelope);
-}
-
-/**
- * `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`, which dmesg since 2.41 sets off by a space; with dmesg -d
- * the delta `[ 12.0 <    0.6>] `.
- */
-const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
-/** dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `. The zone is the reader's. */
-const humanTime =
-  /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;
-/** dmesg -e: `[Nov21 03:42] ` for the first line of a minute, the distance to the line before for the others. */
-const shortTime = /^\[([A-Z][a-z]{2})( ?\d{1,2}) (\d{2}):(\d{2})\] /;
-const delta = /^\[[ <+]{0,16}\d{1,10}\.\d{1,9}>?\] /;
-
-/** The bracketed stamps of printk and of dmesg's options. */
-function readDmesg(envelope: Envelope, clock: Clock): void {
-  const { text } = envelope;
-  uptime.lastIndex = 0;
-  if (uptime.test(text)) {
-    const end = uptime.lastIndex;
-    // Behind a wall-clock stamp the uptime says nothing new.
-    if (envelope.time === undefined) {
-      const { time, exact } = clock.sinceBoot(Number.parseFloat(text.slice(1)));
-      setTime(envelope, time, exact);
-    }
-    return takeOff(envelope, end, 'uptime');
-  }
-  const human = humanTime.exec(text);
-  if (human) {
-    const [whole, month, date, hours, minutes, seconds, year] = human;
-    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
-    return takeOff(envelope, whole.length, 'dmesg -T');
-  }
-  const short = shortTime.exec(text);
-  if (short) {
-    const [whole, month = '', date, hours, minutes] = short;
-    setTime(envelope, clock.yearless(month, Number(date), Number(hours), Number(minutes), 0));
-    return takeOff(envelope, whole.length, 'dmesg -e');
-  }
-  const step = delta.exec(text);
-  if (step) takeOff(envelope, step[0].length, 'dmesg delta');
-}
-
-/** dmesg -x: `kern  :warn  : [ 1156.246182] …`; other facilities are not the kernel's. */
+/** Reads `dmesg -x`: `kern  :warn  : [ 1156.246182] …`. Other facilities are not the kernel's. */
 function readDecoded(envelope: Envelope): void {
   const found =
     /^(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) {0,6}:[a-z]{3,6} {0,4}: ?/.exec(
@@ -190,4 +99,120 @@ function readDecoded(envelope: Envelope): void {
   if (!found) return;
   if (found[1] !== 'kern') envelope.origin = 'userspace';
   takeOff(envelope, found[0].length, 'dmesg -x');
+}
+
+type Record = { [key: string]: unknown };
+
+/** Reads JSON of journald, Docker's json-file and collectors. Of JSON that is itself the message (ulogd's) only the time is taken. */
+function readJson(envelope: Envelope, clock: Clock): void {
+  const record = parseRecord(envelope.text);
+  if (!record) return;
+  if ('MESSAGE' in record) return readJournal(envelope, record);
+  const text = record['log'] ?? record['message'];
+  if (typeof text !== 'string') return readMessage(envelope, record, clock);
+  envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
+  envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
+  readWriter(envelope, record);
+  const host = record['hostname'] ?? record['host'];
+  if (typeof host === 'string' && host !== '') envelope.host = host;
+  setTime(
+    envelope,
+    timeOf(record['time'] ?? record['timestamp'] ?? record['@timestamp'] ?? record['date'], envelope, clock),
+  );
+}
+
+/** Fluent Bit calls the program of a syslog `ident`, Vector `appname`; both name the container whose output it is. */
+function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record): void {
+  const program = ident ?? appname;
+  if (typeof program === 'string') setProgram(envelope, program);
+  if (typeof kubernetes !== 'object' || kubernetes === null) return;
+  // A container is not the kernel, whatever its program's name is.
+  envelope.origin = 'userspace';
+  const name = (kubernetes as Record)['container_name'];
+  if (typeof name === 'string') envelope.program ??= name;
+}
+
+/** Reads a record that is itself the message. Hubble names its node `cluster/node`. */
+function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
+  const node = record['node_name'];
+  if (typeof node === 'string' && node !== '') envelope.host = node.slice(node.lastIndexOf('/') + 1);
+  setTime(envelope, ownTimeOf(record, envelope, clock));
+}
+
+/** ulogd has the kernel's time beside its own, which may lack the zone; zap has `ts`, Hubble `time`, a flow of Calico `start_time`. */
+function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
+  const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
+  if (typeof seconds === 'number' && seconds > 0)
+    return seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0);
+  return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'] ?? record['start_time'], envelope, clock);
+}
+
+/** Reads a stamp as text, or as a number since 1970, whose size tells seconds (Fluent Bit) from milli-, micro- and nanoseconds. */
+function timeOf(stamp: unknown, envelope: Envelope, clock: Clock): number | undefined {
+  if (typeof stamp === 'number') return millisOf(stamp);
+  if (typeof stamp !== 'string') return undefined;
+  const inner: Envelope = { ...envelope, text: stamp, time: undefined, layers: [] };
+  readNumericStamp(inner, clock);
+  return inner.time;
+}
+
+function millisOf(stamp: number): number {
+  const size = Math.abs(stamp);
+  if (size < 1e11) return stamp * 1000;
+  if (size < 1e14) return stamp;
+  return size < 1e17 ? stamp / 1000 : stamp / 1e6;
+}
+
+function readJournal(envelope: Envelope, record: Readonly<Record>): void {
+  const message = record['MESSAGE'];
+  // Bytes that are no UTF-8 come as an array of numbers, a message too large as null.
+  if (Array.isArray(message))
+    envelope.text = Buffer.from(message.filter((byte) => typeof byte === 'number')).toString('latin1');
+  else if (typeof message === 'string') envelope.text = message;
+  else return;
+  envelope.layers.push('journald JSON');
+  const host = record['_HOSTNAME'];
+  if (typeof host === 'string' && host !== '') envelope.host = host;
+  const micros = Number(record['__REALTIME_TIMESTAMP'] ?? record['_SOURCE_REALTIME_TIMESTAMP']);
+  setTime(envelope, (micros - delayOf(record)) / 1000);
+  const transport = record['_TRANSPORT'];
+  const program = programOf(record);
+  if (typeof transport !== 'string') {
+    if (program !== undefined) setProgram(envelope, program);
+    return;
+  }
+  const identifier = record['SYSLOG_IDENTIFIER'];
+  // Programs that write to /dev/kmsg have the transport "kernel" too, but neither its facility nor its identifier.
+  const facility = record['SYSLOG_FACILITY'];
+  const fromKernel = transport === 'kernel' && (facility === undefined || facility === '0') && identifier === 'kernel';
+  // journald itself writes fields with an underscore. A container's root is root here too, but has no journal socket.
+  const fromUlogd = record['_COMM'] === 'ulogd' && record['_UID'] === '0';
+  if (!fromKernel && !fromUlogd) envelope.origin = 'userspace';
+  // Anybody may write a message that looks like such a record.
+  else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
+  // Always named, so that nobody believes what a message to /dev/kmsg says of its writer.
+  envelope.program ??= fromUlogd ? 'ulogd' : (program ?? 'unnamed');
+}
+
+/** A program chooses its identifier, but not the name of its process, of which the kernel keeps 15 bytes. */
+function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<Record>): string | undefined {
+  const seen = typeof process === 'string' ? process : undefined;
+  if (typeof identifier !== 'string') return seen;
+  return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
+}
+
+/** The kernel's clock is not disciplined: it may be off by minutes in a month (see `createKernelClock`), but not more. */
+const drift = 1 / 5000;
+
+/** Returns the microseconds from the kernel's writing of a record to journald's taking it: a journald that starts takes in old ones. */
+function delayOf(record: Readonly<Record>): number {
+  const taken = Number(record['__MONOTONIC_TIMESTAMP']);
+  const delay = taken - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
+  return delay > taken * drift ? delay : 0;
+}
+
+function parseRecord(text: string): Record | undefined {
+  if (!text.endsWith('}')) return undefined;
+  const value = parsedBytes(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record) : undefined;
 }

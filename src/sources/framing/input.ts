@@ -13,13 +13,10 @@ export class InputError extends Error {
 }
 
 export interface Input {
-  /** Path as given, or `-`. */
   name: string;
   /** Bytes on disk, for a progress bar; undefined for pipes. */
   size: number | undefined;
-  /** The time of the last write to the file; undefined for pipes. */
   modified: number | undefined;
-  /** Bytes read from disk so far (before decompression). */
   bytesRead: () => number;
   /** Hands over unpacked content; a block is valid only during the call. Rejects with an `InputError`, after earlier blocks. */
   read: (onBlock: (block: Buffer) => void) => Promise<void>;
@@ -128,7 +125,6 @@ function packedFile(kind: Kind, facts: Facts): Input {
   };
 }
 
-/** Unpacks one stream. Resolves to the bytes of packed data it took. */
 async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (block: Buffer) => void): Promise<number> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
@@ -210,6 +206,6 @@ function closeSyncQuietly(fd: number): void {
   try {
     closeSync(fd);
   } catch {
-    // It was closed already, which is all we wanted.
+    // It was closed already.
   }
 }

@@ -1,43 +1,38 @@
-export interface NeedleSearch {
-  /**
-   * Position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`, and is asked about from its
-   * beginning on, with the same `end`.
-   */
-  next: (bytes: Buffer, from: number, end: number) => number;
-  reset: () => void;
-}
-
-/** Shorter needles than this are searched one by one, longer ones all together in strides of up to this less one. */
+/** Shorter needles than this are searched one by one. The others are searched all together, in strides of up to 7 bytes. */
 const stride = 8;
 
 /** A needle nearer than this is found before a call of native code returns. */
 const near = 128;
 
 /**
- * Short needles are searched first: they are in most lines that matter, and natively the rest of a block is passed over in no time. Long ones are
- * searched up to there only. A regular expression of the same alternatives reads every byte once for each (`npm run bench`).
- * Literals are latin1 and at least two characters.
+ * Searches several literals at once; they are latin1 and have two characters or more. Short ones are searched first: they are in most lines
+ * that matter, and native code passes over the rest of a block in no time. Long ones are searched up to there only. A regular expression of the
+ * same alternatives reads every byte once for each (`npm run bench`).
  */
-export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
+export function createNeedleSearch(literals: readonly string[]) {
   let searches = prepared.get(literals);
   if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
   const { short, long, longest } = searches;
-  /** The position of the search for each short needle; -1: none is left in this block, -2: not begun. */
+  /** Where each short needle was found last; -1: there is none left in this block, -2: it was not searched yet. */
   const found = short.map(() => -2);
-  /** The next long one, if that is known, and up to where none begins. */
+  /** The next long one, if that is known, and up to where there is none. */
   let nextLong = -1;
   let searched = 0;
-  /** The part of the block to be searched, because native code cannot be told where to end. */
+  /** The part of the block that is searched, because native code cannot be told where to end. */
   let view: Buffer | undefined;
 
   return {
-    reset() {
+    reset(): void {
       found.fill(-2);
       nextLong = -1;
       searched = 0;
       view = undefined;
     },
-    next(bytes, from, end) {
+    /**
+     * Returns the position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`, and is asked
+     * about from its beginning on, with the same `end`.
+     */
+    next(bytes: Buffer, from: number, end: number): number {
       view ??= bytes.subarray(0, end);
       let nearest = -1;
       for (let i = 0; i < short.length; i++) {
@@ -50,7 +45,6 @@ export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
     },
   };
 
-  /** One that begins before `before`. */
   function findLong(bytes: Buffer, from: number, before: number): number {
     const begin = Math.max(from, searched);
     const end = before === -1 ? bytes.length : Math.min(bytes.length, before + longest - 1);
@@ -67,7 +61,7 @@ interface Searches {
   longest: number;
 }
 
-/** 64 KiB for each list of literals, and a node may have hundreds of logs. */
+/** The tables take 64 KiB for each list of literals, so hundreds of logs share them. */
 const prepared = new WeakMap<readonly string[], Searches>();
 
 function prepare(literals: readonly string[]): Searches {
@@ -83,7 +77,7 @@ function prepare(literals: readonly string[]): Searches {
 type FindShort = (bytes: Buffer, from: number) => number;
 type FindLong = (bytes: Buffer, from: number, end: number) => number;
 
-/** Boyer and Moore's bad character rule (Horspool), and native code for what is farther away. */
+/** Uses Boyer and Moore's bad character rule (Horspool), and native code for what is farther away. */
 function oneNeedle(needle: Buffer): FindShort {
   const { length } = needle;
   const shifts = new Uint8Array(256).fill(length);
@@ -98,7 +92,7 @@ function oneNeedle(needle: Buffer): FindShort {
   };
 }
 
-/** Wu and Manber, "A fast algorithm for multi-pattern searching", 1994, with blocks of two bytes. */
+/** Is the algorithm of Wu and Manber ("A fast algorithm for multi-pattern searching", 1994), with blocks of two bytes. */
 function manyNeedles(needles: readonly Uint8Array[]): FindLong {
   /** How far the window may move on when its last two bytes are these; 0 where a needle's first `stride` bytes may end. */
   const shifts = new Uint8Array(65_536).fill(stride - 1);

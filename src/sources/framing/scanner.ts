@@ -3,7 +3,7 @@ import { createNeedleSearch } from './needles.ts';
 /** Longest line taken, in bytes, its newline included. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
 export const maxLineLength = 64 * 1024;
 
-/** Joins a block to the rest of the one before: one buffer for all, because a node may have hundreds of logs. */
+/** Joins a block to the rest of the one before. All scanners share it, because a node may have hundreds of logs. */
 const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
 const nothing = Buffer.alloc(0);
 
@@ -17,24 +17,12 @@ export interface ScanCounts {
   tooLong: number;
 }
 
-export interface Scanner {
-  counts: Readonly<ScanCounts>;
-  /** Bytes after the last line handed or passed over: the unfinished one; while a `LineSink` is called also what follows it. */
-  readonly held: number;
-  /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
-  readonly skipping: boolean;
-  write(block: Buffer): void;
-  end(): void;
-}
-
-/** Takes the lines of a file. */
 export interface LineSink {
-  /** `line` is latin1: one character a byte, and a string of its own, so that it keeps no block alive. `number` counts from 1. `cut` is true for a last line without newline. */
+  /** `line` is latin1: one character a byte. It keeps no block alive. `number` counts from 1; `cut`: a last line without newline. */
   take: (line: string, number: number, cut: boolean) => void;
   tooLong: (number: number) => void;
-  /** Asked before a line with a needle becomes a string; true: it is done with. Without newline; `hit`: where its first needle stands. */
+  /** Is asked before a line with a needle becomes a string; true: it is done with. `end`: before its newline; `hit`: its first needle. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
-  /** All lines of one turn of the event loop were handed over. */
   turnEnded?: (() => void) | undefined;
 }
 
@@ -46,32 +34,35 @@ export interface ScannerOptions {
   skipping?: boolean;
 }
 
-/** Searches needles before any line is cut: several times faster where one line in ten matters (`npm run bench`). */
-export function createScanner({ skipping = false, ...options }: ScannerOptions): Scanner {
+export type Scanner = ReturnType<typeof createScanner>;
+
+/** Cuts blocks into lines. Needles are searched before any line is cut: several times faster where one line in ten matters (`npm run bench`). */
+export function createScanner({ skipping = false, ...options }: ScannerOptions) {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const cutter = createLineCutter(options, counts);
-  /** The bytes after the last newline, waiting for the rest of their line; while a block is taken, in `buffer`. */
+  /** The bytes after the last newline. While a block is taken they are in `buffer`. */
   let rest = nothing;
   let held = 0;
-  /** Bytes of all blocks before `buffer`. */
   let before = 0;
 
   return {
-    counts,
+    counts: counts as Readonly<ScanCounts>,
+    /** Bytes after the last line handed or passed over: the unfinished one; while a `LineSink` is called also what follows it. */
     get held() {
       return counts.bytes - before - cutter.passed;
     },
+    /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
     get skipping() {
       return skipping;
     },
-    write(block) {
+    write(block: Buffer): void {
       rest.copy(buffer);
       counts.bytes += block.length;
       // A step is one line length at most, so that held and new bytes always fit.
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
       rest = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
     },
-    end() {
+    end(): void {
       rest.copy(buffer);
       rest = nothing;
       const cut = skipping ? 0 : held;
@@ -114,21 +105,13 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions):
   }
 }
 
-interface LineCutter {
-  /** Bytes of `buffer` up to the end of the last line that was handed over or passed over. */
-  passed: number;
-  /** Takes the first `length` bytes of `buffer`: whole lines, each with its newline. */
-  takeAll: (length: number) => void;
-  /** Takes the first `length` bytes of `buffer` as a last line without newline. */
-  takeLast: (length: number) => void;
-  tooLong: (number: number) => void;
-}
-
-function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts): LineCutter {
+function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts) {
   const search = needles === undefined ? undefined : createNeedleSearch(needles);
-  const cutter: LineCutter = {
+  const cutter = {
+    /** Bytes of `buffer` up to the end of the last line that was handed over or passed over. */
     passed: 0,
-    takeAll(length) {
+    /** Takes the first `length` bytes of `buffer`: whole lines, each with its newline. */
+    takeAll(length: number): void {
       let start = 0;
       if (search === undefined) {
         while (start < length) start = takeLine(start, -1);
@@ -139,19 +122,20 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
         start = takeLine(countTo(start, found), found);
       countTo(start, length);
     },
-    takeLast(length) {
+    /** Takes the first `length` bytes of `buffer` as a last line without newline. */
+    takeLast(length: number): void {
       search?.reset();
       if (search === undefined || search.next(buffer, 0, length) >= 0)
         lines.take(buffer.toString('latin1', 0, contentEnd(0, length)), counts.lines, true);
     },
-    tooLong(number) {
+    tooLong(number: number): void {
       counts.tooLong++;
       lines.tooLong(number);
     },
   };
   return cutter;
 
-  /** `hit`: where its first needle stands, where needles are searched. */
+  /** `hit`: its first needle; -1 where none are searched. */
   function takeLine(start: number, hit: number): number {
     const end = buffer.indexOf(newline, Math.max(start, hit)) + 1;
     counts.lines++;
@@ -189,7 +173,7 @@ export function addTo(sum: ScanCounts, { lines, bytes, tooLong }: Readonly<ScanC
   sum.tooLong += tooLong;
 }
 
-/** A last line without its newline may end within a number: `DPT=54` of 5432 would be another port. */
+/** Takes away a last value, because a line without its newline may end within it: `DPT=54` of 5432 is another port. */
 export function withoutHalfValue(text: string): string {
   return text.replace(/ [A-Z]+=[^ =]*$/, ' ');
 }

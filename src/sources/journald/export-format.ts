@@ -1,21 +1,23 @@
 /**
- * Reads what `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): of each
- * record a line `NAME=value` for each field, then an empty line. A value that is no printable UTF-8 stands on its own: `NAME`, a newline,
+ * Reads what `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): for each
+ * field of a record a line `NAME=value`, then an empty line. A value that is no printable UTF-8 stands on its own: `NAME`, a newline,
  * its length in eight bytes, the value, a newline. It costs journalctl half of what its JSON does, and nothing in it is escaped.
  */
 
-/** Values by name, as latin1: one character a byte. Of a field that comes several times the first. */
 export type Fields = { readonly [name: string]: string };
 
 /** The start of the next line or field. `left`: bytes of its value that have not arrived yet. */
-export type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
+type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
 
 const newline = 10;
 const equals = 61;
 const lengthBytes = 8;
 
-/** The end of the field that begins at `start`; undefined if it cannot be seen yet. */
-export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
+/** Longer records are skipped, in bytes. One of the kernel has 8 KiB at most. */
+const longestRecord = 1024 * 1024;
+
+/** Returns the end of the field that begins at `start`; undefined if it cannot be seen yet. */
+function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   const nameEnd = endOfName(block, start);
   if (nameEnd === block.length) return undefined;
   if (nameEnd === start || block[nameEnd] !== newline) {
@@ -28,13 +30,13 @@ export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
 }
 
-/** Reads whole records, each of which begins at `start` and ends, with its empty line, at `end`. */
-export type FieldReader = (block: Buffer, start: number, end: number) => Fields;
-
-/** Names and values that are the same in most records are compared, as making a string takes several times longer. */
-export function createFieldReader(): FieldReader {
+/**
+ * Reads whole records, from `start` to behind the empty line. Names and values that are the same in most records are compared, because
+ * making a string takes several times longer.
+ */
+export function createFieldReader() {
   const names = knownNames();
-  return (block, start, end) => {
+  return (block: Buffer, start: number, end: number): Fields => {
     const fields: { [name: string]: string } = {};
     for (let at = start; at < end - 1;) {
       const nameEnd = endOfName(block, at);
@@ -57,9 +59,8 @@ export function createFieldReader(): FieldReader {
 interface KnownName {
   name: string;
   bytes: Buffer;
-  /** journalctl prints it with every record, asked or not. */
+  /** journalctl prints it with every record, whether it is asked to or not. */
   isUnused: boolean;
-  /** The value that was read last, if most records have the same one. */
   latest: { bytes: Buffer; text: string } | undefined;
 }
 
@@ -74,11 +75,10 @@ const others = [
   '_STREAM_ID',
   '_LINE_BREAK',
 ];
-/** The longest value that is kept as steady, in bytes: a host name has 64 at most. */
+/** Longer values are not kept as steady, in bytes: a host name has 64 at most. */
 const longestSteady = 64;
 const nothing = { bytes: Buffer.alloc(0), text: '' };
 
-/** Names, by their length. */
 function knownNames(): readonly KnownName[][] {
   const names: KnownName[][] = [];
   for (const name of [...others, ...steady, ...unused]) {
@@ -107,7 +107,6 @@ function standsAt(block: Buffer, bytes: Buffer, at: number): boolean {
   return true;
 }
 
-/** Finds the end of the characters that a name may have. */
 function endOfName(block: Buffer, start: number): number {
   let at = start;
   for (; at < block.length; at++) {
@@ -116,4 +115,72 @@ function endOfName(block: Buffer, start: number): number {
     if (!isPart) break;
   }
   return at;
+}
+
+interface RecordBlocksOptions {
+  /** Takes whole records; `ends`: where each one ends, and the next one begins. The block is valid during the call only. */
+  take: (block: Buffer, ends: readonly number[]) => void;
+  tooLong: (bytes: number) => void;
+}
+
+const empty = Buffer.alloc(0);
+/** So many bytes of a skipped line are kept to find its end: more than the longest name of a field. */
+const keptOfLine = 256;
+
+/** Cuts chunks of any size after the last whole record, and holds at most one unfinished record. */
+export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
+  let held: Buffer = empty;
+  /** Bytes of a record that is too long, so far; 0 if there is none. */
+  let skipped = 0;
+  /** The bytes of a value that are still to come. */
+  let left = 0;
+
+  return {
+    write(this: void, chunk: Buffer): void {
+      const passed = Math.min(left, chunk.length);
+      left -= passed;
+      skipped += passed;
+      if (passed < chunk.length) cut(held.length === 0 ? chunk.subarray(passed) : Buffer.concat([held, chunk]));
+    },
+    reset,
+  };
+
+  function cut(data: Buffer): void {
+    let ends: number[] = [];
+    /** Where the records in `ends` begin, and the record and the field that are not over. */
+    let [first, start, at] = [0, 0, 0];
+    let field = endOfField(data, at);
+    for (; field !== undefined && 'at' in field; field = endOfField(data, at)) {
+      at = field.at;
+      if (!field.isEmpty) continue;
+      if (skipped > 0 || at - start > longestRecord) {
+        handOver(data.subarray(first, start), ends);
+        tooLong(skipped + at - start);
+        [ends, first, skipped] = [[], at, 0];
+      } else ends.push(at - first);
+      start = at;
+    }
+    handOver(data.subarray(first, start), ends);
+    held = empty;
+    if (skipped > 0 || data.length - start > longestRecord) skip(data, start, at, field?.left ?? 0);
+    else if (start < data.length) held = Buffer.from(data.subarray(start));
+  }
+
+  function handOver(block: Buffer, ends: readonly number[]): void {
+    if (ends.length > 0) take(block, ends);
+  }
+
+  /** `at`: where the field begins that is not over. */
+  function skip(data: Buffer, start: number, at: number, leftOfValue: number): void {
+    const kept = leftOfValue > 0 ? 0 : Math.min(data.length - at, keptOfLine);
+    skipped += data.length - kept - start;
+    left = leftOfValue;
+    held = Buffer.from(data.subarray(at, at + kept));
+  }
+
+  function reset(): void {
+    held = empty;
+    skipped = 0;
+    left = 0;
+  }
 }

@@ -1,8 +1,14 @@
-import { type Source, type Timing, systemTiming } from '../source.ts';
-import { endOfField } from './export-format.ts';
-import { type JournalRecordsOptions, createJournalRecords } from './journal-records.ts';
+import { isUtf8 } from 'node:buffer';
+import type { LogLine, Millis } from '../../model/log-line.ts';
+import { createClock } from '../envelopes/clock.ts';
+import type { Origin } from '../envelopes/envelope.ts';
+import { readJournalFields } from '../envelopes/read-envelope.ts';
+import { createNeedleSearch } from '../framing/needles.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+import { createFieldReader, createRecordBlocks, type Fields } from './export-format.ts';
 import { createJournalctlRuns } from './journalctl-runs.ts';
-import { type Spawn, journalctlArguments, spawnJournalctl } from './journalctl.ts';
+import { journalctlArguments, type Spawn, spawnJournalctl } from './journalctl.ts';
+import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | 'isStopped'> {
   /** The host's journal, where it is mounted. Default: the journal of this machine, as journalctl finds it. */
@@ -11,16 +17,12 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
   spawn?: Spawn;
 }
 
-/** Longest record taken, in bytes. One of the kernel has 8 KiB at most. */
-const longestRecord = 1024 * 1024;
-
-/** Limit: if the clock steps back and the journal is emptied before a restart, records older than the last read are missed. */
+/** If the clock steps back and the journal is emptied before a restart, records older than the last read are missed. */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
   const records = createJournalRecords({ ...options, timing, isStopped: () => runs.state === 'stopped' });
   const blocks = createRecordBlocks({
-    longest: longestRecord,
     take(block, ends) {
       if (records.take(block, ends)) runs.succeeded();
     },
@@ -65,77 +67,171 @@ export function createJournal(options: JournalOptions): Source {
   };
 }
 
-export interface RecordBlocksOptions {
-  /** Bytes. Longer records are skipped. */
-  longest: number;
-  /** Whole records; `ends`: where each one ends, and so where the next one begins. Valid during the call only. */
-  take: (block: Buffer, ends: readonly number[]) => void;
-  tooLong: (bytes: number) => void;
+interface JournalRecordsOptions {
+  saved: Position | undefined;
+  /** Records older than this are skipped if no position is saved. */
+  since: Millis;
+  listener: SourceListener;
+  /** The same as in `createScanner`, for the kernel's records. */
+  needles: readonly string[];
+  /** Units (`k3s.service`) whose records are read, too, if they have one of these needles. */
+  units?: { names: readonly string[]; needles: readonly string[] };
+  timing: Timing;
+  isStopped: () => boolean;
 }
 
-export interface RecordBlocks {
-  write: (chunk: Buffer) => void;
-  reset: () => void;
-}
+const tooLongText = 'A record of the journal is longer than 1 MiB and was skipped; further ones are only counted';
 
-const nothing = Buffer.alloc(0);
-/** Bytes of a skipped line that are kept so that its end is found: more than the longest name of a field. */
-const keptOfLine = 256;
+const placeUnknownText = 'The journal does not know the place where it was read last: what came after it may be lost';
+const recordGoneText = 'The journal no longer has the record that was read last: what came after it may be lost';
 
-/** Cuts what comes in chunks of any size after the last whole record, and holds at most one unfinished record. */
-function createRecordBlocks({ longest, take, tooLong }: RecordBlocksOptions): RecordBlocks {
-  let held: Buffer = nothing;
-  /** Bytes of a record that is too long, as far as they were taken; 0 if there is none. */
-  let skipped = 0;
-  /** The bytes of a value that are still to come. */
-  let left = 0;
+/** Takes what journalctl prints: counts records, remembers the last one, and hands over those that matter. */
+function createJournalRecords(options: JournalRecordsOptions) {
+  const { saved, listener, timing, isStopped } = options;
+  const names = options.units?.names ?? [];
+  const search = createNeedleSearch([...options.needles, ...marksOf(names)]);
+  const readFields = createFieldReader();
+  const hasWords = createWordSearch(options.units?.needles ?? []);
+  let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
+  const handOver = createHandOver(options, cursor === undefined);
+  const units = createUnits({ names, saved: saved?.['units'], take: handOver.line, timing });
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  /** The cursor that journalctl was started with, until the first record has come, which was taken before. */
+  let resumedAt: string | undefined;
 
   return {
-    write(chunk) {
-      const passed = Math.min(left, chunk.length);
-      left -= passed;
-      skipped += passed;
-      if (passed < chunk.length) cut(held.length === 0 ? chunk.subarray(passed) : Buffer.concat([held, chunk]));
+    counts,
+    get position(): Position | undefined {
+      return cursor === undefined ? undefined : positionOf(cursor, units.position);
     },
-    reset,
+    /** Returns the cursor of the last record that was taken: journalctl is started again, and is to begin there. */
+    resume: () => (resumedAt = cursor),
+    take: takeRecords,
+    tooLong(this: void, bytes: number): void {
+      counts.lines++;
+      counts.bytes += bytes;
+      counts.tooLong++;
+      units.forget();
+      if (counts.tooLong === 1 && !isStopped()) listener.notice({ level: 'warn', key: 'too-long', text: tooLongText });
+    },
+    /** The journal has no record with the cursor of `resume`. False if it was not asked for one. */
+    forgetPlace(): boolean {
+      if (resumedAt === undefined) return false;
+      cursor = undefined;
+      lost(placeUnknownText);
+      return true;
+    },
+    start: units.start,
+    stop: units.stop,
   };
 
-  function cut(data: Buffer): void {
-    let ends: number[] = [];
-    /** The bytes of the records in `ends`, and of the record and field that are not over. */
-    let [first, start, at] = [0, 0, 0];
-    let field = endOfField(data, at);
-    for (; field !== undefined && 'at' in field; field = endOfField(data, at)) {
-      at = field.at;
-      if (!field.isEmpty) continue;
-      if (skipped > 0 || at - start > longest) {
-        handOver(data.subarray(first, start), ends);
-        tooLong(skipped + at - start);
-        [ends, first, skipped] = [[], at, 0];
-      } else ends.push(at - first);
-      start = at;
+  /** Takes whole records, as in `createRecordBlocks`. Returns whether there was one that was not taken before. */
+  function takeRecords(block: Buffer, ends: readonly number[]): boolean {
+    if (isStopped()) return false;
+    let start = resumedAt === undefined ? 0 : takeFirst(block, ends[0] as number, resumedAt);
+    search.reset();
+    let found = search.next(block, start, block.length);
+    let isAny = false;
+    for (const end of start === 0 ? ends : ends.slice(1)) {
+      if (isStopped()) break;
+      counts.lines++;
+      counts.bytes += end - start;
+      const matters = found >= 0 && found < end;
+      if (matters) found = search.next(block, end, block.length);
+      if (matters || end === block.length) {
+        const fields = readFields(block, start, end);
+        cursor = fields['__CURSOR'] ?? cursor;
+        isAny = true;
+        const from = start;
+        if (!units.take(fields, counts.lines, () => hasWords(block, from, end)) && matters)
+          handOver.record(fields, counts.lines);
+      }
+      start = end;
     }
-    handOver(data.subarray(first, start), ends);
-    held = nothing;
-    if (skipped > 0 || data.length - start > longest) skip(data, start, at, field?.left ?? 0);
-    else if (start < data.length) held = Buffer.from(data.subarray(start));
+    return isAny;
   }
 
-  function handOver(block: Buffer, ends: readonly number[]): void {
-    if (ends.length > 0) take(block, ends);
+  /** Passes over the record that was taken before the start, if the journal still has it. Returns where the next one begins. */
+  function takeFirst(block: Buffer, end: number, expected: string): number {
+    const first = readFields(block, 0, end)['__CURSOR'];
+    if (first === undefined) return 0;
+    resumedAt = undefined;
+    const isTaken = isSameRecord(first, expected);
+    if (!isTaken) lost(recordGoneText);
+    return isTaken ? end : 0;
   }
 
-  /** `at`: where the field begins that is not over. */
-  function skip(data: Buffer, start: number, at: number, leftOfValue: number): void {
-    const kept = leftOfValue > 0 ? 0 : Math.min(data.length - at, keptOfLine);
-    skipped += data.length - kept - start;
-    left = leftOfValue;
-    held = Buffer.from(data.subarray(at, at + kept));
+  function lost(reason: string): void {
+    units.forget();
+    listener.lost({ count: undefined, unit: 'records', time: timing.wall(), reason });
   }
+}
 
-  function reset(): void {
-    held = nothing;
-    skipped = 0;
-    left = 0;
-  }
+/** Words of programs are searched in records of units alone: in all of them that would cost the kernel's a tenth of their time. */
+function marksOf(units: readonly string[]): string[] {
+  return units.length === 0 ? [] : [unitMark, driverMark];
+}
+
+function createWordSearch(literals: readonly string[]): (block: Buffer, start: number, end: number) => boolean {
+  const search = createNeedleSearch(literals);
+  return (block, start, end) => {
+    search.reset();
+    return search.next(block, start, end) >= 0;
+  };
+}
+
+function createHandOver({ listener, since, timing, isStopped }: JournalRecordsOptions, isFirstRun: boolean) {
+  return {
+    record(fields: Fields, number: number): void {
+      const read = readRecord(fields, number, timing.wall());
+      if (read === undefined) {
+        const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
+        return listener.notice({ level: 'warn', key: 'unreadable', text });
+      }
+      // journald dates what it takes in late by its own clock.
+      if (isFirstRun && read.line.time < since) return;
+      listener.take(read.line, read.origin);
+    },
+    line(this: void, line: LogLine): void {
+      if (!isStopped() && !(isFirstRun && line.time < since)) listener.take(line, 'program');
+    },
+  };
+}
+
+function positionOf(cursor: string, units: Position | undefined): Position {
+  return units === undefined ? { cursor } : { cursor, units };
+}
+
+const noClock = createClock({ latest: 0, boot: 0 });
+
+const notAscii = /[\x80-\xff]/;
+
+function readRecord(fields: Fields, number: number, present: Millis): { line: LogLine; origin: Origin } | undefined {
+  const { MESSAGE: message, __CURSOR: cursor } = fields;
+  if (message === undefined || cursor === undefined) return undefined;
+  const { text, time, timeIsExact, host, program, origin } = readJournalFields(
+    { ...fields, MESSAGE: textOf(message) },
+    noClock,
+  );
+  const isExact = time !== undefined && timeIsExact;
+  return {
+    line: { source: 'journal', line: number, text, time: time ?? present, timeIsExact: isExact, host, program },
+    origin,
+  };
+}
+
+function textOf(value: string): string {
+  if (!notAscii.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
+}
+
+/** In `s=…;i=…;b=…;m=…;t=…;x=…` the first two, file series and number, change when records of /run move to /var. */
+function isSameRecord(cursor: string, other: string): boolean {
+  return cursor === other || contentOf(cursor) === contentOf(other);
+}
+
+function contentOf(cursor: string): string {
+  const start = cursor.indexOf(';b=');
+  return start < 0 ? cursor : cursor.slice(start);
 }

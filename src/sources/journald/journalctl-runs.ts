@@ -5,7 +5,7 @@ import type { Schedule } from '../../platform/timer.ts';
 import type { Notice, Source, SourceListener } from '../source.ts';
 import { type Ending, type Spawn, runJournalctl } from './journalctl.ts';
 
-export interface JournalctlRunsOptions {
+interface JournalctlRunsOptions {
   spawn: Spawn;
   schedule: Schedule;
   reader: JournalReader;
@@ -13,29 +13,21 @@ export interface JournalctlRunsOptions {
 }
 
 /** Reads what journalctl prints. */
-export interface JournalReader {
-  /** The arguments with which journalctl goes on where the last run ended. */
+interface JournalReader {
+  /** Returns the arguments with which journalctl goes on where the last run ended. */
   begin: () => string[];
   take: (chunk: Buffer) => void;
-  /** A run is over. Returns true if its last lines of error output say what is dealt with here and needs no notice. */
+  /** A run is over. Returns true if what its error output says was dealt with and needs no notice. */
   end: (errorLines: readonly string[]) => boolean;
 }
 
-export interface JournalctlRuns {
-  readonly state: Source['state'];
-  start: () => void;
-  /** A record has come: this run is well. */
-  succeeded: () => void;
-  stop: () => void;
-}
-
-/** Before journalctl is started again: at first, doubling, and at most. */
+/** The wait before journalctl is started again: it doubles, up to the longest. */
 const shortestWait: Millis = 1000;
 const longestWait: Millis = 60_000;
 /** A run of this length is well, even if there was nothing to read. */
 const settled: Millis = 5000;
 
-export function createJournalctlRuns(options: JournalctlRunsOptions): JournalctlRuns {
+export function createJournalctlRuns(options: JournalctlRunsOptions) {
   const { spawn, schedule, reader, listener } = options;
   const errors = createErrorOutput();
   let state: Source['state'] = 'waiting';
@@ -51,10 +43,10 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
       return state;
     },
     start: run,
-    succeeded() {
+    succeeded(): void {
       if (!isWell && state !== 'stopped') well();
     },
-    stop() {
+    stop(): void {
       state = 'stopped';
       cancelRun?.();
       cancelSettling?.();
@@ -99,7 +91,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     publishErrors();
   }
 
-  /** It goes on without the files of the journal that it cannot read. */
+  /** journalctl goes on without the files of the journal that it cannot read. */
   function publishErrors(): void {
     for (const line of errors.takeNew()) {
       if (state === 'stopped') return;
@@ -108,7 +100,6 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   }
 }
 
-/** Says what a person should do about an end of journalctl. `lastError`: the last line of its error output. */
 export function noticeOf(ending: Ending, lastError: string | undefined): Notice {
   if ('error' in ending) {
     if ((ending.error as NodeJS.ErrnoException).code === 'ENOENT')
@@ -126,7 +117,6 @@ export function noticeOf(ending: Ending, lastError: string | undefined): Notice 
   return { level: 'warn', key: 'ended', text: `journalctl ${how} and is started again` };
 }
 
-/** It could not be started, or gave up; no other process has ended it. */
 function isOwnDoing(ending: Ending): boolean {
   return 'error' in ending || (ending.code !== null && ending.code !== 0);
 }
@@ -143,33 +133,27 @@ function adviceOn(lastError = ''): string {
   return '';
 }
 
-/** Kept of what a program writes to its standard error; what is older is forgotten. */
+/** So many characters are kept; what is older is forgotten. */
 const longest = 2000;
 const longestLine = 300;
 const maxPublished = 10;
 
-/** The last that a program has written to its standard error, fit for a notice. */
-export interface ErrorOutput {
-  add: (chunk: Buffer) => void;
-  /** Lines that were not returned before; of very many different ones, the first few. */
-  takeNew: () => string[];
-  takeAll: () => string[];
-}
-
-function createErrorOutput(): ErrorOutput {
+/** Keeps the last that a program has written to its standard error, fit for a notice. */
+function createErrorOutput() {
   const published = new Set<string>();
   let text = '';
   return {
-    add(chunk) {
+    add(chunk: Buffer): void {
       text = (text + chunk.toString('utf8')).slice(-longest);
     },
-    takeNew() {
+    /** Returns lines that it did not return before; of very many different ones, the first few. */
+    takeNew(): string[] {
       const lines = linesOf(text).filter((line) => !published.has(line));
       const fresh = lines.slice(0, maxPublished - published.size);
       for (const line of fresh) published.add(line);
       return fresh;
     },
-    takeAll() {
+    takeAll(): string[] {
       const lines = linesOf(text);
       text = '';
       return lines;

@@ -1,6 +1,9 @@
 import { spawn as spawnProcess } from 'node:child_process';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import type { Millis } from '../../model/log-line.ts';
+import { reasonOf } from '../../platform/system-error.ts';
 import type { Schedule } from '../../platform/timer.ts';
 import { createPace } from '../source.ts';
 
@@ -26,17 +29,16 @@ export type Spawn = (command: string, args: readonly string[]) => Child;
 
 export type Ending = { error: Error } | { code: number | null; signal: string | null };
 
-export interface JournalctlListener {
+interface JournalctlListener {
   output: (chunk: Buffer) => void;
   errorOutput: (chunk: Buffer) => void;
-  /** Called once, after all output. */
   ended: (ending: Ending) => void;
 }
 
-/** The start: the record that has this cursor, or the nearest after it if there is none; or this time. */
-export type Beginning = { cursor: string } | { since: Millis };
+/** Where to begin: at the record that has this cursor, or the nearest after it if there is none; or at this time. */
+type Beginning = { cursor: string } | { since: Millis };
 
-/** All that `readJournalFields` and `createUnits` ask for; cursor and time always come with it. */
+/** All that `readJournalFields` and `createUnits` ask for; cursor and time always come with them. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -50,8 +52,8 @@ const fields = [
 ];
 
 /**
- * `--follow` alone reads this boot and ten records: `--merge` and `--no-tail` undo that. `--after-cursor` skips a record that was
- * never read when the one with the cursor is gone (seen in systemd 252), so `--cursor` it is.
+ * `--follow` alone reads this boot and ten records: `--merge` and `--no-tail` undo that. `--after-cursor` is not used, because it skips
+ * a record that was never read when the one with the cursor is gone (seen in systemd 252).
  */
 export function journalctlArguments(
   directory: string | undefined,
@@ -77,12 +79,12 @@ export function journalctlArguments(
 }
 
 /**
- * Bytes a look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. A pipe holds 64 KiB: with
- * an aim as high, looks at a pipe that is full would never come sooner. The first Event comes a second after its packet in any case.
+ * Bytes for each look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. A pipe holds
+ * 64 KiB: with an aim as high, looks at a full pipe would never come sooner.
  */
 const pacing = { aim: 48 * 1024, shortest: 1, longest: 1000 };
 
-/** A stream that is paused reads on until it holds so much as this mark: with the usual one, 16 more times. */
+/** A paused stream reads on until it holds as much as its high-water mark: with the usual one, 16 more times. */
 export const spawnJournalctl: Spawn = (command, args) => {
   const usual = getDefaultHighWaterMark(false);
   setDefaultHighWaterMark(false, 1);
@@ -94,8 +96,8 @@ export const spawnJournalctl: Spawn = (command, args) => {
 };
 
 /**
- * Returns how to end it at once, in silence. Should this process be killed, journalctl notices its closed output, and ends. Its output is
- * taken in batches: until the next look it waits in the pipe, and when that is full journalctl waits, too.
+ * Returns how to end it at once, without a call of the listener. If this process is killed, journalctl notices its closed output, and ends.
+ * Until the next look the output waits in the pipe; when that is full, journalctl waits, too.
  */
 export function runJournalctl(
   spawn: Spawn,
@@ -140,7 +142,7 @@ export function runJournalctl(
   };
 }
 
-/** Takes all that is there, and then pauses for a time that follows from how much it was. Returns how to call that off. */
+/** Takes all that is there, and then pauses for a time that follows from how much it was. Returns how to stop. */
 function readInBatches(output: Output, take: (chunk: Buffer) => void, schedule: Schedule): () => void {
   const pace = createPace(pacing);
   let taken = 0;
@@ -160,5 +162,59 @@ function readInBatches(output: Output, take: (chunk: Buffer) => void, schedule: 
     output.pause();
     cancel = schedule(() => void output.resume(), pace.next(taken));
     taken = 0;
+  }
+}
+
+interface FindJournalOptions {
+  directories?: readonly string[];
+  searchPath: string;
+}
+
+/** Where journald keeps a journal over reboots, and where it does until the next one. */
+const usualDirectories = ['/var/log/journal', '/run/log/journal'];
+const machineId = /^[0-9a-f]{32}$/;
+
+/** Returns the directory that was written to last, because journald leaves files of an earlier set-up behind; or why there is none. */
+export function findJournal({
+  directories = usualDirectories,
+  searchPath,
+}: FindJournalOptions): { directory: string } | { reason: string } {
+  if (!searchPath.split(delimiter).some((folder) => isAccessible(join(folder, 'journalctl'), constants.X_OK)))
+    return { reason: 'there is no journalctl in this image' };
+  const reasons: string[] = [];
+  let latest: { directory: string; written: number } | undefined;
+  for (const directory of directories) {
+    const found = newestIn(directory);
+    if ('reason' in found) reasons.push(`${directory}: ${found.reason}`);
+    else if (latest === undefined || found.written > latest.written) latest = { directory, written: found.written };
+  }
+  return latest === undefined ? { reason: reasons.join('; ') } : { directory: latest.directory };
+}
+
+function newestIn(directory: string): { written: number } | { reason: string } {
+  try {
+    const folders = readdirSync(directory).filter((name) => machineId.test(name));
+    const files = [directory, ...folders.map((name) => join(directory, name))].flatMap(journalsIn);
+    if (files.length === 0) return { reason: 'there is no journal' };
+    const readable = files.filter((file) => isAccessible(file, constants.R_OK));
+    if (readable.length === 0) return { reason: 'the journal may not be read: it takes root, or its group' };
+    return { written: Math.max(...readable.map((file) => statSync(file).mtimeMs)) };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+function journalsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.journal'))
+    .map((name) => join(folder, name));
+}
+
+function isAccessible(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
   }
 }

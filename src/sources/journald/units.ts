@@ -1,44 +1,32 @@
 import type { LogLine } from '../../model/log-line.ts';
-import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
-import { isFatal, opensBlock } from '../records/record-kinds.ts';
+import { createRecordJoiner, isFatal, opensBlock, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
 import type { Json, Position, Timing } from '../source.ts';
-import { createLineStarts } from './line-starts.ts';
 import type { Fields } from './export-format.ts';
 
-export interface UnitsOptions {
-  /** The unit whose records are read: `k3s.service`. */
+interface UnitsOptions {
+  /** The units whose records are read: `k3s.service`. */
   names: readonly string[];
   saved: Json | undefined;
   take: (line: LogLine) => void;
   timing: Timing;
 }
 
-/** Reads what units wrote into the journal, which has a record for each line. */
-export interface Units {
-  /** The state to be saved: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
-  readonly position: Position | undefined;
-  /** Takes a record of a unit and returns true. `hasWords`: some that matter stand in it. */
-  take: (record: Fields, number: number, hasWords: () => boolean) => boolean;
-  forget: () => void;
-  start: () => void;
-  stop: () => void;
-}
-
-/** Stands in every record of a unit, because journald sets it by cgroup. A record that has it only in its message is read in vain. */
+/** Stands in every record of a unit, because journald sets it by cgroup. A record that has it in its message alone is read in vain. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
-/** journald was started, or suppressed messages of a service: either way it may have thrown the beginning of a line away. */
+/** Stands in records of journald itself. When it starts or suppresses messages, the beginning of a line may be lost. */
 export const driverMark = '_TRANSPORT=driver';
 
 interface UnitLine extends RecordLine {
   host: string;
 }
 
-export function createUnits({ names, saved, take, timing }: UnitsOptions): Units {
+/** Reads what units wrote into the journal, which has a record for each line. */
+export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner<UnitLine>>();
   const counts = { cut: 0, dangling: 0 };
-  // Before the first record of a stream may have been the beginning of its line.
+  // The first record of a stream may begin within a line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
     const onRecord = (record: UnitLine): void => take(lineOf(name, record));
@@ -46,24 +34,26 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions): Units
   }
 
   return {
-    get position() {
+    /** The state to be saved: the records that wait, by unit, and `streams`, as in `createLineStarts`. */
+    get position(): Position | undefined {
       const open = [...joiners].filter(([, { isOpen }]) => isOpen);
       const records = open.map(([name, { position }]): [string, Json] => [name, position]);
       const { position: streams } = starts;
       if (streams !== undefined) records.push(['streams', streams]);
       return records.length === 0 ? undefined : Object.fromEntries(records);
     },
-    take(record, number, hasWords) {
+    /** Takes a record of a unit and returns true. `hasWords`: whether words that matter stand in it. */
+    take(record: Fields, number: number, hasWords: () => boolean): boolean {
       if (joiners.size === 0) return false;
       if (record['_TRANSPORT'] === 'driver') starts.forget();
       const name = record['_SYSTEMD_UNIT'] ?? '';
       const joiner = joiners.get(name);
       if (joiner === undefined) return false;
-      // The rest of a line is as good as anybody's: the kubelet quotes what containers write.
+      // Anybody may have written the rest of a line: the kubelet quotes what containers write.
       if (!starts.take(record)) return true;
       const { MESSAGE: message, _HOSTNAME: host = '', __REALTIME_TIMESTAMP: stamp } = record;
       if (message === undefined) return true;
-      // The next records may have the important part.
+      // The next records may have the part that matters.
       const matters = hasWords() || isFatal(message) || message.endsWith(opensBlock);
       if (!matters && !joiner.isOpen) return true;
       const micros = Number(stamp);
@@ -72,9 +62,9 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions): Units
       joiner.take({ text, time, number, host }, false, matters);
       return true;
     },
-    forget: () => starts.forget(),
-    start: () => joiners.forEach((joiner) => joiner.start()),
-    stop: () => joiners.forEach((joiner) => joiner.stop()),
+    forget: (): void => starts.forget(),
+    start: (): void => joiners.forEach((joiner) => joiner.start()),
+    stop: (): void => joiners.forEach((joiner) => joiner.stop()),
   };
 
   function lineOf(name: string, { text, time, number, host }: UnitLine): LogLine {
@@ -82,4 +72,61 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions): Units
     const stamp = time ?? timing.wall();
     return { source: 'journal', line: number, text, time: stamp, timeIsExact, host: host || undefined, program };
   }
+}
+
+/** A service has one stream for each of its starts. A stream that is forgotten costs its next record. */
+const maxStreams = 64;
+
+/**
+ * Knows which records of a service's standard output begin a line. journald ends a record also at a NUL byte, at LineMax=, and where
+ * another process goes on with the line. Then the record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change`
+ * since 246), and the *next* one of the same `_STREAM_ID` begins within a line, where whoever is quoted may have written anything.
+ * `ifUnknown`: the answer for the first record of a stream.
+ */
+export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
+  const streams = Array.isArray(saved) ? (saved as Json[]) : [];
+  /** Whether the next record begins a line, by stream, the one that wrote last at the end. */
+  const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
+
+  return {
+    /** The state to be saved: the streams whose next record begins a line; undefined if there are none. */
+    get position(): Json | undefined {
+      const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
+      return whole.length === 0 ? undefined : whole;
+    },
+    /** Whether this record begins a line. To be asked for every record, in order. */
+    take(record: Fields): boolean {
+      const stream = record['_STREAM_ID'];
+      if (stream === undefined) return true;
+      const isBeginning = begins.get(stream) ?? ifUnknown;
+      begins.delete(stream);
+      begins.set(stream, record['_LINE_BREAK'] === undefined);
+      for (const oldest of begins.keys()) {
+        if (begins.size <= maxStreams) break;
+        begins.delete(oldest);
+      }
+      return isBeginning;
+    },
+    /** Records may have been missed, so it is not known how the last one of each stream has ended. */
+    forget: (): void => begins.clear(),
+  };
+}
+
+export const streamMark = '"_STREAM_ID":"';
+
+export function streamFieldsOf(json: string): Fields {
+  const [stream, lineBreak] = [valueOf(json, '_STREAM_ID'), valueOf(json, '_LINE_BREAK')];
+  return {
+    ...(stream !== undefined && { _STREAM_ID: stream }),
+    ...(lineBreak !== undefined && { _LINE_BREAK: lineBreak }),
+  };
+}
+
+/** Reads a field whose value has no quotes. Nothing else in a record looks like it, because quotes inside values are escaped. */
+function valueOf(record: string, field: string): string | undefined {
+  const key = `"${field}":"`;
+  const start = record.indexOf(key);
+  if (start < 0) return undefined;
+  const end = record.indexOf('"', start + key.length);
+  return end < 0 ? undefined : record.slice(start + key.length, end);
 }

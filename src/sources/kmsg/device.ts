@@ -7,7 +7,7 @@ import { type Source, type SourceListener, createPace } from '../source.ts';
 export interface Device {
   /** Neither opening nor reading may block. */
   open: (path: string) => number;
-  /** EAGAIN: there is none. EPIPE: the next was overwritten, after it comes the oldest. EINVAL: the record did not fit, and is lost. */
+  /** EAGAIN: there is no record. EPIPE: the next one was overwritten. EINVAL: the record did not fit, and is lost. */
   read: (fd: number, buffer: Buffer) => number;
   close: (fd: number) => void;
 }
@@ -21,7 +21,6 @@ export const kmsgDevice: Device = {
   close: closeSync,
 };
 
-/** Reads one record into the buffer and gives its length; `again` asks for another call. */
 export function readRecord(
   device: Device,
   fd: number,
@@ -34,7 +33,7 @@ export function readRecord(
     switch ((error as NodeJS.ErrnoException).code) {
       case 'EAGAIN':
         return 'empty';
-      // If anything was lost, the numbers of the records before and after show how much.
+      // The numbers of the records before and after show how many were lost.
       case 'EPIPE':
       case 'EINVAL':
       case 'EINTR':
@@ -45,7 +44,6 @@ export function readRecord(
   }
 }
 
-/** What keeps the ring buffer from being read, and what to do. */
 export function adviceOn(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EPERM':
@@ -63,37 +61,27 @@ export interface DevicePollOptions {
   device: Device;
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
-  /** Says to a person why it cannot be opened or read, and what to do. */
   advise: (error: unknown) => string;
   records: RecordSink;
 }
 
-/** Takes the records of a device. */
 export interface RecordSink {
   /** What one read has given, as latin1. Returns how many records that was. */
   take: (text: string) => number;
-  /** There is no more for now. */
   foundEmpty: () => void;
 }
 
-export interface DevicePoll {
-  readonly state: Source['state'];
-  start: () => void;
-  stop: () => void;
-}
-
-/** Taken before other work has its turn: a few milliseconds. */
+/** Records before other work has its turn: a few milliseconds. */
 const recordsPerTurn = 256;
-/** So many in a row that give no record are a failure. */
+/** So many reads in a row that give no record are a failure. */
 const readsPerTurn = 256;
-/** A buffer of 128 KiB holds some 400 records, so that up to eight times as many as expected are not lost. */
+/** The kernel's buffer of 128 KiB holds some 400 records: eight times as many as a look should find. */
 const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
-export function createDevicePoll({ path, device, schedule, listener, advise, records }: DevicePollOptions): DevicePoll {
+export function createDevicePoll({ path, device, schedule, listener, advise, records }: DevicePollOptions) {
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);
-  /** Records since the last wait. */
   let found = 0;
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
@@ -101,11 +89,11 @@ export function createDevicePoll({ path, device, schedule, listener, advise, rec
   let cancel: (() => void) | undefined;
 
   return {
-    get state() {
+    get state(): Source['state'] {
       return state;
     },
     start: open,
-    stop() {
+    stop(this: void): void {
       state = 'stopped';
       cancel?.();
       close();

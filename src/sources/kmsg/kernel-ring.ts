@@ -9,7 +9,7 @@ import { adviceOn, type Device, createDevicePoll, kmsgDevice } from './device.ts
 export interface KernelRingOptions {
   path?: string;
   saved: Position | undefined;
-  /** Without such a position, records older than this are skipped; 0: none. After a reboot all are new. */
+  /** If no position is saved, records older than this are skipped; 0: none. After a reboot all are new. */
   since: Millis;
   listener: SourceListener;
   timing?: Timing;
@@ -20,20 +20,19 @@ export interface KernelRingOptions {
   device?: Device;
 }
 
-/** Priority, number, microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
+/** Matches priority, number, and microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
 const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
-/** Lines have the kernel's numbers. It is polled: a read that waits, in whatever thread, keeps the process from ending. */
+/** Reads the kernel's ring buffer. It is polled, because a read that waits, in whatever thread, keeps the process from ending. */
 export function createKernelRing(options: KernelRingOptions): Source {
   const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = monotonicNow } = options;
   const { bootId = readBootId, device = kmsgDevice } = options;
   const boot = bootId();
   const clock = createKernelClock({ wall: timing.wall, monotonic });
-  // Times are taken from the records; nothing else in them is read by a clock.
   const noClock = createClock({ latest: 0, boot: 0 });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let seq = lastTaken(saved, boot);
-  /** The records were there before the start, and how many of them an earlier run had read is not known. */
+  /** The records were there before the start, and it is not known how many of them an earlier run had read. */
   let isOld = seq === undefined;
   const poll = createDevicePoll({
     path,
@@ -41,7 +40,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     schedule: timing.schedule,
     listener,
     advise: adviceOn,
-    // Properties of a device follow; newlines in the message itself are escaped.
+    // Further lines are properties of a device: newlines in the message itself are escaped.
     records: { take: (text) => Number(take(text.split('\n', 1)[0] ?? '', text.length)), foundEmpty },
   });
 
@@ -63,7 +62,6 @@ export function createKernelRing(options: KernelRingOptions): Source {
     isOld = false;
   }
 
-  /** False if it is no record. */
   function take(record: string, length: number): boolean {
     const [, priority, number, micros] = header.exec(record) ?? [];
     const next = Number(number);
@@ -88,7 +86,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     seq = next;
     if (isTooOld) return true;
     const { text, host, program } = readEnvelope(record, noClock);
-    // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
+    // Anybody may write to the device, but only the kernel with facility 0.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
     const line = { source: path, line: next, text, time, timeIsExact: true, host };
     listener.take(origin === 'kernel' ? line : { ...line, program }, origin);
@@ -101,7 +99,7 @@ function lossOf(path: string, count: number, time: Millis): Loss {
   return { count, unit: 'records', time, reason: `${path} was overwritten before it was read: ${what} lost` };
 }
 
-/** Number of the last record that an earlier run took, of this boot; undefined if that is not known. */
+/** Returns the number of the last record of this boot that an earlier run took; undefined if that is not known. */
 function lastTaken(saved: Position | undefined, boot: string): number | undefined {
   const { bootId, seq } = saved ?? {};
   if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
@@ -123,39 +121,33 @@ export interface KernelClockOptions {
   monotonic: () => Millis;
 }
 
-export interface KernelClock {
-  /** Never later than now. */
-  timeOf: (stamp: Millis) => Millis;
-  /** The buffer was found empty: a record that is read in the next quarter of a second has been made in them. */
-  foundEmpty: () => void;
-  /** A record has been read; to be called before its time is asked for. */
-  compare: (stamp: Millis) => void;
-}
+export type KernelClock = ReturnType<typeof createKernelClock>;
 
 const freshness: Millis = 250;
 const tolerable: Millis = 1000;
 
 /**
- * Stamps are local_clock's: not disciplined, so they drift from CLOCK_MONOTONIC by seconds in weeks, and stand still in a sleep.
- * The offset to the time of day is therefore measured again and again: a record that comes right after the buffer was empty was made now.
- * Records from before the first such one are as far off as the drift was by then; those from before a sleep by its length.
+ * Turns stamps of the kernel into times. They are local_clock's, which drifts from CLOCK_MONOTONIC by seconds in weeks, and stands still in
+ * a sleep. The offset is therefore measured again and again: a record that comes right after the buffer was empty was made now. Records
+ * from before the first such one are off by the drift until then; those from before a sleep by its length.
  */
-export function createKernelClock({ wall, monotonic }: KernelClockOptions): KernelClock {
+export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
   let emptyAt: Millis = -Infinity;
   let correction: Millis = 0;
 
   return {
-    // The time of day may be set at any moment, so it is asked each time.
-    timeOf(stamp) {
+    timeOf(stamp: Millis): Millis {
       const present = wall();
       return Math.min(present, present - monotonic() + stamp + correction);
     },
-    foundEmpty() {
+    /** The buffer was found empty: a record that is read in the next quarter of a second has been made in it. */
+    foundEmpty(): void {
       emptyAt = monotonic();
     },
-    compare(stamp) {
+    /** A record has been read. To be called before its time is asked for. */
+    compare(stamp: Millis): void {
       const present = monotonic();
-      // A line that the kernel ends late is read late, with its old stamp. The line that ended it comes next, and rights this.
+      // A line that the kernel ends late is read late, with its old stamp. The next line, which ended it, corrects this.
       if (present - emptyAt <= freshness && Math.abs(present - stamp - correction) > tolerable)
         correction = present - stamp;
     },

@@ -3,11 +3,9 @@ import type { ContainerCounts } from '../records/container-records.ts';
 import { type Notice, type Position, type Source, type SourceListener, type Timing, systemTiming } from '../source.ts';
 import { readingAdviceOn } from '../tail/open-log.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
-import type { CreateLog } from './container-log.ts';
-import { type Look, createDiscovery } from './discovery.ts';
-import { type OpenLogs, createOpenLogs } from './open-logs.ts';
+import { createDiscovery, type Folders, folders as systemFolders, type Look } from './discovery.ts';
+import { type CreateLog, createOpenLogs, type OpenLogs } from './open-logs.ts';
 import { type ContainerRule, createContainerMatcher, defaultRules } from './rules.ts';
-import { type Folders, folders as systemFolders } from './watched-folder.ts';
 
 export interface ContainerLogsOptions {
   root?: string;
@@ -27,12 +25,12 @@ export interface ContainerLogs extends Source {
 }
 
 const lookInterval: Millis = 500;
-/** After so many looks all folders are listed, even if they seem unchanged. */
+/** Once in so many looks all folders are listed, even if they seem unchanged. */
 const looksPerList = 20;
 
 /**
- * Logs there at the very first start are read from their ends, all others from their starts; that of a container which was restarted
- * or deleted, to its end. Limit: a container that comes and goes between two looks (500 ms) is not seen. Never throws.
+ * Logs that are there at the very first start are read from their ends, all others from their starts. The log of a container that was
+ * restarted or deleted is read to its end. A container that comes and goes between two looks (500 ms) is not seen. Never throws.
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
@@ -99,7 +97,6 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
   }
 }
 
-/** Published once; further ones are only counted. */
 const costs: { [Count in keyof ContainerCounts]: string } = {
   unreadable: 'has lines that are not as container runtimes write them; they are taken as they are',
   cut: 'has a record longer than 64 KiB: what is beyond that is passed over',
@@ -108,14 +105,11 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
 };
 
 /** Publishes what is wrong with folders and with what is in the logs, each condition once as long as it lasts. */
-function createConditions(
-  root: string,
-  notify: SourceListener['notice'],
-): { publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void } {
+function createConditions(root: string, notify: SourceListener['notice']) {
   const published = new Map<string, string>();
 
   return {
-    publish(look, logs) {
+    publish(look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>): void {
       publishRoot(look);
       publishFolders(look);
       publishCosts(logs.logs);

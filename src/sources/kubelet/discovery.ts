@@ -1,17 +1,15 @@
+import { readdirSync, statSync } from 'node:fs';
 import { podOf, type PodName } from '../../log-formats/container-path.ts';
 import type { ContainerMatcher } from './rules.ts';
-import { createFolderWatch, type Folders, type FolderWatch } from './watched-folder.ts';
 
 type From = 'start' | 'end';
 
 export interface FoundLog {
-  /** Path below the root. */
   key: string;
-  /** The place to begin at: logs of the very first look are old. */
+  /** Where to begin: logs of the very first look are old. */
   from: From;
   /** False if only rotated parts of it are left. */
   isThere: boolean;
-  /** The container was restarted since. */
   isOlder: boolean;
 }
 
@@ -29,9 +27,8 @@ export interface DiscoveryOptions {
   folders: Folders;
 }
 
-/** A folder whose content has been seen as far as it is of interest; what comes into being later begins at its start. */
 interface Known<Child> {
-  folder: FolderWatch;
+  folder: ReturnType<typeof createFolderWatch>;
   path: string;
   from: From;
   children: Map<string, Child>;
@@ -40,14 +37,12 @@ type Container = Known<{ from: From; isThere: boolean }>;
 type Pod = Known<Container> & { name: PodName };
 
 /** Finds logs in the layout of the kubelet, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
-export function createDiscovery({ root, matcher, from, folders }: DiscoveryOptions): {
-  /** `again`: folders are listed even if they seem unchanged. Never throws. */
-  look: (again: boolean) => Look;
-} {
+export function createDiscovery({ root, matcher, from, folders }: DiscoveryOptions) {
   const pods: Known<Pod> = newFolder(root, from);
 
   return {
-    look(again) {
+    /** `again`: folders are listed even if they seem unchanged. Never throws. */
+    look(again: boolean): Look {
       const look: Look = { root: 'read', found: new Map(), unreadable: [] };
       const list = pods.folder.look(again);
       if (list.kind === 'missing') {
@@ -113,4 +108,51 @@ function update<Child>(known: Known<Child>, names: readonly string[], make: (nam
 function forget(known: Known<unknown>): void {
   known.children.clear();
   known.from = 'start';
+}
+
+export interface Folders {
+  /** The text changes whenever a name was added or taken away; undefined if nothing is there. */
+  stampOf: (path: string) => string | undefined;
+  namesIn: (path: string) => string[];
+}
+
+export const folders: Folders = {
+  stampOf(path) {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stat && `${stat.dev} ${stat.ino} ${stat.mtimeNs}`;
+  },
+  namesIn: (path) => readdirSync(path),
+};
+
+type FolderLook = { kind: 'names'; names: string[] } | { kind: 'same' | 'missing' } | { kind: 'error'; error: unknown };
+
+function createFolderWatch(path: string, { stampOf, namesIn }: Folders) {
+  let known: string | undefined;
+  /** It was listed twice with one stamp: what changes within one tick of the file system's clock leaves the stamp as it is. */
+  let isSettled = false;
+
+  return {
+    /** Lists the names if they may have changed, or in any case with `again`. Never throws. */
+    look(again: boolean): FolderLook {
+      try {
+        const stamp = stampOf(path);
+        if (stamp === undefined) return gone();
+        if (stamp === known && isSettled && !again) return { kind: 'same' };
+        const names = namesIn(path);
+        isSettled = stamp === known;
+        known = stamp;
+        return { kind: 'names', names };
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'ENOENT' || code === 'ENOTDIR') return gone();
+        known = undefined;
+        return { kind: 'error', error };
+      }
+    },
+  };
+
+  function gone(): FolderLook {
+    known = undefined;
+    return { kind: 'missing' };
+  }
 }

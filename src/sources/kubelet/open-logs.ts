@@ -1,6 +1,9 @@
+import type { Millis } from '../../model/log-line.ts';
 import { addTo } from '../framing/scanner.ts';
-import type { Json, Position, Source, SourceListener } from '../source.ts';
-import { type ContainerLog, type ContainerLogOptions, createContainerLog } from './container-log.ts';
+import { createContainerRecords } from '../records/container-records.ts';
+import type { RecordLine } from '../records/joiner.ts';
+import type { Json, Notice, Position, SourceListener, Timing } from '../source.ts';
+import type { RotatedLog, RotatedLogOptions } from '../tail/rotated-log.ts';
 import type { FoundLog } from './discovery.ts';
 
 export interface OpenLogsOptions {
@@ -11,31 +14,22 @@ export interface OpenLogsOptions {
   log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'timing'>;
 }
 
-export interface OpenLogs {
-  readonly logs: readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'recordCounts'>[];
-  readonly position: Position;
-  /** Sums over all logs there were. */
-  readonly counts: Source['counts'];
-  /** Logs that are not read because there are too many. */
-  readonly kept: number;
-  /** Takes the logs that exist, every 500 ms. `isUnknown`: whether such a log exists could not be found out. */
-  update: (found: ReadonlyMap<string, FoundLog>, isUnknown: (key: string) => boolean) => void;
-  stop: () => void;
-}
+export type OpenLogs = ReturnType<typeof createOpenLogs>;
 
-/** A log to which nothing was added at so many looks in a row, 10 s, has nothing more to come, if its container is done. */
+/** The log of a container that is gone is closed when nothing was added to it at so many looks in a row: 10 s. */
 const looksOfSilence = 20;
 
 interface OpenLog {
   log: ContainerLog;
-  /** Read by the last look, and for how many looks it was as much. */
   bytes: number;
+  /** Looks for which it had as many. */
   silence: number;
 }
 
-export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions): OpenLogs {
+/** Reads the logs that exist, up to `maxLogs`, and remembers where it stopped in the others. */
+export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions) {
   const open = new Map<string, OpenLog>();
-  /** Positions of logs that are not open: not yet, or not any more. */
+  /** Positions of logs that are not open yet, or not any more. */
   const remembered = new Map<string, Json>(Object.entries(saved));
   const ended = new Set<string>();
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
@@ -43,10 +37,10 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
   let stopped = false;
 
   return {
-    get logs() {
+    get logs(): readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'recordCounts'>[] {
       return Array.from(open.values(), ({ log }) => log);
     },
-    get position() {
+    get position(): Position {
       const positions = new Map(remembered);
       for (const [key, { log }] of open) positions.set(key, log.position);
       return Object.fromEntries(positions);
@@ -56,10 +50,12 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       for (const { log } of open.values()) addTo(sum, log.counts);
       return sum;
     },
+    /** Logs that are not read because there are too many. */
     get kept() {
       return kept;
     },
-    update(found, isUnknown) {
+    /** Takes the logs that exist, every 500 ms. `isUnknown`: whether such a log exists could not be found out. */
+    update(found: ReadonlyMap<string, FoundLog>, isUnknown: (key: string) => boolean): void {
       if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);
       for (const key of ended) if (!remembered.has(key)) ended.delete(key);
@@ -75,7 +71,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       kept = Math.max(0, fresh.length - room);
       for (const log of fresh.slice(0, room)) if (!stopped) begin(log);
     },
-    stop() {
+    stop(): void {
       stopped = true;
       for (const { log } of open.values()) log.stop();
     },
@@ -107,4 +103,85 @@ function isDrained(open: OpenLog, there: FoundLog | undefined): boolean {
   open.bytes = bytes;
   const isAtEnd = open.log.atEnd || (there === undefined && open.log.state !== 'reading');
   return isAtEnd && open.silence >= looksOfSilence;
+}
+
+export type CreateLog = (options: RotatedLogOptions) => RotatedLog;
+
+interface ContainerLogOptions {
+  path: string;
+  saved: Json | undefined;
+  from: 'start' | 'end';
+  listener: SourceListener;
+  createLog: CreateLog;
+  timing: Timing;
+  /** The same as in `createRecordJoiner`. */
+  timeout: Millis | undefined;
+}
+
+type ContainerLog = ReturnType<typeof createContainerLog>;
+
+function createContainerLog(options: ContainerLogOptions) {
+  const { path, from, listener, createLog, timing, timeout } = options;
+  const saved = (options.saved ?? {}) as Position;
+  const savedLog = saved['log'] as Position | undefined;
+  let latest: Millis | undefined;
+  let hasFailed = false;
+
+  const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, timing });
+  const log = createLog({
+    path,
+    needles: undefined,
+    saved: savedLog,
+    // An earlier run found it, and did not come to read it.
+    from: saved['from'] === 'end' ? 'end' : from,
+    lines: records,
+    listener: { lost: (loss) => listener.lost(loss), notice: notify },
+    timing,
+  });
+
+  return {
+    path,
+    get state() {
+      return log.state;
+    },
+    get position(): Json {
+      const { position } = log;
+      return position === undefined ? { from } : { log: position, records: records.position };
+    },
+    get counts() {
+      const { lines, bytes, tooLong } = log.counts;
+      return { lines, bytes, tooLong: tooLong + records.counts.cut };
+    },
+    recordCounts: records.counts,
+    get atEnd() {
+      return log.atEnd;
+    },
+    start(): void {
+      records.start();
+      log.start();
+    },
+    /** Nothing more will come: hands over what was waited for. */
+    finish: records.finish,
+    stop(): void {
+      log.stop();
+      records.stop();
+    },
+  };
+
+  function notify(notice: Notice): void {
+    // Containers come and go, so that is nothing to report.
+    if (notice.key === 'missing' || notice.key === 'deleted') return;
+    if (notice.key === 'well' && !hasFailed) return;
+    if (notice.level === 'error') hasFailed = true;
+    else if (notice.key === 'well') hasFailed = false;
+    listener.notice(notice);
+  }
+
+  function deliver({ time, text, number }: RecordLine): void {
+    latest = time ?? latest;
+    const timeIsExact = time !== undefined;
+    const stamp = latest ?? timing.wall();
+    // A container is no part of the kernel, whatever it prints.
+    listener.take({ source: path, line: number, text, time: stamp, timeIsExact, host: undefined }, 'container');
+  }
 }

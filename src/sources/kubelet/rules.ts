@@ -1,5 +1,6 @@
 import type { PodName } from '../../log-formats/container-path.ts';
-/** Containers whose logs are read. In every list `*` stands for any text, also none. */
+
+/** Names containers whose logs are read. In every list `*` stands for any text, also none. */
 export interface ContainerRule {
   readonly namespaces: readonly string[];
   readonly pods: readonly string[];
@@ -8,7 +9,6 @@ export interface ContainerRule {
 
 const namespaces = ['kube-system', 'calico-system'];
 
-/** The programs that write the node's rules or judge its packets, with their usual places. */
 export const defaultRules: readonly ContainerRule[] = [
   { namespaces, pods: ['kube-proxy*'], containers: ['kube-proxy'] },
   { namespaces, pods: ['calico-node*'], containers: ['calico-node'] },
@@ -19,18 +19,16 @@ export const defaultRules: readonly ContainerRule[] = [
   },
 ];
 
-export interface ContainerMatcher {
-  pod: (pod: PodName) => boolean;
-  container: (pod: PodName, container: string) => boolean;
-}
+export type ContainerMatcher = ReturnType<typeof createContainerMatcher>;
 
-export function createContainerMatcher(rules: readonly ContainerRule[]): ContainerMatcher {
+export function createContainerMatcher(rules: readonly ContainerRule[]) {
   const isMeant = (rule: ContainerRule, { namespace, pod }: PodName): boolean =>
     matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod);
 
   return {
-    pod: (pod) => rules.some((rule) => isMeant(rule, pod)),
-    container: (pod, container) => rules.some((rule) => matchesAny(rule.containers, container) && isMeant(rule, pod)),
+    pod: (pod: PodName): boolean => rules.some((rule) => isMeant(rule, pod)),
+    container: (pod: PodName, container: string): boolean =>
+      rules.some((rule) => matchesAny(rule.containers, container) && isMeant(rule, pod)),
   };
 }
 
@@ -64,7 +62,7 @@ function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** Takes each piece between the stars where it comes first, so that no pattern is slow. */
+/** Takes each piece between the stars where it comes first, so that no pattern takes more than linear time. */
 function matches(pattern: string, name: string): boolean {
   const [start = '', ...pieces] = pattern.split('*');
   const end = pieces.pop();

@@ -9,12 +9,12 @@ import {
 import { fractionOf, readRfc3339, stamp, timeOfStamp } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Clock, createClock } from '../envelopes/clock.ts';
-import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
+import { type ContainerRecords, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
 
 const headLength = 64 * 1024;
 
-/** Whether this beginning (latin1, 64 KiB count) is of a container's log or `kubectl logs`: no syslog, journal or kernel log. */
+/** Whether a log that begins so (latin1, 64 KiB count) is a container's, or `kubectl logs`, and no syslog, journal or kernel log. */
 export function isProgramLog(head: string): boolean {
   const counts = { program: 0, container: 0, other: 0 };
   for (const line of head.slice(0, headLength).split('\n')) {
@@ -25,21 +25,13 @@ export function isProgramLog(head: string): boolean {
 }
 
 export interface SavedLogOptions {
-  /** The same as in `createClock`, because klog writes no year. */
   latest: Millis;
-  /** `number` is 1-based; `time` undefined if neither the runtime nor the record itself has a stamp. */
+  /** `number` counts from 1; `time` is undefined if neither the runtime nor the record itself has a stamp. */
   onRecord: (record: RecordLine) => void;
 }
 
-export interface SavedLogReader {
-  readonly counts: Readonly<ContainerCounts>;
-  /** `line`: latin1, without newline. `number` counts from 1. */
-  take: (line: string, number: number) => void;
-  finish: () => void;
-}
-
 /** Reads a copy of the runtime's file, or `kubectl logs` (both streams as one). `onRecord` is called in `take` and `finish`. */
-export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): SavedLogReader {
+export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): ContainerRecords {
   const clock = createClock({ latest });
   return createContainerRecords({
     saved: undefined,
@@ -49,20 +41,20 @@ export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): Sav
   });
 }
 
-/** Lines of bird, and texts that no stamp stands before. */
+/** Match lines of bird, and texts that no stamp stands before. */
 const beginnings: readonly RegExp[] = [
   /^(?:\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d(?:\.\d{1,9})? )?bird6?: /,
   /^calico\/node is not ready: /,
   /^panic: \(\*logrus\.Entry\)/,
 ];
 
-/** A priority; a stamp of syslog, of asctime, of dmesg, of /dev/kmsg; the kernel's name. */
+/** Matches a priority; a stamp of syslog, of asctime, of dmesg, of /dev/kmsg; the kernel's name. */
 const logDaemon =
   /^(?:<\d{1,3}>|[A-Z][a-z]{2} [\d ]?\d \d\d:\d\d:\d\d|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} [\d ]?\d|\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d|\[ {0,12}\d{1,10}\.\d{1,9}\]|\d{1,10},\d{1,20},\d{1,20},|(?:kern\s{0,4}:\s{0,4}\w{1,8}\s{0,4}: |kernel: ))/;
 /** Matches what follows a stamp of RFC 3339 in a syslog: a host and a program. */
 const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
-/** `journalctl -o json`; packets that a container repeats or logs itself. */
 const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
+/** Matches packets that a container repeats or logs itself. */
 const packets =
   /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
 
@@ -82,16 +74,14 @@ function isProgram(text: string): boolean {
   return beginnings.some((beginning) => beginning.test(text));
 }
 
-/** `kubectl logs --prefix` */
 const prefix = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
 
-/** Reads a line of a saved log that is no record of a container runtime. */
-export interface SavedText {
+interface SavedText {
   time: Millis | undefined;
   text: string;
 }
 
-/** Takes off what `kubectl logs` was asked to add. Where that has no time, the record's own stamp is taken, as UTC. */
+/** Reads a line that no container runtime has written. What has no time by `kubectl logs --timestamps` has that of its own stamp, as UTC. */
 function readSavedText(line: string, clock: Clock): SavedText {
   const { time, text } = withoutMarks(line);
   return { time: time ?? readOwnStamp(text, clock), text };
@@ -100,14 +90,12 @@ function readSavedText(line: string, clock: Clock): SavedText {
 function withoutMarks(line: string): SavedText {
   const whole = line.replace(/^\u00ef\u00bb\u00bf/, '').replace(/\r$/, '');
   const text = whole.slice(prefix.exec(whole)?.[0].length ?? 0);
-  // `kubectl logs --timestamps`
   const stamped = readRfc3339(text);
   const end = stamped?.length ?? 0;
   if (stamped === undefined || !(end === text.length || text[end] === ' ')) return { time: undefined, text };
   return { time: stamped.time, text: text.slice(end + 1) };
 }
 
-/** Reads the stamps of klog, logrus, svlogd and klog's JSON. */
 export function readOwnStamp(text: string, clock: Clock): Millis | undefined {
   const klog = readKlogHeader(text);
   if (klog !== undefined) {

@@ -5,7 +5,7 @@ import { createRecordJoiner, type JoinerCounts, type RecordJoiner, type RecordLi
 
 export interface ContainerRecordsOptions {
   saved: Json | undefined;
-  /** Text is decoded; the number is that of the record's first line. */
+  /** The text is decoded; the number is that of the record's first line. */
   onRecord: (record: RecordLine) => void;
   /** Reads lines that no container runtime has written, until the first that one has. Default: each is a record. */
   readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
@@ -16,22 +16,10 @@ export interface ContainerRecordsOptions {
 
 export interface ContainerCounts extends JoinerCounts {
   unreadable: number;
-  /** Records that were delivered unfinished because too much waited behind them. */
+  /** Records that were handed over unfinished, because too much waited behind them. */
   hurried: number;
 }
 
-export interface ContainerRecords {
-  readonly counts: Readonly<ContainerCounts>;
-  /** The state to be saved. It belongs to the position after the last line that was taken. */
-  readonly position: Json;
-  /** `line`: latin1, without newline. */
-  take: (line: string, number: number) => void;
-  start: () => void;
-  finish: () => void;
-  stop: () => void;
-}
-
-/** Records are ordered by their first lines, counted over all files. */
 interface OrderedLine extends RecordLine {
   order: number;
 }
@@ -40,8 +28,10 @@ interface OrderedLine extends RecordLine {
 const maxWaiting = 1000;
 const maxWaitingLength = 256 * 1024;
 
-/** Joins each stream's lines apart; records come in the order of their first lines. Only what is late changes the result. */
-export function createContainerRecords(options: ContainerRecordsOptions): ContainerRecords {
+export type ContainerRecords = ReturnType<typeof createContainerRecords>;
+
+/** Joins each stream's lines apart; records come in the order of their first lines. */
+export function createContainerRecords(options: ContainerRecordsOptions) {
   const { onRecord, readBare } = options;
   const saved = (options.saved ?? {}) as Position;
   const counts = { unreadable: 0, cut: 0, dangling: 0, hurried: 0 };
@@ -54,13 +44,14 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
   let isStopped = false;
 
   return {
-    counts,
-    get position() {
+    counts: counts as Readonly<ContainerCounts>,
+    /** The state to be saved with the position after the last line that was taken. */
+    get position(): Json {
       if (complete.length === 0 && !joiners.some(({ isOpen }) => isOpen)) return null;
       const open = Object.entries(streams).map(([name, { position }]) => [name, position] as const);
       return { ...Object.fromEntries(open), complete: complete as unknown as Json, order };
     },
-    take(line, number) {
+    take(this: void, line: string, number: number): void {
       const record = readRecord(line);
       isOfRuntime ||= record !== undefined;
       order++;
@@ -75,12 +66,12 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
       }
       deliver();
     },
-    start: () => joiners.forEach((joiner) => joiner.start()),
-    finish() {
+    start: (): void => joiners.forEach((joiner) => joiner.start()),
+    finish(this: void): void {
       for (const joiner of joiners) joiner.finish();
       deliver();
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       for (const joiner of joiners) joiner.stop();
     },

@@ -1,7 +1,8 @@
+import { hasKlogHeader, hasLogrusPairs } from '../../log-formats/go-loggers.ts';
+import { stamp } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createTimer } from '../../platform/timer.ts';
 import type { Json, Timing } from '../source.ts';
-import { closes, continues, headerOf, type RecordKind } from './record-kinds.ts';
 
 /** A physical line, or a record with its first line's time and number and all its lines joined by `\n`. */
 export interface RecordLine {
@@ -19,25 +20,9 @@ export interface RecordJoinerOptions<Line extends RecordLine> {
   counts: JoinerCounts;
 }
 
-export interface RecordJoiner<Line extends RecordLine> {
-  /** More lines are asked for, whether or not they matter: they may belong to a record. */
-  readonly isOpen: boolean;
-  /** The first line of what is not handed over yet. */
-  readonly waiting: Line | undefined;
-  /** The state to be saved: null, or the lines that wait. It belongs to the position after the last line that was taken. */
-  readonly position: Json;
-  /** `isPartial`: its rest comes with the next line. `matters` false: if this line begins a record, that is passed over. */
-  take: (line: Line, isPartial: boolean, matters: boolean) => void;
-  /** Goes on to wait for what an earlier run had waited for. */
-  start: () => void;
-  /** Hands over the record that waits first as it is. */
-  hurry: () => void;
-  finish: () => void;
-  stop: () => void;
-}
+export type RecordJoiner<Line extends RecordLine> = ReturnType<typeof createRecordJoiner<Line>>;
 
 export interface JoinerCounts {
-  /** Records that were longer than 64 KiB. */
   cut: number;
   /** Lines whose rest did not come in time. */
   dangling: number;
@@ -46,15 +31,15 @@ export interface JoinerCounts {
 interface Open<Line> {
   line: Line;
   kind: RecordKind;
-  /** It was too long and has been handed over; what would continue it is passed over. */
+  /** It was too long and has been handed over: what would continue it is passed over. */
   isCut: boolean;
 }
 
 const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
-/** Joins the parts of a line, then lines to records. What waits is part of the position, so its lines need not be read again. */
-export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>): RecordJoiner<Line> {
+/** Joins the parts of a line, then lines to records. What waits is part of the position, so that its lines need not be read again. */
+export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>) {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved<Line>(options.saved);
   const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
@@ -63,16 +48,21 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   });
 
   return {
+    /** Lines wait: the next ones are asked for whether or not they matter, because they may belong to a record. */
     get isOpen() {
       return part !== undefined || open !== undefined;
     },
     get waiting() {
       return open?.isCut === false ? open.line : part;
     },
-    get position() {
-      return part === undefined && open === undefined ? null : ({ part: part ?? null, open: open ?? null } as Json);
+    /** The lines that wait, to be saved with the position after the last line that was taken; else null. */
+    get position(): Json {
+      return part === undefined && open === undefined
+        ? null
+        : ({ part: part ?? null, open: open ?? null } as unknown as Json);
     },
-    take(line, isPartial, matters) {
+    /** `isPartial`: its rest comes with the next line. `matters` false: a record that this line begins is passed over. */
+    take(line: Line, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
       if (part === undefined) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
@@ -80,7 +70,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
       quiet.restart();
     },
     start: quiet.restart,
-    hurry() {
+    hurry(): void {
       if (open?.isCut === false) handOver(undefined);
       else finish();
     },
@@ -106,11 +96,10 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
 
   function cut(record: Open<Line>): void {
     counts.cut++;
-    const text = record.line.text.slice(0, maxLength);
-    record.isCut = true;
     const { line } = record;
+    record.isCut = true;
     record.line = { ...line, text: '' };
-    onRecord({ ...line, text });
+    onRecord({ ...line, text: line.text.slice(0, maxLength) });
   }
 
   function handOver(next: Open<Line> | undefined): void {
@@ -128,24 +117,24 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   }
 }
 
-/** Calls `onOver` when nothing was added for `limit`; undefined: no wait. Looks every `interval`: no timer for each line. */
+/** Calls `onOver` when nothing was added for `limit`; undefined: no wait. It looks every `interval`, to set no timer for each line. */
 function createQuietPeriod(
-  { now, schedule }: RecordJoinerOptions<RecordLine>['timing'],
+  { now, schedule }: Omit<Timing, 'wall'>,
   interval: Millis,
   onOver: () => void,
   limit: () => Millis | undefined,
-): { restart: () => void; stop: () => void } {
+) {
   const timer = createTimer(schedule, now, look);
   let latest = 0;
   let isStopped = false;
 
   return {
-    restart() {
+    restart(this: void): void {
       if (isStopped || limit() === undefined) return;
       latest = now();
       timer.setEarliest(interval);
     },
-    stop() {
+    stop(this: void): void {
       isStopped = true;
       timer.cancel();
     },
@@ -174,3 +163,32 @@ function isLine(value: unknown): boolean {
   const { text, number } = (value ?? {}) as Partial<RecordLine>;
   return typeof text === 'string' && typeof number === 'number';
 }
+
+type RecordKind = 'klog' | 'other';
+
+/** Latin1; fatal klog records of journald (as JSON) and of a syslog have these: else only their first letter shows them. */
+export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
+
+export function isFatal(text: string): boolean {
+  return text.startsWith('F') && hasKlogHeader(text);
+}
+
+/** Returns undefined for a line that begins no record. bird writes no stamp, logrus none without a terminal. */
+function headerOf(text: string): RecordKind | undefined {
+  if (hasKlogHeader(text)) return 'klog';
+  const isOther = text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^bird6?: /.test(text);
+  return isOther ? 'other' : undefined;
+}
+
+/** Whether a line without a header goes on with the record. klog puts a tab or four spaces before it, older releases nothing. */
+function continues(kind: RecordKind, text: string): boolean {
+  return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t');
+}
+
+/** ` > ipFamily="IPv4"` is the last line of a klog record, unless it opens the next value of several lines: ` > rules=<`. */
+function closes(kind: RecordKind, text: string): boolean {
+  return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
+}
+
+/** klog begins a value of several lines so, and what matters may stand in them. */
+export const opensBlock = '=<';

@@ -11,13 +11,11 @@ import { siblingsOf } from './siblings.ts';
 export interface Beginning {
   entries: Entry[];
   done: FinishedFile[];
-  /** Whether the newest of the files that were being read is gone. */
   isReplaced: boolean;
   /** Positions in files that were not found, and may be yet. */
   missing: FilePosition[];
   /** Positions past the end of files that were cut off since. */
   cut: FilePosition[];
-  /** The same as in `LogPosition`. */
   finished: FilePosition | undefined;
 }
 
@@ -88,7 +86,6 @@ function isSameOrder(one: readonly Candidate[], other: readonly Candidate[]): bo
   return one.length === other.length && one.every((each, index) => each === other[index]);
 }
 
-/** Begins with the file that is at the path now, alone. */
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const live = there.at(-1) as Candidate;
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
@@ -114,7 +111,6 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isLater = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;
     const isNew = isAgain || (isLater && index > last);
-    // Nothing more is written to a packed file.
     if (file !== undefined && file === finished && each.isPacked) beginning.done.push(passOver(each));
     else if (file !== undefined) {
       if (each.size < file.offset) beginning.cut.push(file);

@@ -12,7 +12,6 @@ export interface Entry extends Candidate {
   place: Place;
 }
 
-/** Never throws. */
 export function openCandidate(path: string, isPacked: boolean): Candidate | Obstacle {
   const log = openLog(path);
   if ('kind' in log) return log;

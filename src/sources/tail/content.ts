@@ -8,7 +8,6 @@ import { headLength, type OpenLog } from './open-log.ts';
 export interface Content {
   /** Changes are reported. If not, the file has to be looked at often. */
   readonly isWatched: boolean;
-  /** A block that was asked for has not been handed over yet. */
   readonly isBusy: boolean;
   /** Bytes to read up to, as far as known now. Throws the system's error. */
   size: () => number;
@@ -24,7 +23,6 @@ export interface ContentListener {
   /** Follows the last block of one turn of the event loop. */
   turnEnded: () => void;
   failed: (error: unknown) => void;
-  /** There may be more to read. */
   changed: () => void;
   /** The file may have another name now, or none. */
   moved: () => void;
@@ -114,7 +112,6 @@ class PinnedTail extends Tail implements Content {
     if (at > from) this.listener?.turnEnded();
   }
 
-  /** Returns 0 at the end of the file, and when it cannot be read. */
   private readBlock(from: number): number {
     try {
       return readSync(this.fd, buffer, 0, buffer.length, from);
@@ -210,7 +207,6 @@ const shortestGzip = 18;
 
 /** Returns the first bytes of what was packed; undefined if that is no gzip file, or not enough of one yet. */
 export function unpackedHead(fd: number): Buffer | undefined {
-  // Packed, the head is hardly ever longer than this.
   const packed = Buffer.alloc(4 * headLength);
   try {
     const start = packed.subarray(0, readSync(fd, packed, 0, packed.length, 0));

@@ -3,7 +3,6 @@ import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
 export interface Place {
-  /** In bytes: the start of a line, or within one that is skipped. */
   offset: number;
   /** The offset is within a line that is too long: its rest is passed over. */
   skipping: boolean;
@@ -12,7 +11,6 @@ export interface Place {
 /** Where reading goes on, and in which file. A type, because an interface is not assignable to `Position`. */
 export type FilePosition = Pick<Identity, 'device' | 'inode'> &
   Pick<Place, 'offset' | 'skipping'> & {
-    /** Digest of the first `headLength` bytes. */
     head: string;
     headLength: number;
     /** Digest of the first `partLength` bytes; null: it had fewer. */
@@ -40,7 +38,6 @@ export interface LogPosition {
   finished: FilePosition | undefined;
 }
 
-/** Returns undefined for what is no position of a log. */
 export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
   const { files, modified, finished } = saved ?? {};
   if (!Array.isArray(files) || typeof modified !== 'number') return undefined;

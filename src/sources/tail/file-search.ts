@@ -100,7 +100,6 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
   else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while no agent was running');
 }
 
-/** One look at all files. */
 interface Look {
   path: string;
   order: ReadingOrder;
@@ -112,9 +111,7 @@ interface Look {
   now: Millis;
   /** The file at the path now, or the reason why there is none. */
   live: Identity | Obstacle;
-  /** The file at the path, if it is not known yet. */
   atPath: Candidate | undefined;
-  /** First bytes of all files. */
   seen: Buffer[];
   /** Files that are known, and siblings that were opened, because they may be new; the oldest first. */
   there: (LogFile | Opened)[];

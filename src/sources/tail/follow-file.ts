@@ -1,21 +1,25 @@
+import { statSync } from 'node:fs';
+import { decodeText } from '../../log-formats/cri.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createClockOfNow } from '../envelopes/clock.ts';
+import { type Clock, createClockOfNow } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
+import { createNeedleSearch } from '../framing/needles.ts';
 import { withoutHalfValue } from '../framing/scanner.ts';
+import { readOwnStamp } from '../kubelet/saved-log.ts';
+import { createRecordJoiner, isFatal, opensBlock, type RecordLine } from '../records/joiner.ts';
 import { createRepeatedLines } from '../repeats/repeated-lines.ts';
 import { type Source, type SourceListener, systemTiming } from '../source.ts';
-import type { RotatedLogOptions } from './rotated-log.ts';
-import { createRotatedLog } from './rotated-log.ts';
+import { createRotatedLog, type RotatedLogOptions } from './rotated-log.ts';
 
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
   listener: SourceListener;
-  /** The zone of stamps without one. Default: UTC. */
+  /** The zone of stamps without one; UTC if undefined. */
   zone?: ToInstant;
 }
 
-/** Follows a syslog daemon's file. A line without a time has that of the one before; the first has the present. */
+/** Follows a syslog daemon's file. A line without a time has that of the line before; the first has the present. */
 export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
   const repeated =
     listener.repeats &&
@@ -45,4 +49,98 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
   function timeOfStamp(stamp: string): Millis | undefined {
     return readEnvelope(stamp, clockAt(timing.wall())).time;
   }
+}
+
+export interface FollowProgramOptions extends FollowFileOptions {
+  /** latin1; a record may be passed over if none of its lines has one of these. */
+  needles: readonly string[];
+  /** The program that writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
+  program: string;
+}
+
+/** Follows the log file of one program, and hands over records that may be a sign of failure or recovery. */
+export function createFollowProgram(options: FollowProgramOptions): Source {
+  const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
+  const { wall } = timing;
+  const counts = { cut: 0, dangling: 0 };
+  const search = createNeedleSearch(needles);
+  const clockAt = createClockOfNow(zone);
+  let latest: Millis | undefined;
+
+  const records = createRecordJoiner({ saved: saved?.['record'], onRecord: hand, timing, counts });
+  const log = createRotatedLog({ ...rest, path, saved, needles: undefined, timing, lines: { take }, listener });
+
+  return {
+    name: path,
+    get state() {
+      return log.state;
+    },
+    get position() {
+      const { position } = log;
+      return position && { ...position, record: records.position };
+    },
+    get counts() {
+      const { lines, bytes, tooLong } = log.counts;
+      return { lines, bytes, tooLong: tooLong + counts.cut };
+    },
+    start() {
+      records.start();
+      log.start();
+    },
+    stop() {
+      log.stop();
+      records.stop();
+    },
+  };
+
+  function take(line: string, number: number): void {
+    const { text, time } = withoutSyslog(line, clockAt(wall()));
+    records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
+  }
+
+  /** This is faster than a regular expression of as many alternatives, though the text is copied. */
+  function hasNeedle(text: string): boolean {
+    const bytes = Buffer.from(text, 'latin1');
+    search.reset();
+    return search.next(bytes, 0, bytes.length) >= 0;
+  }
+
+  function hand({ text: bytes, time: stamped, number }: RecordLine): void {
+    const stamp = stamped ?? readOwnStamp(bytes, clockAt(wall()));
+    latest = stamp ?? latest;
+    const [text, time, timeIsExact] = [decodeText(bytes), latest ?? wall(), stamp !== undefined];
+    listener.take({ source: path, line: number, text, time, timeIsExact, host: undefined, program }, 'program');
+  }
+}
+
+/** Matches stamps that klog and Calico do not write. */
+const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
+
+/** Takes off what rsyslog puts before each line, because it may write a file for each program. */
+function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
+  const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
+  if (envelope?.program === undefined) return { text: line, time: undefined };
+  // The envelope took all white space. What follows its first space stays, because it makes the line part of the record before.
+  const taken = line.slice(0, line.length - envelope.text.length);
+  const indented = taken.slice(taken.trimEnd().length + 1);
+  return { text: indented + envelope.text, time: envelope.time };
+}
+
+export interface ProgramLog {
+  program: string;
+  path: string;
+}
+
+/** Where kube-proxy's Pod writes to the host: in GKE, kops, and clusters that are set up like them. */
+const usual: readonly ProgramLog[] = [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
+
+/** Finds the logs of programs at their usual places. They are made before the program, so before any Pod, is started. */
+export function findProgramLogs(places = usual): readonly ProgramLog[] {
+  return places.filter(({ path }) => {
+    try {
+      return statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  });
 }

@@ -6,7 +6,6 @@ import type { FilePosition, Place } from './file-position.ts';
 import { headLength, type OpenLog } from './open-log.ts';
 import { fingerprintOf } from './relation.ts';
 
-/** One file of a log. */
 export interface LogFile {
   readonly log: OpenLog;
   readonly isPacked: boolean;
@@ -24,7 +23,6 @@ export interface LogFile {
   pump: () => void;
   /** The next file is begun, though this one may still be written to. */
   pass: () => void;
-  /** Stops reading; the file stays open. */
   close: () => void;
 }
 
@@ -38,7 +36,6 @@ export interface LogFileOptions extends Omit<ScannerOptions, 'skipping'> {
   files: LogFileListener;
 }
 
-/** Is told what happens to a file. */
 export interface LogFileListener extends Pick<ContentListener, 'changed' | 'moved'> {
   /** Blocks were read, and all that they brought was handed over. */
   read: (file: LogFile) => void;
@@ -134,7 +131,6 @@ export function createLogFile(options: LogFileOptions): LogFile {
 
 const probe = Buffer.allocUnsafeSlow(headLength);
 
-/** Cuts one file into lines from a place on, and knows its first bytes. */
 function createFileReader({ log, isPacked, place: start, needles, lines, ...known }: LogFileOptions) {
   const scanner = createScanner({ needles, lines, skipping: start.skipping });
   let { offset } = start;
@@ -143,14 +139,12 @@ function createFileReader({ log, isPacked, place: start, needles, lines, ...know
 
   const reader = {
     counts: scanner.counts,
-    /** Bytes that were read. */
     get offset() {
       return offset;
     },
     get head() {
       return head;
     },
-    /** After the last line that was handed over. */
     get place(): Place {
       return { offset: start.offset + scanner.counts.bytes - scanner.held, skipping: scanner.skipping };
     },
@@ -174,7 +168,6 @@ function createFileReader({ log, isPacked, place: start, needles, lines, ...know
       }
       return true;
     },
-    /** Takes an unfinished last line as a line. */
     end: () => scanner.end(),
   };
   return reader;

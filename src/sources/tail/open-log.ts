@@ -24,7 +24,6 @@ export interface Obstacle {
   text: string;
 }
 
-/** Never throws. */
 export function lookAt(path: string): Seen | Obstacle {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });

@@ -16,16 +16,13 @@ export function createReadingOrder() {
   const order = {
     all: files as readonly LogFile[],
     done: createFinishedFiles(),
-    /** The same as in `LogPosition`. */
     finished: undefined as FilePosition | undefined,
-    /** All up to the current one. */
     get readable() {
       return files.slice(0, current + 1);
     },
     get past() {
       return files.slice(0, current);
     },
-    /** Counts over all files, those that are gone included. */
     get counts() {
       const sum = { ...earlier };
       for (const { reader } of files) addTo(sum, reader.counts);
@@ -41,7 +38,6 @@ export function createReadingOrder() {
       addTo(earlier, file.reader.counts);
       files[files.indexOf(file)] = by;
     },
-    /** Stops reading a file, and closes it. */
     remove(file: LogFile): void {
       const index = files.indexOf(file);
       files.splice(index, 1);

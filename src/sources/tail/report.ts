@@ -20,10 +20,8 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
       published = undefined;
       notify('info', 'well', `${path} is read now`);
     },
-    /** Nothing can be read (yet). */
     waiting: ({ kind, text }: Obstacle): void => unwell(kind === 'missing' ? 'waiting' : 'failed', kind, text),
     failed: (what: string): void => unwell('failed', 'read', `${path} cannot be read ${what}`),
-    /** `count`: lines that were too long so far. */
     tooLong(line: number, count: number): void {
       if (count > 1) return;
       notify(

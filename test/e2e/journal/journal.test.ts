@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { parse } from '../../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
-import { findJournal } from '../../../src/sources/journald/find-journal.ts';
+import { findJournal } from '../../../src/sources/journald/journalctl.ts';
 import { createJournal } from '../../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type Heard, listening } from '../../sources/heard.ts';

@@ -1,9 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
-import { type Clock, type ClockOptions, createClock } from '../envelopes/clock.ts';
-import { readEnvelope } from '../envelopes/read-envelope.ts';
-import { blockSize } from './input.ts';
+import { blockSize, type Clock, type ClockOptions, createClock, readEnvelope } from '../../sources/sources.ts';
 
 export interface Peek {
   /** Time of the first line that has one, to read several logs in the order they were written. */
