@@ -7,6 +7,8 @@ const wording = [
   'config/wording',
   'corpus/corpus',
   'kubernetes/wording',
+  'parsing/components/program-record',
+  'sources/envelope',
   'sources/wording',
   'incidents/catalogue/wording',
   'drops/advice',

@@ -22,8 +22,8 @@ const hubble = {
 const labels = Array.from({ length: 1500 }, (_, index) => `k8s:label-${index}=${'x'.repeat(24)}`);
 
 /** A line `= NAME` begins a row; what follows is its text, up to the next row or comment. */
-function rowsIn(file: string): Row[] {
-  const rows = readFileSync(join(import.meta.dirname, file), 'utf8')
+export function rowsIn(file: string): Row[] {
+  const rows = readFileSync(file, 'utf8')
     .replaceAll(/^# .*\n/gm, '')
     .split(/^= /m);
   return rows.slice(1).map((row) => {
@@ -40,7 +40,7 @@ export const lines: readonly Row[] = [
   ...readdirSync(import.meta.dirname)
     .filter((file) => file.endsWith('.log'))
     .toSorted()
-    .flatMap(rowsIn),
+    .flatMap((file) => rowsIn(join(import.meta.dirname, file))),
   {
     id: 'Hubble, a name of a host that is endless',
     text: JSON.stringify({ flow: { ...hubble, destination_names: ['a'.repeat(60_000)] }, node_name: 'shop/node-b' }),

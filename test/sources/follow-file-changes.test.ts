@@ -78,23 +78,6 @@ describe('renamed, with a new file in its place', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('several times while the first is still read', () => {
-    const file = written('IN=0\n');
-    const { texts, time, losses } = follow(file);
-    const numbers = [1, 2, 3, 4, 5];
-    for (const number of numbers) {
-      renameSync(file, `${file}.${number}`);
-      writeFileSync(file, `IN=${number}\n`);
-      appendFileSync(`${file}.1`, `IN=0 ${number}\n`);
-      time.advance(1000);
-      if (number === 3) unlinkSync(`${file}.2`);
-    }
-    time.advance(15_000);
-    const all = ['IN=0', ...numbers.flatMap((number) => [`IN=0 ${number}`, `IN=${number}`])];
-    expect(texts().toSorted()).toStrictEqual(all.toSorted());
-    expect(losses).toStrictEqual([]);
-  });
-
   test('more often than files are held open: reported as lost', () => {
     const file = written('IN=0\n');
     const { source, time, losses, texts } = prepare(file);
@@ -107,23 +90,6 @@ describe('renamed, with a new file in its place', () => {
     expect(losses.length).toBeGreaterThan(0);
     expect(losses[0]).toMatchObject({ count: 7, unit: 'bytes' });
     expect(texts().length + losses.length).toBe(271);
-  });
-
-  test('what is written to the old one within a minute is read, too', () => {
-    const file = written('IN=1\n');
-    const { texts, time, losses } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=2\n');
-    time.advance(3000);
-    appendFileSync(`${file}.1`, 'IN=late\n');
-    time.advance(1000);
-    appendFileSync(file, 'IN=3\n');
-    time.advance(1000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=late', 'IN=3']);
-    expect(losses).toStrictEqual([]);
-    expect(descriptorsOf(`${file}.1`)).toHaveLength(1);
-    time.advance(62_000);
-    expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
   });
 
   test('what is written to the old one within a minute is read, too, though nothing was for hours before', () => {
@@ -364,19 +330,6 @@ describe('cut off, but not emptied', () => {
     writeFileSync(file, text(0, 12));
     time.advance(1000);
     expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(0, 12)]);
-  });
-
-  test('a file that is cut off and rotated then by copying it counts nothing twice', () => {
-    const file = written(text(0, 20));
-    const { texts, time } = follow(file);
-    truncateSync(file, 1050);
-    time.advance(1000);
-    appendFileSync(file, text(20, 22));
-    time.advance(1000);
-    copyFileSync(file, `${file}.1`);
-    writeFileSync(file, text(22, 24));
-    time.advance(3000);
-    expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(20, 24)]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { findJournal } from '../../src/sources/journald/find-journal.ts';
+import { findJournal } from '../../src/sources/journald/journalctl.ts';
 import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

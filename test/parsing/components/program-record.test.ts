@@ -1,13 +1,16 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
-import { expectedRecord, lines } from './lines.ts';
+import { rowsIn } from '../../corpus/lines.ts';
+import { expectLines } from '../../expected-file.ts';
 
 const at = 'E1121 13:37:46.657104   31530 proxier.go:1406]';
 
-describe.each(Object.entries(lines))('%s', (_, rows) => {
-  test.each(rows)('%s', (_name, text, expected) => {
-    expect(parseProgramRecord(text)).toStrictEqual(expectedRecord(expected));
-  });
+test('all that is read from records of programs is as expected', async () => {
+  const read = rowsIn(join(import.meta.dirname, 'records.log')).map(
+    ({ id, text }) => `${id}: ${JSON.stringify(parseProgramRecord(text)) ?? 'nothing of ours'}`,
+  );
+  await expectLines(import.meta.dirname, 'records.expected.txt', read);
 });
 
 test.each([

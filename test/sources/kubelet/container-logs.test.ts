@@ -6,7 +6,7 @@ import {
   type ContainerLogsOptions,
   createContainerLogs,
 } from '../../../src/sources/kubelet/container-logs.ts';
-import { folders } from '../../../src/sources/kubelet/watched-folder.ts';
+import { folders } from '../../../src/sources/kubelet/discovery.ts';
 import type { Position } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';

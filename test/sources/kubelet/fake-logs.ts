@@ -1,4 +1,4 @@
-import type { CreateLog } from '../../../src/sources/kubelet/container-log.ts';
+import type { CreateLog } from '../../../src/sources/kubelet/open-logs.ts';
 import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
 
 export interface FakeLog {

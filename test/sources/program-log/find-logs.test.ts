@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { findProgramLogs } from '../../../src/sources/program-log/follow-program.ts';
+import { findProgramLogs } from '../../../src/sources/tail/follow-file.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const place = temporaryFolder();

@@ -2,7 +2,7 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { programNeedles } from '../../../src/incidents/catalogue/sign-of.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
-import { createFollowProgram, type FollowProgramOptions } from '../../../src/sources/program-log/follow-program.ts';
+import { createFollowProgram, type FollowProgramOptions } from '../../../src/sources/tail/follow-file.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { openAtOnce } from '../tail/at-once.ts';

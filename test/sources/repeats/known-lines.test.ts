@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createKnownLines } from '../../../src/sources/repeats/known-lines.ts';
+import { createKnownLines } from '../../../src/sources/repeats/repeated-lines.ts';
 
 test.for([
   ['of the text', 'node-a kernel: ', 'drop ID=4: IN=eth0 OUT= LEN=60 ', true],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStamps } from '../../../src/sources/repeats/stamps.ts';
+import { createStamps } from '../../../src/sources/repeats/line-bytes.ts';
 
 /** Reads each line with the same stamps, behind bytes that are not looked at, and notes what was asked as text. */
 function readAll(lines: readonly string[]) {

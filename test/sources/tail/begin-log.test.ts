@@ -68,37 +68,6 @@ describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) =
     expect(lines.map(numberOf)).toStrictEqual(Array.from({ length: times + 1 }, (_, index) => 2 + index));
     expect([losses, notices]).toStrictEqual([[], []]);
   });
-
-  test('a file that was rotated before, and read, does not come again', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const first = read(log);
-    rotate(log, 1);
-    appendFileSync(log, line(1));
-    first.time.advance(120_000);
-    expect(first.lines.map(numberOf)).toStrictEqual([0, 1]);
-    const saved = first.stop();
-    rotate(log, 2);
-    appendFileSync(log, line(2));
-    const second = read(log, saved);
-    expect(second.lines.map(numberOf)).toStrictEqual([2]);
-    second.time.advance(120_000);
-    expect(read(log, second.stop()).lines).toStrictEqual([]);
-  });
-
-  test('the rotated files are read where the log is gone', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const saved = read(log).stop();
-    appendFileSync(log, line(1));
-    rotate(log, 1);
-    unlinkSync(log);
-    const { lines, time } = read(log, saved);
-    expect(lines.map(numberOf)).toStrictEqual([1]);
-    writeFileSync(log, line(2));
-    time.advance(2000);
-    expect(lines.map(numberOf)).toStrictEqual([1, 2]);
-  });
 });
 
 describe('files of less than 64 bytes', () => {
@@ -173,26 +142,7 @@ describe('what cannot be found again', () => {
 });
 
 describe('a log is overwritten while no agent runs, and the one before is packed, as the kubelet does, with a time of its own', () => {
-  const [older, old] = ['.20261121-101500', '.20261121-101501'];
-
-  test('a log that was read and closed does not come again, nor does one before it', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const first = read(log);
-    for (const [name, number] of [
-      [older, 1],
-      [old, 2],
-    ] as const) {
-      renameSync(log, log + name);
-      writeFileSync(log, line(number));
-      first.time.advance(120_000);
-    }
-    const saved = first.stop();
-    writeFileSync(log, line(3));
-    packLater(log + older);
-    packLater(log + old);
-    expect(read(log, saved).lines.map(numberOf)).toStrictEqual([3]);
-  });
+  const old = '.20261121-101501';
 
   test('a log that was there before the first start is not read', () => {
     const log = unused();
@@ -206,36 +156,6 @@ describe('a log is overwritten while no agent runs, and the one before is packed
     writeFileSync(log, line(3));
     expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
   });
-
-  test('a log that was empty when it was closed, and has the inode of the log now, is followed by what came between', () => {
-    const log = unused();
-    writeFileSync(log, '');
-    const first = read(log);
-    renameSync(log, log + older);
-    writeFileSync(log, line(0));
-    first.time.advance(120_000);
-    const saved = first.stop();
-    writeFileSync(`${log}.new`, line(1));
-    renameSync(`${log}.new`, log + old);
-    utimesSync(log + old, soon(), soon());
-    renameSync(log + older, log);
-    writeFileSync(log, line(2));
-    expect(read(log, saved).lines.map(numberOf)).toStrictEqual([1, 2]);
-  });
-});
-
-test('each line of a log that is copied, before it is cut off, comes once', () => {
-  const log = unused();
-  writeFileSync(log, line(0));
-  const saved = read(log).stop();
-  appendFileSync(log, line(1));
-  copyFileSync(log, `${log}.1`);
-  const { lines, time, losses } = read(log, saved);
-  truncateSync(log);
-  appendFileSync(log, line(2));
-  time.advance(2000);
-  expect(lines.map(numberOf)).toStrictEqual([1, 2]);
-  expect(losses).toStrictEqual([]);
 });
 
 test('a file that is there packed, too, is read and held open once', () => {
@@ -298,15 +218,6 @@ test('the first start: what was rotated before is not read, though it is copied 
   styles['numbers, packed later']?.(log, 1);
   time.advance(5000);
   expect(lines.map(numberOf)).toStrictEqual([2]);
-});
-
-test('an inode is given to the next file at once, and does not take its place', () => {
-  const log = unused();
-  writeFileSync(log, line(0) + line(1));
-  const saved = read(log).stop();
-  rmSync(log);
-  writeFileSync(log, line(2) + line(3) + line(4));
-  expect(read(log, saved).lines.map(numberOf)).toStrictEqual([2, 3, 4]);
 });
 
 function overtake(log: string): void {
