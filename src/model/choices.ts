@@ -2,7 +2,7 @@
 export const lookupWays = ['calico-block', 'pod-cidr', 'directory', 'field-selector'] as const;
 export type LookupWay = (typeof lookupWays)[number];
 
-/** A Namespace with this label is named in no record of the audit, and not described to other Namespaces. */
+/** The audit and other Namespaces' Events do not name a Namespace with this label. */
 export const auditOptOut = { key: 'kube-netfilter-tailer/audit', value: 'redacted' } as const;
 
 export const legacyMetricChoices = ['off', 'namespace', 'name', 'name_with_namespace', 'workload'] as const;

@@ -72,7 +72,7 @@ export function orient(packet: Packet): Orientation {
   return wellKnown ? reply : request;
 }
 
-/** Any source port from there on leaves the orientation of a packet, and what is noise, as they are; Infinity where it matters. */
+/** Returns the least source port from which on the port changes neither orientation nor noise; Infinity if every port matters. */
 export function leastClientPort(packet: Packet): number {
   const { sourcePort, destinationPort = 0 } = packet;
   const least = destinationPort < firstEphemeral ? 1024 : firstEphemeral;
@@ -84,13 +84,13 @@ export function isDhcp(port: number | undefined): boolean {
   return port === 67 || port === 68 || port === 546 || port === 547;
 }
 
-/** A packet that is about no other one, with its orientation, which whoever compares many packets finds once. */
+/** A packet without an inner packet, and its orientation, which is computed once for many comparisons. */
 export interface OrientedPacket {
   observation: PacketObservation;
   orientation: Orientation;
 }
 
-/** Whether two packets differ in no field of the lists above. Written out, because each packet is compared; a test goes over the lists. */
+/** Whether two packets are of one flow. The fields are written out for speed, because this runs for each packet; a test checks them against the table above. */
 export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientation: Orientation): boolean {
   const a = one.observation;
   const p = a.packet;
@@ -135,7 +135,7 @@ function isSamePolicy(a: PolicyName | undefined, b: PolicyName | undefined): boo
 const ofRule = flowNames(observationFields);
 const ofHeader = flowNames(headerFields);
 
-/** A text that two packets share exactly if they are of one flow, also where they are ICMP errors about others. */
+/** Returns a text that is equal for two packets exactly if they are of one flow, also for ICMP errors. */
 export function flowKey(observation: PacketObservation): string {
   const { packet, inner } = observation;
   return JSON.stringify([ofRule.map((name) => observation[name]), headerKey(packet), inner && headerKey(inner)]);

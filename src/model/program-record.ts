@@ -15,7 +15,7 @@ export interface ProgramRecord {
   message: string;
   /** `ipFamily`, `retryingTime`, `error`, …: decoded values by key, the first 4 KiB of each. Rule dumps (`rules`) are left out. */
   fields: Readonly<Record<string, string>>;
-  /** Everything that is error text, lines kept apart by `\n`: `err`, `error`, `errorOutput`, `stderr`; '' if there is none. */
+  /** All error text of the record (`err`, `error`, `errorOutput`, `stderr`), with `\n` between lines; '' without any. */
   error: string;
 }
 

@@ -46,7 +46,7 @@ export function createProc(root = '/proc'): Proc {
 /** `process`: a folder under the root. `pod`: its uid; undefined if the processes are of none, or of several. */
 type NamespaceOwner = { process: string; pod: string | undefined };
 
-/** Bounds the time; no node runs nearly as many processes. */
+/** Limits the search; no node has nearly as many processes. */
 const processLimit = 32_768;
 /** Threads for file access. */
 const together = 4;

@@ -3,7 +3,7 @@ import type { PolicyRef } from './model.ts';
 
 export interface Tier {
   readonly name: string;
-  /** Lower first, then by the name that Calico has for it. */
+  /** Tiers with a lower order come first; equal ones by Calico's name. */
   readonly order: number;
   readonly calicoName: string;
   /** Decides a connection that no rule matches, if at least one policy selects the Pod in this direction. */

@@ -45,7 +45,7 @@ export const felixDeletesChains: CauseRow = {
  */
 function isDeletedByFelix({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects: named }: Symptoms): boolean {
   if (felix?.kind !== 'settings' || !deletes(felix.settings) || ebpf === false) return false;
-  // A kube-proxy that logs is there, with a Pod or without: in k3s it has none.
+  // A kube-proxy that logs is running, also without a Pod, as in k3s.
   if (failing !== 'kube-proxy' && !(failing === 'unknown' && kubeProxyHere === true)) return false;
   const chains = named.filter((subject) => subject.includes('KUBE-'));
   return chains.length === 0 || chains.some((chain) => deletedByFelix.test(chain));
@@ -58,7 +58,7 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
 /** Felix leaves KUBE-MARK-MASQ and its like, KUBE-SVL- and KUBE-EXT- (felix/rules/rule_defs.go). */
 const deletedByFelix = /KUBE-(?:FORWARD|SERVICES|EXTERNAL-SERVICES|NODEPORTS|SVC-|SEP-|FW-|XLB-)/;
 
-/** Says so only if it would have been looked for. */
+/** Returns the hint only if the conflict would have been checked. */
 function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): string | undefined {
   if (felix?.kind !== 'unreadable' || diagnosis !== code || !chainsGone.includes(code)) return undefined;
   return felix.reason === 'forbidden'
@@ -66,7 +66,7 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/** The object whose patch holds here: `node.<name>` hides `default`. It goes into a command, so a name must be one, and short. */
+/** Returns the object to patch: `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it must be valid and short. */
 export function objectToPatch(settings: FelixSettings | undefined): string {
   const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
@@ -79,11 +79,11 @@ function cleanup(details: IncidentDetails): string {
 }
 
 function objectName(name = ''): string {
-  // Longer than any name would leave no room; it is the text of an API object and goes into a command.
+  // The name is the text of an API object and becomes part of a command, so accept only short valid names.
   return /^[a-z0-9][a-z0-9.-]{0,79}$/.test(name) ? name : 'default';
 }
 
-/** Lines of one reload come within seconds; a fight goes on for as long as both are there. */
+/** Lines of one reload come within seconds; a fight goes on. */
 const onceWithin: Millis = 10_000;
 const reloadWithin: Millis = 60_000;
 
@@ -135,7 +135,7 @@ export const mixedBackends: CauseRow = {
   impact: unreachable,
 };
 
-/** Takes what kube-proxy found on the host as what felix should use. */
+/** Returns the backend that felix should use: the one that kube-proxy found on the host. */
 function choice({ facts: { backends } }: IncidentDetails): string {
   if (backends['kube-proxy'] === 'legacy') return 'Legacy';
   return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';

@@ -28,27 +28,27 @@ export interface CauseRow {
   needles?: readonly string[];
   /** Beginnings of records of mere information that `match` is asked about all the same. */
   infoOpenings?: readonly string[];
-  /** Undefined: not mine. Never throws; linear in the length of the text. */
+  /** Returns undefined for records of other causes. Never throws, and takes linear time. */
   match?: (record: ProgramRecord) => Match | undefined;
   /** Reads a line of the kernel about a full table, or how full a table is. */
   matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
   /** The cause that lies behind others, as far as the facts show. */
   explains?: Explanation;
-  /** It only says that something failed: right after a failure with a reason it is nothing new. */
+  /** The record gives no reason; right after a failure with a reason it is ignored. */
   isConsequence?: true;
-  /** Seen once it is an incident if the host's firewall began to drop packets at the same time. */
+  /** A single failure is an incident if the host's firewall began to drop packets at the same time. */
   confirmedByFirewallDrops?: true;
-  /** Its subject is a chain that its program made and that only another program can have deleted: a second time is no accident. */
+  /** Its subject is a chain that only another program can have deleted, so the second failure opens the incident. */
   deletedByOthers?: true;
 
   /**
-   * About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence.
+   * The usual time between its lines while it lasts: what is retried every 30 s is not over after 40 s of silence.
    * Default: 30 s, after which kube-proxy tries a failed sync again.
    */
   retryInterval?: Millis;
-  /** A sync that succeeds ends it. Not so for what is logged beside a sync: a clean-up, one IPVS service, overwritten rules. */
+  /** A successful sync ends it. This is not set for failures outside a sync: a clean-up, one IPVS service, overwritten rules. */
   endsWithSync?: true;
-  /** No program ever ended because of it: it is logged at any time, also before a program is restarted for another reason. */
+  /** A restart is never due to this cause, even if it was the last that the program logged. */
   neverFatal?: true;
 
   /** Facts that are asked for in addition to the lines. Default: FelixConfiguration, on which kube-proxy's rules and Calico's depend. */
@@ -70,7 +70,7 @@ export interface Explanation {
   hint?: (details: HintDetails) => string | undefined;
 }
 
-/** The basis of a diagnosis, beside the facts. */
+/** What the lines show, as a basis of the diagnosis beside the facts. */
 export interface Symptoms {
   failing: Failing;
   /** Chains, as far as the lines name them. */

@@ -35,7 +35,7 @@ export function quotable(line: string): string {
   return text.length > quoteLimit ? `${text.slice(0, quoteLimit - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** The quote where no line is more specific: the first line of the error that is no bare exit status, else the message. */
+/** Returns the default quote: the first line of the error that is not just an exit status, else the message. */
 export function firstLine(record: ProgramRecord): string {
   let begin = 0;
   const { error } = record;
@@ -63,7 +63,7 @@ export function startsWithAny(text: string, openings: readonly string[]): boolea
   return false;
 }
 
-/** The first of the expressions that is found in the text: its first group is the subject, its line the quote. */
+/** Returns the match of the first expression that matches: its first group is the subject, its line the quote. */
 export function find(text: string | undefined, expressions: readonly RegExp[]): Match | undefined {
   if (text === undefined) return undefined;
   for (const expression of expressions) {

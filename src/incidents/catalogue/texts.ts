@@ -17,7 +17,7 @@ export function short(name: string, limit = 40): string {
   return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
 }
 
-/** Numbers that are none of this world are not printed in full. */
+/** Impossibly large numbers are shortened. */
 function whole(count: number): number {
   return Number.isFinite(count) ? Math.min(Math.max(0, Math.trunc(count)), 999_999_999) : 0;
 }

@@ -1,7 +1,7 @@
 /** Lists the fields of evaluated policies: ignoring a misspelled field would give the verdict of another policy. */
 import { at, type Json } from '../../platform/json.ts';
 
-/** `any`: is not looked into. A set: one of these texts. `[shape]`: a list. Else an object with these fields. */
+/** `any` accepts every value, a set one of its texts, `[shape]` a list of that shape, and an object these fields. */
 export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | Fields;
 export interface Fields {
   readonly [field: string]: Shape;

@@ -14,7 +14,7 @@ const nameLimit = 3;
 
 /**
  * The host name of an address by its PTR record, which the owner of the address writes: a name counts only if it has the address.
- * Undefined if there is none; rejects when no server answers. `servers`: as `dns.setServers` takes them, by default the system's.
+ * Returns undefined if there is no name, and rejects if no server answers. `servers`: as for `dns.setServers`, by default the system's.
  * Each is asked once, and then once for each of at most three names, for `timeout` to twice that.
  */
 export function createReverseDns(
@@ -41,7 +41,7 @@ export function createReverseDns(
   }
 }
 
-/** An answer that there is nothing is no failure. */
+/** "No such name" is an answer, not a failure. */
 async function orNone(answer: Promise<string[]>): Promise<string[]> {
   try {
     return await answer;

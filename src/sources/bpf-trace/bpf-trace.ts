@@ -135,6 +135,6 @@ function remove(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It was never made, or another reader has it open.
+    // The instance was never created, or another reader has it open.
   }
 }

@@ -25,12 +25,12 @@ export interface RotatedLogOptions {
   openContent?: OpenContent;
 }
 
-/** Follows one path through all the files that stand there one after the other. */
+/** Follows a path through all files that have its name one after the other. */
 export interface RotatedLog extends Source {
   readonly atEnd: boolean;
 }
 
-/** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
+/** The time between checks of the path and its folder, and between attempts to read an unreadable file. */
 const lookInterval: Millis = 1000;
 const pollInterval: Millis = 100;
 const retryInterval: Millis = 10_000;
