@@ -1,9 +1,7 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { readSeries } from '../../src/series/changes.ts';
-import { readSegments } from '../../src/state/read-segments.ts';
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import {
   accountWith,
   type AgentRig,
@@ -18,7 +16,6 @@ import {
 import type { Rule } from './granted.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
-import { createGate, type Gate } from './gate.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 
 /** The agent at a real API server: what it publishes, and what it does when things go wrong. Lines come from a file. */
@@ -26,7 +23,6 @@ import { createInQuietHours } from './quiet-hours.ts';
 const controlPlane = connect(inject('controlPlane'));
 const node = 'agent-node';
 let rig: AgentRig;
-let gates: Gate[] = [];
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
@@ -34,12 +30,7 @@ beforeAll(async () => {
     items: [nodeObject(node, '192.168.80.1'), nodeObject('other-node', '192.168.80.2')],
   });
 });
-afterEach(async () => {
-  await rig.killAll();
-  await Promise.all(gates.map((gate) => gate.stop()));
-  gates = [];
-});
-afterAll(() => rig.killAll());
+afterEach(() => rig.killAll());
 
 test('a drop between Pods of two nodes has Events on both, the remote Pod being looked up', async () => {
   const { namespace, log } = await scene('remote', { web: ['10.80.1.1', 'fd00:80::1'] });
@@ -138,76 +129,35 @@ test('a drop is given to the Pod that had the address then, also when it is gone
   expect(messagesOf(events)).toEqual({ first: [expect.stringContaining('80/TCP')] });
 });
 
-describe('counts are exact', () => {
-  test('counts are exact over an orderly restart, with what is due written at the end', async () => {
-    const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
-    const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
-    const agent = rig.start(env);
-    await agent.untilReady();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80));
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80).repeat(4));
-    await untilCounted(agent, 5);
-    agent.signal('SIGTERM');
-    expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80).repeat(3));
-    const next = rig.start(env);
-    await next.untilReady();
-    await untilCounted(next, 3);
-    next.signal('SIGTERM');
-    await next.untilExit();
-    // Not due for half a minute, but kept.
-    expect(readSeries(readSegments(env.STATE_DIR).values)).toMatchObject({ series: [{ count: 8 }] });
+test('when the state is lost, counts go on from what the Event says', async () => {
+  const { namespace, log } = await scene('forgotten', { web: ['10.80.3.4'] });
+  const settings = { NODE_NAME: node, SOURCES: `file:${log}` };
+  const agent = rig.start(settings);
+  await agent.untilReady();
+  appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(4));
+  const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
+  await agent.kill();
+  // An agent that knew no annotations but its own left the Event so.
+  const plain = { 'kube-netfilter-tailer/schema': null, 'kube-netfilter-tailer/peer': null };
+  const path = `/api/v1/namespaces/${namespace}/events/${first?.metadata.name}`;
+  const contentType = 'application/merge-patch+json';
+  const patched = await controlPlane.request('PATCH', path, {
+    body: { metadata: { annotations: plain } },
+    contentType,
   });
-
-  test('when the state is lost, they go on from what the Event says', async () => {
-    const { namespace, log } = await scene('forgotten', { web: ['10.80.3.4'] });
-    const settings = { NODE_NAME: node, SOURCES: `file:${log}` };
-    const agent = rig.start(settings);
-    await agent.untilReady();
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(4));
-    const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
-    await agent.kill();
-    // An agent that knew no annotations but its own left the Event so.
-    const plain = { 'kube-netfilter-tailer/schema': null, 'kube-netfilter-tailer/peer': null };
-    const path = `/api/v1/namespaces/${namespace}/events/${first?.metadata.name}`;
-    const contentType = 'application/merge-patch+json';
-    const patched = await controlPlane.request('PATCH', path, {
-      body: { metadata: { annotations: plain } },
-      contentType,
-    });
-    expect(patched.status).toBe(200);
-    const next = rig.start(settings);
-    await next.untilReady();
-    // Stamps are cut to seconds: those of the first run must be over, or packets of the two runs could not be distinguished.
-    const later = new Date(Date.parse(first?.lastTimestamp ?? '') + 2000);
-    await delay(Math.max(0, later.getTime() - Date.now()));
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(2));
-    const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
-    expect(events).toHaveLength(1);
-    expect(annotationsOn(events, 'web')).toMatchObject({
-      schema: '1',
-      peer: 'external/203.0.113.9',
-      state: expect.any(String),
-    });
-  });
-});
-
-describe('the API server', () => {
-  test('an API server that is away at the start: packets are counted, and published when it is there', async () => {
-    const { namespace, log } = await scene('absent', { web: ['10.80.4.1'] });
-    const gate = await newGate();
-    await gate.close();
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: await through(gate) });
-    await agent.untilLog(({ msg }) => /does not answer/.test(String(msg)));
-    expect((await agent.get('/readyz')).status).toBe(503);
-    expect((await agent.get('/healthz')).status).toBe(200);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.1', 80).repeat(30));
-    await untilCounted(agent, 30);
-    await gate.open();
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 30);
-    expect(agent.log.filter(({ msg }) => /does not answer/.test(String(msg)))).toHaveLength(1);
-    await agent.untilLog(({ msg }) => /answers again/.test(String(msg)));
+  expect(patched.status).toBe(200);
+  const next = rig.start(settings);
+  await next.untilReady();
+  // Stamps are cut to seconds: those of the first run must be over, or packets of the two runs could not be distinguished.
+  const later = new Date(Date.parse(first?.lastTimestamp ?? '') + 2000);
+  await delay(Math.max(0, later.getTime() - Date.now()));
+  appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(2));
+  const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
+  expect(events).toHaveLength(1);
+  expect(annotationsOn(events, 'web')).toMatchObject({
+    schema: '1',
+    peer: 'external/203.0.113.9',
+    state: expect.any(String),
   });
 });
 
@@ -273,19 +223,6 @@ async function scene(
   return { namespace, log: rig.newLog() };
 }
 
-async function newGate(): Promise<Gate> {
-  const gate = await createGate(controlPlane.server);
-  gates.push(gate);
-  return gate;
-}
-
-/** The agent's kubeconfig, but by way of the gate. */
-async function through({ port }: Gate): Promise<string> {
-  const path = join(rig.newFolder(), 'kubeconfig');
-  writeFileSync(path, readFileSync(rig.kubeconfig, 'utf8').replace(controlPlane.server, `https://127.0.0.1:${port}`));
-  return path;
-}
-
 function messagesOf(events: StoredEvent[]): Record<string, string[]> {
   const messages: Record<string, string[]> = {};
   for (const { involvedObject, message } of events) (messages[involvedObject.name] ??= []).push(message);
@@ -298,10 +235,4 @@ function annotationsOn(events: StoredEvent[], object: string): Record<string, st
   expect(others).toEqual([]);
   const entries = Object.entries(event?.metadata.annotations ?? {});
   return Object.fromEntries(entries.map(([key, value]) => [key.replace('kube-netfilter-tailer/', ''), value]));
-}
-
-type Agent = ReturnType<AgentRig['start']>;
-
-async function untilCounted(agent: Agent, packets: number): Promise<void> {
-  await untilMetric(agent, new RegExp(`packets_total\\{verdict="dropped"\\} ${packets}$`, 'm'));
 }

@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { networkPolicy } from '../policies/objects.ts';
@@ -212,23 +212,3 @@ test('a namespace that opted out is named neither in the file nor in the state, 
     )
     .toBe(true);
 });
-
-test('a receiver that is away holds up neither the other sink nor the Events, and has all of it afterwards', async () => {
-  const { start, drop, inFile, written } = await scene();
-  receiver.answerWith((response) => {
-    response.writeHead(503).end();
-    return 'refused';
-  });
-  const agent = start();
-  await agent.untilReady();
-  drop(20);
-  await untilPackets(inFile, written());
-  await untilMetric(agent, /audit_attempts_total\{sink="otlp",result="failed"\} [2-9]/m);
-  await agent.untilLog(({ level, sink }) => level === 'warn' && sink === 'otlp');
-  expect(receiver.records).toEqual([]);
-  receiver.answerWith(take);
-  await untilPackets(() => receiver.records, written());
-  await agent.untilLog(({ level, reports }) => level === 'info' && reports !== undefined);
-});
-
-afterAll(() => rig.killAll());

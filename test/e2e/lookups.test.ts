@@ -44,10 +44,7 @@ beforeAll(async () => {
     blockObject('10.81.2.0/26', { 9: 'db', 10: 'cache' }),
   ]);
   await createObjects(controlPlane, {
-    items: [
-      nodeWithRange(node, '192.168.81.1', '10.82.1.0/24'),
-      nodeWithRange(otherNode, '192.168.81.2', '10.82.2.0/24'),
-    ],
+    items: [nodeObject(node, '192.168.81.1'), nodeObject(otherNode, '192.168.81.2')],
   });
 });
 afterEach(() => rig.killAll());
@@ -71,28 +68,6 @@ test('a second Pod of a block of Calico costs one request', async () => {
   await agent.untilLog(({ ways }) => String(ways).includes('calico-block (1 IPPools of Calico)'));
 });
 
-test('the selector finds the Pod without the rights of the component, and the log says what is missing', async () => {
-  const { namespace, log } = await scene('lookups-denied', '10.81.1.2', { other: '10.81.2.11' });
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('10.81.1.2', '10.81.2.11', 5432));
-  await rig.untilEvents(namespace, (all) => all.length === 2);
-  await untilMetric(agent, /pod_lookup_ways_total\{way="field-selector",result="hit"\} 1$/m);
-  await agent.untilLog(({ unused }) => String(unused).includes('ippools'));
-});
-
-test('all Pods of a node come with one list of its range', async () => {
-  const { namespace, log } = await scene('lookups-ranges', '10.82.1.1', { db: '10.82.2.9', cache: '10.82.2.10' });
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_LOOKUPS: 'pod-cidr' });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('10.82.1.1', '10.82.2.9', 5432) + dropLine('10.82.1.1', '10.82.2.10', 6379));
-  await rig.untilEvents(namespace, (all) => all.length === 4);
-  const { body } = await agent.get('/metrics');
-  expect(body).toMatch(/pod_lookup_ways_total\{way="pod-cidr",result="hit"\} [12]$/m);
-  // The informer's own list is the first.
-  expect(body).toMatch(/api_requests_total\{verb="GET",resource="pods",code="200"\} 2$/m);
-});
-
 /** A log, and Pods: one of this node, and those of the other one. */
 async function scene(
   namespace: string,
@@ -106,10 +81,6 @@ async function scene(
     items: [podObject({ namespace, name: 'web', node, addresses: [here] }), ...pods],
   });
   return { namespace, log: rig.newLog() };
-}
-
-function nodeWithRange(name: string, address: string, podCIDR: string): ReturnType<typeof nodeObject> {
-  return { ...nodeObject(name, address), spec: { podCIDR, podCIDRs: [podCIDR] } };
 }
 
 /** Makes a block as Calico's IPAM writes it. */

@@ -1,18 +1,8 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
-import type { FlowRecord } from '../../src/audit/fields.ts';
 import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
 import { networkPolicy } from '../policies/objects.ts';
-import {
-  type AgentRig,
-  createAgentRig,
-  dropLine,
-  kubeconfigWith,
-  nodeObject,
-  podObject,
-  untilMetric,
-} from './agent-rig.ts';
+import { type AgentRig, createAgentRig, dropLine, kubeconfigWith, nodeObject, podObject } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { rulesIn } from './granted.ts';
@@ -49,67 +39,6 @@ test('the Event of the Pod that is isolated names the policy and the clause, and
   expect(sent?.message).toContain(`kubectl -n ${shop} describe networkpolicy`);
   expect(sent?.message).not.toContain('allow-frontend');
   expect(Buffer.byteLength(received?.message ?? '')).toBeLessThan(600);
-});
-
-test('a policy that was written since the last Event is seen by the next', async () => {
-  const { shop, batch, log } = await scene('changed', 2);
-  await controlPlane.apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading });
-  await agent.untilReady();
-  appendFileSync(log, dropLine('10.83.2.2', '10.83.2.1', 5432));
-  await rig.untilEvents(shop, (all) => all.length === 1);
-  const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': batch } } }];
-  await controlPlane.apply(networkPolicy({ ...allowFrontend, ingress: [{ from }] }, 'allow-batch', shop));
-  appendFileSync(log, dropLine('10.83.2.2', '10.83.2.1', 5433));
-  const events = await rig.untilEvents(shop, (all) => all.length === 2);
-  const admitted = events.find(({ message }) => message.includes('5433/TCP'))?.message;
-  expect(admitted).toContain(`${shop}/allow-batch ingress[0]`);
-});
-
-test('Events of many connections of one Pod take one list of its policies', async () => {
-  const { shop, log } = await scene('many', 3);
-  await controlPlane.apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: reading });
-  await agent.untilReady();
-  const now = new Date();
-  const ports = [80, 443, 5432];
-  appendFileSync(log, ports.map((port) => dropLine('10.83.3.2', '10.83.3.1', port, { time: now })).join(''));
-  const events = await rig.untilEvents(shop, (all) => all.length === ports.length);
-  for (const { message } of events) expect(message).toContain(`${shop}/default-deny`);
-  // One for each of the two Namespaces.
-  await untilMetric(agent, /api_requests_total\{verb="GET",resource="networkpolicies",code="200"\} 2$/m);
-});
-
-test('a row of the audit after the Event has the verdict', async () => {
-  const { shop, log } = await scene('audit', 6);
-  await controlPlane.apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
-  const file = join(rig.folder, 'policies-audit.ndjson');
-  const env = {
-    NODE_NAME: node,
-    SOURCES: `file:${log}`,
-    KUBECONFIG: reading,
-    AUDIT: `file:${file}`,
-    AUDIT_INTERVAL: '1',
-  };
-  const agent = rig.start(env);
-  await agent.untilReady();
-  appendFileSync(log, dropLine('10.83.6.2', '10.83.6.1', 5432));
-  await rig.untilEvents(shop, (all) => all.length === 1);
-  appendFileSync(log, dropLine('10.83.6.2', '10.83.6.1', 5432));
-  const rows = (): FlowRecord[] =>
-    (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
-      .filter((row) => row !== '')
-      .map((row) => JSON.parse(row) as FlowRecord);
-  await expect
-    .poll(() => rows().reduce((sum, row) => sum + (row['network.packets'] ?? 0), 0), { timeout: 60_000 })
-    .toBe(2);
-  expect(rows().at(-1)).toMatchObject({
-    'policy.verdict': 'denied',
-    'policy.verdict_evidence': 'evaluated',
-    'policy.direction': 'ingress',
-    'policy.decided_by': `NetworkPolicy ${shop}/allow-frontend`,
-    'policy.nearest': `NetworkPolicy ${shop}/allow-frontend ingress[0]`,
-  });
 });
 
 test('without the right an Event is as before, and the log has one line of it', async () => {

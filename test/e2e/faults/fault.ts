@@ -29,8 +29,6 @@ export interface Fault {
   readonly ready?: 200 | 503;
   /** While it lasts, the Events of the first namespace are written within 20 s. */
   readonly goesOn?: boolean;
-  /** The log may have lost lines: one line says so, and none that it is over. */
-  readonly loses?: true;
   /** Packets that no Event counts, as documented. */
   readonly lost?: Readonly<Partial<Record<PodName, number>>>;
   /** Events end by themselves: what counts is that each packet has once been published, by the agent's own account. */
@@ -70,8 +68,6 @@ export interface Scene {
   readonly otherNamespace: string;
   /** Path of the agent's. */
   readonly kubeconfig: string;
-  /** Path of the log that the agent reads. */
-  readonly log: string;
   /** The folder of the agent's state. */
   readonly stateDir: string;
   /** The order of the row's own control plane. */

@@ -53,7 +53,6 @@ export async function setScene(
     node: name,
     namespace: name,
     otherNamespace: `${name}-other`,
-    log,
     stateDir: join(ownDisk?.folder ?? folder, 'state'),
     get disk() {
       return owned(ownDisk, 'disk');

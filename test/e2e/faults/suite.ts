@@ -106,8 +106,8 @@ async function untilAllIsPublished(fault: Fault, scene: Played): Promise<StoredE
   return published;
 }
 
-async function expectOneLineEach(fault: Fault, { agent, log }: Played): Promise<void> {
-  const { problems, outlasting = [], tolerated = [], loses } = fault;
+async function expectOneLineEach(fault: Fault, { agent }: Played): Promise<void> {
+  const { problems, outlasting = [], tolerated = [] } = fault;
   const ending = problems.filter((problem) => !outlasting.includes(problem));
   for (const problem of ending)
     await agent.untilLog((entry) => entry['problem'] === problem && entry['reports'] !== undefined);
@@ -116,11 +116,7 @@ async function expectOneLineEach(fault: Fault, { agent, log }: Played): Promise<
       (problem !== undefined || level === 'warn' || level === 'error') &&
       !tolerated.some((start) => String(problem).startsWith(start)),
   );
-  const expected = [
-    ...problems.map((problem) => `${problem} begins`),
-    ...ending.map((problem) => `${problem} ends`),
-    ...(loses === true ? [`lost ${log} begins`] : []),
-  ];
+  const expected = [...problems.map((problem) => `${problem} begins`), ...ending.map((problem) => `${problem} ends`)];
   if (!isDeepStrictEqual(lines.map(shown).toSorted(), expected.toSorted()))
     throw new Error(
       `expected: ${expected.join(', ')}; logged:\n${lines.map((line) => JSON.stringify(line)).join('\n')}`,
