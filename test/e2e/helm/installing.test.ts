@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { definitions } from '../../deploy/custom-resources.ts';
-import { foldersOf, root } from '../../deploy/manifests.ts';
+import { root } from '../../deploy/manifests.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from '../deploying.ts';
 import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
@@ -19,20 +19,8 @@ beforeAll(async () => {
   helm = await createHelm(adminKubeconfig);
   deploying = createDeploying(connection, helm.folder);
   const enforced = { 'pod-security.kubernetes.io/enforce': 'privileged' };
-  const namespaces = [
-    'helm-applied',
-    'helm-tried',
-    'helm-installed',
-    'helm-refused',
-    'helm-first',
-    'helm-second',
-    'helm-pools',
-  ];
-  await createAll(connection, deploying, [
-    ...definitions,
-    ...namespaces.map((name) => namespaceWith(name, enforced)),
-    namespaceWith('helm-baseline', { 'pod-security.kubernetes.io/enforce': 'baseline' }),
-  ]);
+  const namespaces = ['applied', 'tried', 'installed', 'first', 'second', 'pools'].map((name) => `helm-${name}`);
+  await createAll(connection, deploying, [...definitions, ...namespaces.map((name) => namespaceWith(name, enforced))]);
 }, HELM_WITHIN_MS);
 afterAll(() => helm.remove());
 
@@ -57,7 +45,6 @@ const all: Values = {
 };
 
 describe.each<[string, Values]>([
-  ...foldersOf('overlays').map((preset): [string, Values] => [preset, { preset }]),
   ['everything that can be set', all],
   [
     'as little as can be',
@@ -113,20 +100,6 @@ test('a release is installed, changed and taken away', async () => {
 
   await expectSuccess(helm.run(['uninstall', release, ...place]));
   expect(await left('helm-installed')).toBe('');
-});
-
-test('a field that the API server does not know is refused', async () => {
-  const values = { extraVolumes: [{ name: 'more', emptyDirectory: {} }] };
-  const { code, stderr } = await helm.run(['install', release, chart, '--namespace', 'helm-refused'], values);
-  expect(code).not.toBe(0);
-  expect(stderr).toContain('emptyDirectory');
-});
-
-test('where the label is missing, no Pod is admitted: what the notes say', async () => {
-  const rendered = await helm.template({ priorityClass: { create: false } });
-  const { code, stderr } = await deploying.admit(podOf(rendered), 'helm-baseline');
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/violates PodSecurity "baseline:latest": hostPath volumes/);
 });
 
 test('releases of one name in two namespaces leave each other alone', async () => {
