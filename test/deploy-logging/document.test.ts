@@ -21,15 +21,8 @@ test.each(shippedFiles())('a page on logging names deploy/logging/%s', (name) =>
 });
 
 test.each([
-  ['[UFW BLOCK] ', 'dropped'],
-  ['[UFW LIMIT BLOCK] ', 'rejected'],
-  ['[UFW ALLOW] ', 'accepted'],
   ['[UFW AUDIT] ', 'logged'],
-  ['[UFW AUDIT INVALID] ', 'logged'],
   ['filter_IN_public_DROP: ', 'dropped'],
-  ['STATE_INVALID_DROP: ', 'dropped'],
-  ['rpfilter_DROP: ', 'dropped'],
-  ['RFC3964_IPv4_REJECT: ', 'rejected'],
   ['shop-deny ', 'dropped'],
 ])('the prefix %s of a host firewall is %s', (prefix, verdict) => {
   expect(createPrefixTable().look(prefix).verdict).toBe(verdict);

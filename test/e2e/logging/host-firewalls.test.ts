@@ -44,24 +44,6 @@ describe('UFW with ufw-after.rules', () => {
   });
 });
 
-// The rules that firewalld 1.3 makes of --set-log-denied=all, and of the rich rule in docs/logging/firewalld.md.
-test.each([
-  ['filter_FWD_public_REJECT: ', 'reject', { verdict: 'rejected', policy: { kind: 'firewalld zone', name: 'public' } }],
-  ['FINAL_REJECT: ', 'reject', { verdict: 'rejected', enforcer: 'host-firewall' }],
-  ['STATE_INVALID_DROP: ', 'drop', { verdict: 'dropped', enforcer: 'host-firewall' }],
-  ['rpfilter_DROP: ', 'drop', { verdict: 'dropped' }],
-  ['shop-deny ', 'drop', { verdict: 'dropped' }],
-])('firewalld: %s', async (prefix, action, expected) => {
-  const table = `table inet firewalld { chain filter_FORWARD { type filter hook forward priority filter + 10
-    log prefix "${prefix}"
-    ${action}
-  }; }`;
-  await scene.node.run('nft', ['-f', '-'], table);
-  await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 53, count: 1 });
-  const [line = ''] = await log.untilTaken(ownLines(prefix), 1);
-  expect(readPacket(line)).toMatchObject(expected);
-});
-
 function ownLines(prefix: string): string {
   return `${prefix}IN=${scene.network.deviceOf(client)} `;
 }
