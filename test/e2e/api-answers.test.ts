@@ -8,7 +8,6 @@ import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
-import { RefusedError } from '../../src/kubernetes/http.ts';
 import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { countAll, listAll, watchEvents } from '../../src/kubernetes/list-watch.ts';
 import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
@@ -125,24 +124,6 @@ describe('a look-up', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('a wrong token is refused', async () => {
-    const stranger = connectAs(await controlPlane.writeKubeconfig('answers-stranger', 'nobody'));
-    expect(await stranger.request('GET', '/api/v1/pods')).toMatchObject({ status: 401, reason: 'Unauthorized' });
-  });
-
-  test('names the missing right', async () => {
-    const { kubeconfig } = await createAgentRig(controlPlane);
-    const answer = await connectAs(kubeconfig).request('GET', '/api/v1/secrets');
-    expect(answer).toMatchObject({
-      status: 403,
-      reason: 'Forbidden',
-      message: expect.stringContaining('cannot list resource "secrets" in API group "" at the cluster scope'),
-    });
-    await expect(countAll(connectAs(kubeconfig), '/api/v1/secrets')).rejects.toThrow(RefusedError);
-  });
-});
-
 describe('an Event', () => {
   test('is made once, changed by its version, and refused by an old one', async () => {
     const store = createEventStore(connection);
@@ -170,17 +151,6 @@ describe('an Event', () => {
     const changed = await store.update(annotated({ [peer]: 'Node/b' }), version);
     expect(changed).toMatchObject({ kind: 'stored' });
     expect(changed.kind === 'stored' && changed.event.annotations).toEqual({ [peer]: 'Node/b', other: 'x' });
-  });
-
-  test('cannot be made where there is no namespace, or one that is going', async () => {
-    const store = createEventStore(connection);
-    expect(await store.create(exampleEvent('elsewhere', 1, 'never-was'))).toMatchObject({ status: 404 });
-    await controlPlane.kubectl(['create', 'namespace', 'answers-going']);
-    await controlPlane.request('DELETE', '/api/v1/namespaces/answers-going');
-    expect(await store.create(exampleEvent('elsewhere', 1, 'answers-going'))).toMatchObject({
-      status: 403,
-      reason: 'NamespaceTerminating',
-    });
   });
 });
 
