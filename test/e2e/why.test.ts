@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { definitionOf } from '../deploy/custom-resources.ts';
-import { calico, networkPolicy } from '../policies/objects.ts';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { networkPolicy } from '../policies/objects.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { type CommandResult, connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
@@ -24,16 +23,6 @@ const asked = ['--from', `${batch}/worker-7`, '--to', `${shop}/postgres-0`, '--p
 
 /** Labels that some readers of YAML take for numbers and the like, as names and as values. */
 const numbers = { '0X1F': '1_e5', '1_e5': '0B11', '0O17': '0X_F', '017': '1e3', yes: 'no', null: 'on' };
-
-/** Kinds as Calico's manifests define them, as far as they matter here. */
-const calicoDefinitions = [
-  ...['Tier', 'GlobalNetworkPolicy', 'GlobalNetworkSet'].map((kind) => definition(kind, 'Cluster')),
-  ...['NetworkPolicy', 'NetworkSet'].map((kind) => definition(kind, 'Namespaced')),
-];
-
-function definition(kind: string, scope: 'Cluster' | 'Namespaced') {
-  return definitionOf({ group: 'projectcalico.org', version: 'v3', kind, scope });
-}
 
 let clerk: string;
 let reader: string;
@@ -138,58 +127,6 @@ describe('why', () => {
 
   test('takes kinds that the API server does not have for absent, whoever asks', async () => {
     expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
-  });
-});
-
-describe('why, with Calico', () => {
-  const inSecurity = `security-${run}`;
-
-  beforeAll(async () => {
-    await controlPlane.apply(...calicoDefinitions);
-    const names = calicoDefinitions.map(({ metadata }) => metadata.name);
-    const wait = ['wait', '--for=condition=Established', '--timeout=20s'];
-    await controlPlane.succeed([...wait, ...names.map((name) => `crd/${name}`)]);
-    // Somewhat later than they are established, they are served.
-    await vi.waitFor(async () => await controlPlane.succeed(['get', '-A', names.join(',')]), {
-      timeout: 30_000,
-      interval: 250,
-    });
-    const items = [
-      calico('Tier', { order: 10 }, inSecurity),
-      calico(
-        'NetworkPolicy',
-        { tier: inSecurity, selector: 'app == "postgres"', ingress: [{ action: 'Deny' }] },
-        'closed',
-        shop,
-      ),
-    ];
-    await controlPlane.apply(...items);
-  });
-  afterAll(async () => {
-    await controlPlane.succeed([
-      'delete',
-      ...calicoDefinitions.map(({ metadata }) => `crd/${metadata.name}`),
-      '--timeout=20s',
-    ]);
-  });
-
-  test('names the policy of Calico that denies, and its tier', async () => {
-    const { code, stdout } = await ask('why');
-    expect(stdout).toContain(`NetworkPolicy.projectcalico.org ${shop}/closed`);
-    expect(stdout).toContain(`${inSecurity} tier`);
-    expect(code).toBe(1);
-  });
-
-  test('cannot know what policies of Calico say that the rights of who asks do not show', async () => {
-    const { code, stdout } = await ask('why', reader);
-    expect(stdout).toContain('NetworkPolicy.projectcalico.org');
-    expect(code).toBe(3);
-  });
-
-  test('suggest is refused, and names the policy', async () => {
-    const { code, stderr } = await ask('suggest');
-    expect(stderr).toContain(`${shop}/closed`);
-    expect(code).toBe(1);
   });
 });
 
