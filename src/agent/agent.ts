@@ -21,7 +21,7 @@ import { createScrape } from './scrape.ts';
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
-/** Reads the state of an earlier run, and puts the parts together; starts none of them. Rejects when the config cannot work. */
+/** Reads the state of an earlier run and puts the parts together, but starts none. Rejects if the config cannot work. */
 export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const { config } = loaded;
   const clock = createSteadyClock();
@@ -108,12 +108,11 @@ export interface PublishingOptions {
   context: ClusterContext;
   ingest: Ingest;
   problems: Problems;
-  /** Undefined: policies are not asked. */
   policies: PolicyAnswers | undefined;
   clock: Clock;
 }
 
-/** Puts the cold path together: counts are kept on disk, then published. */
+/** The cold path: counts are kept on disk, then published. */
 function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;

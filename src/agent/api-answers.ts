@@ -11,26 +11,25 @@ export interface ApiAnswersOptions {
   rateLimitedLog: RateLimitedLog;
   metrics: Metrics;
   clock: Pick<Clock, 'now' | 'wall'>;
-  /** URL of the API server, for texts. */
   server: () => string;
   /** Whether Pods, Nodes and Services have been listed: packets are not counted before. */
   isListed: () => boolean;
 }
 
 /**
- * Learns from the API server's answers about rights, of the token and of the server itself. `verb` is one of RBAC, `subject` what is read
- * (`pods`), or Events and their namespace.
+ * Learns from answers about rights, the token and the API server itself. `verb` is one of RBAC, `subject` what is read (`pods`), or Events
+ * and their namespace.
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
-/** A server that has just started may refuse for so long what it grants later. */
+/** A starting server may refuse for so long what it grants later. */
 const startingTime: Millis = 10_000;
 
 export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isListed }: ApiAnswersOptions) {
   const { now } = clock;
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
-  /** Since when each right is missing, and for which subjects: Events may be granted by namespace. */
+  /** Since when each right is missing, and for which subjects: rights to Events may be granted by namespace. */
   const missing = new Map<string, { since: Millis; subjects: Set<string> }>();
   return {
     shared,
@@ -43,7 +42,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
         const text = 'The API server does not accept our token (401): it is read again and tried again';
         return shared.report('token', subject, 'error', about, text);
       }
-      // A server that was away throttles while it starts: that is still the same problem.
+      // A server that was away throttles while it starts, which is the same problem.
       if (status === 429 && !shared.has('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
@@ -59,7 +58,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     },
     denied,
     granted,
-    /** The server has done what was asked of it; `but` is still a problem. */
+    /** The server has done what was asked; `but` is still a problem. */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
       shared.well(subject, but);
@@ -77,19 +76,17 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     resolve(right, `The right to ${verb} ${resource} is there now`);
   }
 
-  /** The right is missing, whatever answered so. */
   function denied(verb: string, resource: string, answer: string, subject = resource): void {
     metrics.missingPermission.set(1, { verb, resource });
     const right = `right ${verb} ${resource}`;
     const { since, subjects } = missing.get(right) ?? { since: now(), subjects: new Set() };
     missing.set(right, { since, subjects: subjects.add(subject) });
     const starting = shared.isThere('api server') && now() - since < startingTime;
-    // It has answered, and knows who asks.
     shared.well(subject);
-    // A server that has just started knows no rights for a moment. Missing rights are noticed again.
+    // A starting server knows no rights for a moment.
     if (starting) return;
     report(
-      // Only explanations need these: everything else goes on.
+      // Only explanations need these.
       ['endpointslices', 'felixconfigurations', 'nodes/status'].includes(resource) ? 'warn' : 'error',
       right,
       { verb, resource, answer },
@@ -98,21 +95,21 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
   }
 }
 
-/** Problems that many subjects can have: logged when the first has one, and as over when none has had it for a while. */
+/** Problems of several subjects: logged when the first has one, and as over when none had it for a while. */
 export interface SharedProblems {
   /** `subject`: a kind of object that is read (`pods`), Events and their namespace, or the shared directory. */
   report: (problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string) => void;
-  /** The API server has done what was asked of it for that subject; `but` is still a problem. */
+  /** The API server has done what was asked for that subject; `but` is still a problem. */
   well: (subject: string, but?: Problem) => void;
   has: (problem: Problem, subject: string) => boolean;
   isThere: (problem: Problem) => boolean;
-  /** It was reported, and not yet as over. */
+  /** It was reported, and not as over. */
   isOpen: (problem: Problem) => boolean;
-  /** Logs the ends of those that nothing has had for a while; asked now and then. */
+  /** Logs the ends of problems that are over. */
   settle: () => void;
 }
 
-/** A server that refuses now and then has one problem, which is not over with each request that it takes. */
+/** A server that refuses now and then has one problem all the time. */
 const quietFor: Millis = 20_000;
 
 const endings = {

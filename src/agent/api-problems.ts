@@ -7,10 +7,10 @@ import type { Log } from '../telemetry/logger.ts';
 import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
 
-/** Exporters throw away Events whose time is further off than that. */
+/** Exporters discard Events whose time is further off. */
 const tolerableSkew: Millis = 5000;
 
-/** Says what the agent does if there are too many objects to watch them from every node. */
+/** What the agent does instead of watching too many objects. */
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
   nodes: 'only this one is watched',
@@ -33,7 +33,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      // A server whose etcd is away is silent, too: that is one problem.
+      // If its etcd is away, the server is silent, too: one problem.
       if (silent !== true || answers.shared.isOpen('api server')) return;
       const text = `The watch of ${resource} was silent and is started again`;
       answers.shared.report('silence', resource, 'info', { resource }, text);
@@ -59,14 +59,13 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
       answers.shared.report('directory', 'directory', 'warn', { error }, text);
     },
-    /** FelixConfiguration, which explains incidents, could be read, or not. */
     felix: (felix: NodeFacts['felix']): void => {
       if (felix === undefined) return;
       if (felix.kind === 'unreadable' && felix.reason === 'forbidden')
         return answers.denied('get', 'felixconfigurations', '');
       answers.granted('get', 'felixconfigurations');
     },
-    /** The condition of the Node was read, or written; undefined: it was done. */
+    /** `refusal` undefined: it was done. */
     nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined): void => {
       const resource = verb === 'patch' ? 'nodes/status' : 'nodes';
       if (refusal === undefined) answers.answered(verb, resource, 'node condition');
@@ -88,7 +87,6 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       counts[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
       reportWrite(attempt);
     },
-    /** Nothing more is tried for an Event. */
     abandoned: (reason: WriteResult | 'muted'): void => {
       metrics.eventsAbandoned.add(1, { reason });
       counts.eventsAbandoned++;
@@ -112,7 +110,6 @@ export function noProblems() {
   };
 }
 
-/** Before `an Event`. */
 const deniers: Readonly<Record<`event denied by ${Denier}`, string>> = {
   'event denied by webhook': 'An admission webhook denies',
   'event denied by policy': 'A ValidatingAdmissionPolicy denies',
@@ -120,17 +117,15 @@ const deniers: Readonly<Record<`event denied by ${Denier}`, string>> = {
   'event denied by admission': "The API server's admission denies",
 };
 
-/** RBAC's words for what is done with Events. */
 const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 
-/** Reports how the write of an Event ended. */
 function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAnswers) {
   const { shared } = answers;
   return ({ verb, result, series, refusal }: Attempt): void => {
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
     const right = eventVerbs[verb];
-    // These two may concern one namespace alone: it is throttled (429), or its webhook fails.
+    // One namespace alone may be throttled (429), or its webhook fail.
     const subject = `events of ${namespace}`;
     switch (result) {
       case 'ok':
@@ -139,14 +134,13 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
       case 'forbidden':
         return answers.denied(right, 'events', refusal?.message ?? '', subject);
       case 'denied': {
-        // Admission comes after the token and the rights.
         const problem = `event denied by ${denierOf(refusal as Refusal) ?? 'admission'}` as const;
         answers.answered(right, 'events', subject, problem);
         const text = `${deniers[problem]} an Event; it is tried again every ten minutes, and counted on meanwhile`;
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
-        // Admission or a webhook failed on this Event. Failures of the server itself, such as a missing etcd, have no reason.
+        // Admission or a webhook failed on this Event. Failures of the server itself have no reason.
         if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
         const text = 'The API server failed on an Event; it is tried again every minute';
         return shared.report('event failed', subject, 'warn', about, text);

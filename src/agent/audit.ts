@@ -15,13 +15,11 @@ export interface AgentAuditOptions {
   restored: Restored;
   problems: Problems;
   clock: Clock;
-  /** Whether a namespace asked not to be named. */
   hasOptedOut: (namespace: string) => boolean;
-  /** Undefined: policies are not asked. */
   policies: Pick<PolicyAnswers, 'factsOn'> | undefined;
 }
 
-/** Undefined if no sink is configured, so that the audit then costs nothing. */
+/** Undefined if no sink is configured; the audit then costs nothing. */
 export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
   const { config, restored, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
@@ -39,7 +37,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
   });
 }
 
-/** Undefined if no address serves them. They hide the names that the audit hides. */
+/** Undefined if no address serves them. They hide what the audit hides. */
 export function createAgentLiveFlows(
   options: Pick<AgentAuditOptions, 'config' | 'clock' | 'hasOptedOut'>,
 ): LiveFlowTable | undefined {
@@ -57,7 +55,7 @@ function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | '
   };
 }
 
-/** Counts a packet beside its Events: for a record of the audit, for its workloads, and for its flow. */
+/** Counts a packet beside its Events: for the audit, for its workloads, and for its flow. */
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

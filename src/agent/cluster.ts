@@ -22,10 +22,9 @@ import { createDirectoryFinder } from '../directory/directory.ts';
 import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
 import { readSpreadOf } from '../series/series.ts';
 
-/** `cluster`: owners of addresses may be known that were not. `due`: an Event is due earlier than it was. */
+/** `cluster`: an owner of an address may be known now. `due`: an Event is due earlier than before. */
 export type Changes = EventEmitter<{ cluster: []; due: [] }>;
 
-/** All that the agent knows of its cluster, and how it comes to know it. */
 export type ClusterContext = ReturnType<typeof createClusterContext>;
 
 export interface ClusterContextOptions {
@@ -84,7 +83,6 @@ export function createClusterContext(options: ClusterContextOptions) {
   });
   const keptPods = createKeptPods(config.node, restored.state?.pods, clock);
   const lists = createLiveLists(config.node, remote, defaultLiveLimits, keptPods);
-  /** Namespaces that asked not to be named by the audit. */
   const optedOut = new Set<string>();
   const cluster = createClusterWatch({
     connection,
@@ -98,7 +96,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     clock,
     random: Math.random,
   });
-  // Until the list of Namespaces is there, treat every Namespace as opted out.
+  // Every Namespace counts as opted out until they are listed.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
 
@@ -115,25 +113,23 @@ export function createClusterContext(options: ClusterContextOptions) {
   }
 }
 
-/** Only the audit and the flows of the last hour need the Namespaces that opted out. */
+/** Only these name Namespaces that opted out. */
 function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
 
 export interface PodLookupsOptions {
   config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
-  /** Names of the labels that Pods are kept with. */
   podLabels: readonly string[];
   connection: Connection;
   lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
   log: Pick<Log, 'info'>;
   problems: Pick<ApiProblems, 'directory'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
-  /** Nodes of the cluster, as far as they are known. */
   nodeCount: () => number;
 }
 
-/** Finds Pods of other nodes by their addresses; undefined if all Pods are watched, or none is to be looked up. */
+/** Finds Pods of other nodes by address; undefined if all Pods are watched, or none is looked up. */
 function createPodLookups({
   config,
   podLabels,
@@ -155,10 +151,10 @@ function createPodLookups({
   });
   return createFinderChain(
     finders,
-    // A policy may make all nodes look up their first address in the same second, so delay this log line.
+    // The first look-ups of all nodes may be in the same second, so this log line is spread.
     () => void setTimeout(() => void logWays(), Math.random() * readSpreadOf(nodeCount())).unref(),
     (way, error) => {
-      // All other ways ask the API server, and the connection reports its failures.
+      // The connection reports failures of the API server.
       if (way === 'directory') problems.directory(error);
     },
   );
@@ -171,7 +167,7 @@ function createPodLookups({
   }
 }
 
-/** Pod ranges of the Nodes that are watched, and whether the Pods of this node have addresses of its own. */
+/** Pod ranges of watched Nodes, and whether Pods have addresses of their node's range. */
 function createLiveRanges(
   { node, maxNodes }: PodLookupsOptions['config'],
   lists: PodLookupsOptions['lists'],

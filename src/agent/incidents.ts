@@ -29,11 +29,10 @@ export interface AgentIncidentsOptions {
   now: () => Millis;
 }
 
-/** Bounds the requests for Services whose EndpointSlices are not watched: one for each that an incident names. */
+/** Requests for Services whose EndpointSlices are not watched: one for each that an incident names. */
 const backendBudget = { rate: 6 / 60, burst: 8 };
 const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
-/** Finds what is wrong with this node, with all that the agent can find out about it. */
 export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
   const { config, context, restored, count, problems, now } = options;
   const { lists, connection, cluster } = context;
@@ -70,7 +69,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
   });
 }
 
-/** Services by their chains; backends as they are watched, else looked up when an incident names the Service. */
+/** Services by their chains. Backends are watched, or looked up when an incident names the Service. */
 function createChains(
   { lists, connection, cluster }: ClusterContext,
   now: () => Millis,
@@ -104,7 +103,7 @@ function createChains(
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
       const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
-      // All of them are asked before any is waited for.
+      // All are asked before any is waited for.
       while ([...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
     },
   };

@@ -13,7 +13,7 @@ import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
-/** The hot path: from lines to counts, without ever waiting. */
+/** The hot path: from lines to counts, without waiting. */
 export type Ingest = ReturnType<typeof createIngest>;
 
 export interface IngestOptions {
@@ -22,17 +22,16 @@ export interface IngestOptions {
   restored: Restored;
   problems: Problems;
   changes: Changes;
-  /** Undefined: policies are not asked. */
   policies: PolicyAnswers | undefined;
   clock: Clock;
 }
 
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
-/** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
+/** About 9 Events for each of 250 Pods are 2,250; metrics count the rest. */
 const seriesLimits = { perObject: 8, total: 5000 };
 
-/** Enough for a node whose API server is away for long; each takes 1.5 KB. */
+/** Enough for a long outage of the API server; each takes 1.5 KB. */
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions) {

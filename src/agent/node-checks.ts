@@ -26,7 +26,7 @@ export interface NodeChecksOptions {
   clock: Clock;
 }
 
-/** Checks what no log shows, and writes the condition of the Node. */
+/** Checks what no log shows, and writes the Node's condition. */
 export function createNodeChecks(options: NodeChecksOptions) {
   const { config, context, ingest, clock } = options;
   const { incidents } = ingest;
@@ -39,7 +39,7 @@ export function createNodeChecks(options: NodeChecksOptions) {
   const nodeCondition = config.nodeCondition ? createNodeCondition(options) : undefined;
   return {
     conntrackLevel,
-    /** Called every few seconds: does what is due, in the background. */
+    /** Called every few seconds. */
     round(): void {
       void conntrackLevel.look();
       if (context.cluster.synced) void nodeCondition?.round();
@@ -60,11 +60,11 @@ function createNodeCondition({ config, context, ingest, problems, clock }: NodeC
   });
 }
 
-/** While it is True it is written again, so that who drains nodes sees that the agent still runs. */
+/** While it is True it is written again, to show those who drain nodes that the agent runs. */
 const heartbeatEvery: Millis = 600_000;
-/** Two writes are at least so far apart: a Node is a large object that many watch. */
+/** Writes are so far apart at least, because a Node is a large object that many watch. */
 const shortestPause: Millis = 60_000;
-/** Spread for each Node of the cluster: a condition that begins on 5,000 nodes at once is written over 75 s. */
+/** For each Node of the cluster: a condition that begins on 5,000 nodes at once is written over 75 s. */
 const spreadPerNode: Millis = 15;
 const retries = { first: 30_000, longest: 600_000 };
 
@@ -72,7 +72,6 @@ export interface NodeConditionOptions {
   store: ConditionStore;
   node: string;
   incidents: () => readonly Incident[];
-  /** How many Nodes the cluster has, once it is known. */
   nodeCount: () => number;
   problems: Pick<ApiProblems, 'nodeCondition'>;
   clock: Pick<Clock, 'now' | 'wall' | 'toWall'>;
@@ -82,24 +81,22 @@ export interface NodeConditionOptions {
 export type NodeConditionWriter = ReturnType<typeof createNodeConditionWriter>;
 
 /**
- * Keeps the condition of this Node as the open incidents have it. What the Node has is read once after a start: an agent that has lost its
- * state clears what an earlier run set, and one that starts on a node without an incident writes nothing.
+ * Keeps the condition of this Node as open incidents have it. It is read once after a start: an agent without state clears what an earlier
+ * run set, and one without incidents writes nothing.
  */
 export function createNodeConditionWriter(options: NodeConditionOptions) {
   const { store, node, incidents, nodeCount, problems, clock, random } = options;
   const backOff = createBackOff(retries, random);
-  /** The condition that the Node has; undefined: it has none, or it was not read yet. */
+  /** Undefined: the Node has none, or it was not read yet. */
   let known: NodeCondition | undefined;
   let wasRead = false;
   let isBusy = false;
-  /** The earliest time of the next write. */
   let notBefore: Millis = -Infinity;
-  /** The time at which a change that was seen is written. */
   let due: Millis | undefined;
   let nextHeartbeat: Millis = -Infinity;
 
   return {
-    /** Called every few seconds: does what is due. Resolves when it is done; never rejects. */
+    /** Resolves when all that is due is done; never rejects. */
     async round(): Promise<void> {
       if (isBusy || clock.now() < notBefore) return;
       isBusy = true;
@@ -115,7 +112,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     if (found.kind === 'refused') return putOff(found);
     backOff.reset();
     [known, wasRead, due] = [found.condition, true, undefined];
-    // The age of its heartbeat is checked in the next round, because another clock may have stamped it.
+    // Another clock may have stamped its heartbeat, so it is checked in the next round.
     nextHeartbeat = clock.now();
     await keep();
   }
@@ -152,7 +149,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   function conditionOf({ status, reason, message, since }: RulesCondition): NodeCondition {
     const wall = clock.wall();
     const now = timestamp(wall);
-    // A log may have any stamp: it did not begin in the future, nor before there were dates.
+    // A log may have any stamp, but this is neither in the future nor before there were dates.
     const changed = timestamp(since === undefined ? wall : Math.min(Math.max(clock.toWall(since) || 0, 0), wall));
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime || changed : changed;
     return { type: conditionType, status, reason, message, lastHeartbeatTime: now, lastTransitionTime };
@@ -163,16 +160,15 @@ function isSame(known: NodeCondition | undefined, { status, reason, message }: R
   return known?.status === status && known.reason === reason && known.message === message;
 }
 
-/** The share of a full table from which it is an incident. The kernel makes room from 95 % on, by dropping flows without answers. */
+/** An incident begins at this share. From 95 % on the kernel drops flows without answers. */
 export const highShare = 0.9;
-/** Below it is no longer high: a table that stays around one share is one incident. */
+/** The incident ends below it, so that a table around one share is one incident. */
 const lowShare = 0.8;
-/** Two files of /proc, a few bytes each. */
 const lookEvery: Millis = 30_000;
 
 export interface ConntrackLevelOptions {
   proc: Pick<ConnectionTracking, 'conntrack'>;
-  /** Whether it was high when the last run ended. */
+  /** It was high when the last run ended. */
   wasHigh: boolean;
   take: (observation: ConntrackHigh, time: Millis) => void;
   now: () => Millis;
@@ -180,18 +176,19 @@ export interface ConntrackLevelOptions {
 
 export type ConntrackLevel = ReturnType<typeof createConntrackLevel>;
 
-/** Looks how full the host's connection tracking table is. In a Pod whose /proc is not the host's, the limit can be read at most, so there is no incident. */
+/**
+ * Looks how full the host's connection tracking table is. In a Pod with a /proc of its own only the limit can be read, so there is no
+ * incident.
+ */
 export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLevelOptions) {
   let isHigh = wasHigh;
   let nextLook: Millis = -Infinity;
   let level: { count: number; max: number } | undefined;
 
   return {
-    /** The value of the last look; undefined: it cannot be read. */
     get level() {
       return level;
     },
-    /** Called every few seconds. Resolves when it has looked; never rejects. */
     async look(): Promise<void> {
       if (now() < nextLook) return;
       nextLook = now() + lookEvery;

@@ -33,11 +33,10 @@ import { createSharedLines, type SharedLines } from './shared-lines.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
-  /** The position at which an earlier run stopped, by name of the source. */
   positions: Readonly<Record<string, Position>>;
-  /** Lines that it had seen through one source and not through the others. */
+  /** Records of programs that one source had shown and others not. */
   once: Json | undefined;
-  /** No earlier run is known, so lines that were logged shortly before are read, too. */
+  /** No earlier run is known, so recent lines are read, too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   problems: Pick<Problems, 'source' | 'lost'>;
@@ -47,16 +46,14 @@ export interface OpenSourcesOptions {
   findPrograms?: () => readonly ProgramLog[];
 }
 
-/** A log to read; for `auto`, the one that was found. */
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
 
-/** Lists the sources that may have the kernel's lines. */
+/** Sources that may have the kernel's lines. */
 type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
-/** How far back a first run reads the kernel's ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
-/** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
+/** Opens the logs, which hand lines to the pipeline once they are started. */
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
@@ -70,13 +67,13 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   );
   const shared = createSharedLines({
     kernelGiver: giver && nameOf(giver),
-    // Some programs write to their standard error and a file: only then may a record be seen twice.
+    // Some programs write to standard error and a file; only then a record may come twice.
     programSources: found.some(({ kind }) => kind === 'program')
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
       : [],
     saved: options.once,
   });
-  // The byte-wise shortcut holds for a line that was counted just now, so none may be skipped: ulogd's lines may be in two files.
+  // Lines may be compared by their bytes only if none is skipped, but two files may have lines of ulogd.
   const hasRepeats = found.filter(({ kind }) => kind === 'file').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();
@@ -115,7 +112,6 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   return { sources, once: shared.once };
 }
 
-/** Names are what positions are kept under. */
 function nameOf(setting: Found): string {
   if (setting.kind === 'file' || setting.kind === 'program') return setting.path;
   return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
@@ -128,12 +124,11 @@ function settle(options: OpenSourcesOptions): Found[] {
     const { source, isCertain, text } = choose();
     const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
     problems.source('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
-    // The device is tried again if nothing can be read now.
+    // If nothing can be read now, the device is tried again.
     return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
   });
   if (config.sources.some(({ kind }) => kind === 'auto')) {
     for (const { program, path } of findPrograms()) {
-      // A setting that names the file goes over what was found.
       if (found.some((other) => nameOf(other) === path)) continue;
       found.push({ kind: 'program', program, path });
       problems.source('auto', {
@@ -143,7 +138,7 @@ function settle(options: OpenSourcesOptions): Found[] {
       });
     }
   }
-  // The file that was found may be named by a setting, too.
+  // A setting may name the file that was found.
   return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
 }
 
@@ -168,7 +163,7 @@ function listenerOf(
 ): SourceListener {
   const name = nameOf(setting);
   const { repeats } = pipeline;
-  // A ring buffer that is not counted loses nothing that matters.
+  // Losses of a ring buffer that is not counted do not matter.
   const mayLosePackets = isGiver || setting.kind !== 'kernel';
   return {
     take(line, origin) {
@@ -184,13 +179,13 @@ function listenerOf(
     notice: (notice) => problems.source(name, notice),
   };
 
-  /** A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock. */
+  /** A stamp from the future is of the wrong zone or of another clock. */
   function timeOf(stamp: Millis): Millis {
     return Math.min(clock.fromWall(stamp), clock.now());
   }
 }
 
-/** Does what `timeOf` does, with clocks that are read once for all lines of one turn of the event loop. */
+/** The same as `timeOf`, with clocks that are read once in a turn of the event loop. */
 function byClock(repeats: Repeats, clock: Clock): Repeats {
   let read: { ahead: Millis; now: Millis } | undefined;
   return {

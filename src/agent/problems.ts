@@ -6,7 +6,7 @@ import type { ApiAnswersOptions } from './api-answers.ts';
 /** Keys of notices whose end is the notice `well`. */
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];
 
-/** Reports what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
+/** Reports problems: once in the log, each time in the metrics. */
 export type Problems = ReturnType<typeof createProblems>;
 
 export function createProblems(options: ApiAnswersOptions & { counts: ProblemCounts }) {
@@ -71,7 +71,7 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
           report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');
       },
     },
-    /** Logs what is no problem of this program, but worth a line. */
+    /** Incidents are no problem of this program, but worth a line. */
     incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
       const about = { code, failing, failures };
       if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);

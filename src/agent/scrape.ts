@@ -27,7 +27,7 @@ const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
 const wayResults = ['hit', 'miss', 'failed', 'refused'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
-/** The answer to a scrape: what is counted elsewhere is collected when it is asked for. */
+/** What is counted elsewhere is collected at each scrape. */
 export function createScrape(options: ScrapeOptions): MetricsText {
   const { metrics, context, ingest, conntrackLevel, reload, lastSeen, clock } = options;
   return scrapeOf(metrics, ingest.legacyMetric, () => {

@@ -3,20 +3,19 @@ import type { LogLine } from '../model/log-line.ts';
 import type { Json, LineOrigin } from '../sources/sources.ts';
 
 export interface SharedLinesOptions {
-  /** The one source of which the kernel's lines are taken. */
+  /** The source that gives the kernel's lines. */
   kernelGiver: string | undefined;
-  /** Sources that may have the same records of programs. */
   programSources: readonly string[];
-  /** `once.state()` of an earlier run. */
+  /** Of an earlier run. */
   saved: Json | undefined;
 }
 
-/** Most of what one source has of kube-proxy the other has not, or has at once. */
+/** Sources have a record at nearly the same time. */
 const maxRecords = 1024;
 
 export type SharedLines = ReturnType<typeof createSharedLines>;
 
-/** Takes each line once that several sources have: of the kernel and of ulogd from one source, of programs from the first that shows it. */
+/** Takes lines of several sources once: of the kernel and of ulogd from one source, of programs from the first that shows them. */
 export function createSharedLines({ kernelGiver, programSources, saved }: SharedLinesOptions) {
   const programs = restore(saved, programSources);
   let ulogdGiver: string | undefined;
@@ -28,7 +27,6 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
       if (!isFirst) repeats++;
       return isFirst;
     },
-    /** The count for the metrics, and the state that is saved with the positions. */
     once: {
       counts: {
         get repeats(): number {
@@ -43,14 +41,14 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
     if (origin === 'program' || origin === 'container')
       return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
     if (origin !== 'kernel') return true;
-    // No other source has what BPF programs print, and the flows of Calico.
+    // No other source has these.
     if (program === 'bpf' || program === 'calico-flows') return true;
-    // The kernel hands these packets to ulogd alone: they are in no source of the kernel's own lines.
+    // The kernel gives these packets to ulogd alone.
     if (program === 'ulogd' || program === 'ulogd2') return (ulogdGiver ??= source) === source;
     return source === kernelGiver;
   }
 
-  /** Compares texts alone, because the sources may stamp in different zones. */
+  /** Compares texts only, because sources may stamp in different zones. */
   function isFirstRecord(source: string, hash: number): boolean {
     const shownBy = programs.get(hash);
     if (shownBy !== undefined && !shownBy.includes(source)) {
@@ -79,12 +77,12 @@ function restore(saved: Json | undefined, sources: readonly string[]): Map<numbe
   );
 }
 
-/** klog stamps to the microsecond: such a record is logged once. Others have texts that come again. */
+/** klog stamps to the microsecond, so no record is logged twice. Texts of others come again. */
 function isKlog(text: string): boolean {
   return hasKlogHeader(text) || klogJsonTime(text) !== undefined;
 }
 
-/** 53 bits of cyrb53 (public domain) over visible ASCII: sources differ in what becomes of all other bytes. */
+/** 53 bits of cyrb53 (public domain) over visible ASCII, because sources differ in all other bytes. */
 function hashOf(text: string): number {
   let low = 0xdeadbeef;
   let high = 0x41c6ce57;

@@ -11,7 +11,7 @@ import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './pr
 import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
 
-/** The part of the kept audit that is neither a flow nor a row. */
+/** The rest of the kept audit, beside flows and rows. */
 export interface AuditRest extends QueueState {
   closings: number;
 }
@@ -25,7 +25,6 @@ export interface AuditState {
 export interface AuditOptions {
   node: string;
   cluster: string | undefined;
-  /** Length of an interval. */
   interval: Millis;
   sinks: readonly Sink[];
   /** Bytes of rows that wait for receivers at most. */
@@ -34,17 +33,16 @@ export interface AuditOptions {
   privacy: Privacy;
   /** Undefined: policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
-  /** The clock of the lines' times, and what the wall clock showed at one of them. */
+  /** `toWall`: what the wall clock showed at a time of the lines. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
   report: DeliveryReport;
 }
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** Flows that are closed in one turn of the event loop: a few milliseconds. */
+/** Flows closed in one turn of the event loop, which takes a few milliseconds. */
 const slice = 200;
 
-/** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
 export function createAudit(options: AuditOptions) {
   const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, report } = options;
   const kept = options.restored;
@@ -67,10 +65,9 @@ export function createAudit(options: AuditOptions) {
   let deliveries: Delivery[] = [];
 
   return {
-    /** A packet of a flow; `meaning` as in `createIntervals`. */
     count: (...packet: Parameters<typeof intervals.count>): void => intervals.count(...packet),
     lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
-    /** Closes what is over, has it kept, and lets the sinks have it. */
+    /** Closes intervals that are over, keeps them on disk, and wakes the deliveries. */
     async round(keep: () => Promise<void>): Promise<void> {
       while (!closeSome()) await nextTurn();
       const { newest } = queue;
@@ -90,7 +87,6 @@ export function createAudit(options: AuditOptions) {
     get sinks() {
       return queue.sinks;
     },
-    /** The open flows, for the state on disk. */
     kept: {
       get revision() {
         return intervals.revision;
@@ -104,7 +100,6 @@ export function createAudit(options: AuditOptions) {
     },
   };
 
-  /** Returns whether nothing more is to be closed. */
   function closeSome(): boolean {
     const { records, isDone } = intervals.close(slice);
     for (const record of records) queue.add(rowOf(record));
@@ -125,7 +120,7 @@ export function createAudit(options: AuditOptions) {
   }
 }
 
-/** Finds the audit in the values of the state on disk; undefined if it is not there. */
+/** Finds the audit in the state on disk. */
 export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
   const rest = values.get('audit') as AuditRest | undefined;
   if (rest === undefined) return undefined;

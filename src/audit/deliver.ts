@@ -3,34 +3,31 @@ import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { AuditQueue, Batch } from './queue.ts';
 
-/** Is told of each attempt to send rows. */
 export interface DeliveryReport {
-  /** `refused` of the rows were not taken, and are not sent again. */
+  /** The receiver refused `refused` of the rows for good. */
   sent: (sink: string, rows: number, refused: number) => void;
-  /** All of the rows are sent again. */
+  /** All rows are sent again. */
   failed: (sink: string, error: unknown) => void;
 }
 
 export interface DeliverOptions {
   queue: AuditQueue;
   sink: Sink;
-  /** The row that stands for those that the receiver never had. */
+  /** Makes the row that reports lost rows. */
   gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
   report: DeliveryReport;
-  /** Limits of the pauses after attempts that failed. */
   backOff?: { first: Millis; longest: Millis };
 }
 
 export interface Delivery {
-  /** There are rows that there were not before. */
   wake: () => void;
-  /** Ends after the batch under way, at most so long from now. */
+  /** Ends after the batch under way, or after `grace`. */
   stop: (grace: Millis) => Promise<void>;
 }
 
 const usualBackOff = { first: 1000, longest: 60_000 };
 
-/** Sends a sink one batch after another, each until it is taken: a receiver that is away loses nothing that the queue can hold. */
+/** Sends one batch after another, each until it is taken, so an outage of the receiver loses nothing that the queue can hold. */
 export function startDelivery({ queue, sink, gapRow, report, ...options }: DeliverOptions): Delivery {
   const backOff = createBackOff(options.backOff ?? usualBackOff, Math.random);
   const stopping = new AbortController();
@@ -77,12 +74,11 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
   }
 }
 
-/** The sink that rows are sent to. */
 export interface Sink {
   readonly name: string;
   /** Rows of one batch at most. */
   readonly most: number;
-  /** Resolves when the receiver has the rows for good, to how many of them it refused. Rejects when they must be sent again. */
+  /** Resolves to how many rows were refused, when the receiver has the rest for good. Rejects if all must be sent again. */
   send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
   close: () => Promise<void>;
 }

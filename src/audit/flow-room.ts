@@ -3,34 +3,31 @@ import type { FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
 
 export interface FlowLimits {
-  /** Flows of all open intervals together. When they are taken, namespaces share them equally. */
+  /** Flows of all open intervals. When these are taken, namespaces share them equally. */
   total: number;
-  /** Flows of one workload in one interval; the rest is counted in one more flow of it. */
+  /** Flows of one workload in one interval; one more counts the rest. */
   perSubject: number;
-  /** Flows that stand for a namespace's others, beside `total`; past them there is one for all. */
+  /** Flows that count the rest of a namespace, beside `total`; past these one counts all. */
   joined: number;
 }
 
 export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joined: 1000 };
 
-/** The part of a flow that decides about its room. */
 type Held = Flow & { start: Millis };
 
 export interface FoundRoom<F> {
-  /** The flow itself, or the one that stands for what has no room. */
+  /** The flow itself, or the one that counts it. */
   flow: Flow;
-  /** Flows that make room for it, each with the flow that continues it. */
+  /** Flows that make room, each with the one that counts it on. */
   evicted: readonly (readonly [old: F, joined: Flow])[];
 }
 
-/** Decides which flows get a place of their own. The others are joined by workload, by namespace or all together, and still counted. */
+/** Decides which flows are counted by themselves. Others are joined by workload, by namespace or all together. */
 export function createFlowRoom<F extends Held>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
 ) {
-  /** Flows of each subject in each interval. */
   const ofSubject = new Map<string, number>();
-  /** Flows of each namespace, oldest first. */
   const ofNamespace = new Map<string, Set<F>>();
   let own = 0;
   let joined = 0;
@@ -53,7 +50,6 @@ export function createFlowRoom<F extends Held>(
       if (count > 0) ofSubject.set(subjectKey(flow), count);
       else ofSubject.delete(subjectKey(flow));
     },
-    /** Finds room for a flow that is not held yet. */
     find(start: Millis, given: Flow): FoundRoom<F> {
       if (!isOwn(given)) return { flow: given, evicted: [] };
       const isPast = (ofSubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
@@ -62,7 +58,7 @@ export function createFlowRoom<F extends Held>(
       const largest = largestNamespace();
       const excess = largest.size - (ofNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
-      // Evict several at once, to look for the largest namespace less often; the newest, so that flows from before a flood stay.
+      // Evicts several at once, because finding the largest namespace takes time; the newest, so that flows from before a flood stay.
       const evicted = [...largest].slice(-Math.ceil(excess / 16));
       return { flow, evicted: evicted.map((old) => [old, joinNamespace(old.start, old)]) };
     },
@@ -90,7 +86,7 @@ function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string
   return `${start} ${subject}`;
 }
 
-/** Keeps what is known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
+/** Known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
 const ofWorkload = [
   'address',
   'k8s.namespace.name',
@@ -110,7 +106,7 @@ function joinAll(flow: Flow): Flow {
   return { ...joinedFlow(flow, []), namespace: '' };
 }
 
-/** Makes the flow that counts the others: it has the named fields of the subject, and no other end, port or rule. */
+/** Makes a flow that counts others: with the named fields of the subject, without the other end, port and rule. */
 function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeof ofWorkload)[number][]): Flow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
   const all = known.length === 0;
@@ -131,12 +127,12 @@ function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeo
   };
 }
 
-/** Whether the flow stands for the others of a namespace, or for all others. */
+/** Whether it counts the rest of a namespace, or of all. */
 function isJoined({ key, subject }: Flow): boolean {
   return subject === '' && key.startsWith('["joined"');
 }
 
-/** Whether a flow takes room. Gaps do not, because they are few and say what no other record does. */
+/** Gaps take no room, because they are few and no other record says the same. */
 function isOwn(flow: Flow): boolean {
   return !isJoined(flow) && flow.fields['event.name'] !== 'network.flow.gap';
 }

@@ -8,28 +8,27 @@ import { isName } from '../platform/address.ts';
 import type { FlowRecord } from './fields.ts';
 import { loggedVerdict } from './policy-fields.ts';
 
-/** A packet with what was found out about it. */
 export interface AuditedPacket {
   observation: PacketObservation | Martian;
   ends: Ends;
   node: string;
   noise: string | undefined;
-  /** The findings of the packet; none: policies are not asked. */
+  /** Without these policies are not asked. */
   findings?: readonly Finding[];
 }
 
-/** All that the packets of one flow have in common. */
+/** What the packets of one flow have in common. */
 export interface Flow {
-  /** Equal for all packets that are counted together, whatever their Pods, addresses and interfaces. */
+  /** Equal for packets that are counted together, of any Pod, address and interface. */
   key: string;
-  /** The Pod that causes the flow, by its workload, or else the one that it is for; '' where neither end is a Pod. */
+  /** The workload of the Pod that causes the flow, else of the one that it is for, else ''. */
   subject: string;
-  /** Its namespace; the room for flows is shared by both, so that no Pod takes that of others. */
+  /** Its namespace. Both share the room for flows, so that no Pod takes that of others. */
   namespace: string;
   fields: FlowRecord;
 }
 
-/** Finds the flow of a packet. Redacted values are nowhere in it, not even in the key, because ids are made of that. */
+/** Redacted values are not even in the key, because ids are made of it. */
 export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): Flow {
   const { observation, ends, node, noise } = packet;
   const { kind: _, ...service } = serviceOf(observation);
@@ -57,7 +56,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   const common = [action, noise, node, fields['network.direction'], service, rule];
   const identityOf = (end: 'source' | 'destination'): string | undefined => {
     if (!isShown(end)) return 'redacted';
-    // An address that is cut is no longer one peer.
+    // A cut address is no longer one peer.
     return redact === undefined || ends[end].object !== undefined ? ends[end].identity : fields[`${end}.address`];
   };
   return {
@@ -68,7 +67,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   };
 }
 
-/** A flow with one packet, as much as its line shows. The time and what names the record are the caller's. */
+/** The fields of one packet; the caller adds its time and name. */
 export function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
   const { fields } = flowOf(packet);
   const of: FlowRecord = {
@@ -127,7 +126,6 @@ function serviceOf(observation: PacketObservation | Martian): FlowRecord & { kin
   };
 }
 
-/** The IANA keyword as ECS and OpenTelemetry spell it. */
 function transportOf(protocol: Packet['protocol']): string | undefined {
   return protocol === 'ICMPv6' ? 'ipv6-icmp' : protocol.toLowerCase() || undefined;
 }
@@ -152,7 +150,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   };
 }
 
-/** The interfaces show the direction; where they do not, the nodes of the Pods do. */
+/** The interfaces show the direction, or else the nodes of the Pods. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
   const isOut = ends.fromPodInterface || isOn(source, node);
@@ -168,7 +166,6 @@ function isOn({ kind, node, candidates }: Endpoint, logged: string): boolean {
 
 const kindNames = { pod: 'Pod', node: 'Node', service: 'Service', external: 'external', unknown: 'unknown' } as const;
 
-/** The fields of one end, without its name before theirs. */
 function endOf({ kind, address, evidence, object, workload, role, labels }: Endpoint) {
   return {
     address,
@@ -183,14 +180,14 @@ function endOf({ kind, address, evidence, object, workload, role, labels }: Endp
   };
 }
 
-/** A name in the place of an address may have a namespace: `shop/web-*`, `NetworkSet shop/partners`. */
+/** A name in place of an address may have one: `shop/web-*`, `NetworkSet shop/partners`. */
 function namespaceIn(address: string): string | undefined {
   if (!isName(address)) return undefined;
   const slash = address.indexOf('/');
   return slash < 0 ? undefined : address.slice(address.indexOf(' ') + 1, slash);
 }
 
-/** Written out: with names that are computed, V8 makes a hash table of each object, and a flow costs twice as much. */
+/** Written out, because V8 makes a hash table of an object with computed names, and a flow costs twice as much. */
 function endsOf({ source, destination }: Ends): FlowRecord {
   const from = endOf(source);
   const to = endOf(destination);

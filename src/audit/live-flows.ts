@@ -6,7 +6,7 @@ import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { stampOf } from './record.ts';
 
-/** Another number where a key goes or gets another meaning. */
+/** Changes when a key goes or gets another meaning. */
 export const liveFlowsVersion = 1;
 
 /** The answer of `/drops`, as JSON. The keys of a flow are fields of docs/audit.md. */
@@ -15,7 +15,7 @@ export interface LiveFlows {
   node: string;
   /** RFC 3339, when it was answered. */
   time: string;
-  /** Flows that newer ones replaced since the agent began; their packets are in no flow of the answer. */
+  /** Flows that were replaced since the start; no flow counts their packets. */
   forgotten: number;
   flows: FlowRecord[];
 }
@@ -23,14 +23,12 @@ export interface LiveFlows {
 export interface LiveFlowsOptions {
   node: string;
   limits?: FlowLimits & { bytes: number };
-  /** Takes out what no user may see; undefined: nothing. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
-  /** The clock of the lines' times, and what the wall clock showed at one of them. */
+  /** `toWall`: what the wall clock showed at a time of the lines. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
 }
 
 interface Held extends Flow {
-  /** All flows are in one interval. */
   start: 0;
   packets: number;
   first: Millis;
@@ -40,22 +38,20 @@ interface Held extends Flow {
 
 export type LiveFlowTable = ReturnType<typeof createLiveFlows>;
 
-/** 10,000 flows of usual names are 6 MB; a Pod that scans has 500 of them. */
+/** 10,000 usual flows are 6 MB; a Pod that scans has 500 of them. */
 const defaultLimits = { total: 10_000, perSubject: 500, joined: 1000, bytes: 16 * 1024 * 1024 };
 const keptFor: Millis = 3_600_000;
 const sweepInterval: Millis = 60_000;
-/** Bytes of a text: the longest name of Kubernetes. */
 const longestText = 253;
-/** Bytes that a flow takes beside its texts. */
 const ofEach = 300;
 
 const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
-/** Counts packets by flow; the table is bounded in flows, for each workload and namespace too, and in bytes. */
+/** Counts packets by flow. The table is bounded in bytes and in flows, also of each workload and namespace. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
   const flows = new Map<string, Held>();
   const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
-  /** The flow of each `meaning`, so that repeated packets find theirs without computing its key. */
+  /** The flow of each `meaning`: computing the key of each packet would cost more. */
   const found = new WeakMap<object, Held>();
   let bytes = 0;
   let forgotten = 0;
@@ -65,7 +61,6 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     get sizes() {
       return { flows: flows.size, bytes };
     },
-    /** Packets with the same `meaning` object are of one flow. */
     count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
       let flow = found.get(meaning);
       if (flow === undefined || flow.packets === 0) {
@@ -94,7 +89,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     if (known !== undefined) return join(known, given.fields);
     if (clock.now() - swept >= sweepInterval) sweep();
     const { flow, evicted } = room.find(0, given);
-    // Their counts are not moved, because the answer is about the present.
+    // Their counts are not moved: the answer is about the present.
     for (const [old] of evicted) forget(old);
     const same = flows.get(flow.key);
     if (same !== undefined) return join(same, flow.fields);
@@ -123,7 +118,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flows.delete(flow.key);
     room.leave(flow);
     bytes -= flow.bytes;
-    // `found` may still lead to this flow; 0 packets say that it is gone.
+    // `found` may lead to this flow; 0 packets say that it is gone.
     flow.packets = 0;
   }
 
@@ -133,7 +128,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
   }
 }
 
-/** Packets of one flow may be of several Pods of a workload; a field that differs is left out. */
+/** A field that differs between Pods of a workload is left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
 function join(flow: Held, fields: FlowRecord): Held {

@@ -7,7 +7,6 @@ import { headOf, stampOf } from './record.ts';
 
 /** A flow in an interval that is not over. Plain JSON. */
 export interface OpenFlow {
-  /** Start of its interval. */
   start: Millis;
   key: string;
   subject: string;
@@ -22,12 +21,11 @@ export interface OpenFlow {
   mixed: (keyof FlowRecord)[];
 }
 
-/** Further addresses of each end that are remembered. */
 const mostAddresses = 255;
 
 const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
-/** The flows of the intervals that are not over, and what of them is not on disk yet. */
+/** Flows of open intervals, and what of them is not on disk yet. */
 export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
   const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
   const room = createFlowRoom<OpenFlow>(limits, (start, key) => flows.has(idOf({ start, key })));
@@ -40,7 +38,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       return flows.size;
     },
     all: () => flows.values(),
-    /** The flow in the interval that begins at `start`; made if there is none. */
+    /** Finds or makes the flow of the interval that begins at `start`. */
     of(start: Millis, given: Flow, time: Millis): OpenFlow {
       const known = flows.get(idOf({ start, key: given.key }));
       if (known !== undefined) return take(known, given.fields);
@@ -79,14 +77,14 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     removed.push(flow);
   }
 
-  /** Adds the counts of an evicted flow to the one that stands for it. */
+  /** The joined flow counts on. */
   function moveInto(old: OpenFlow, joined: Flow): void {
     const { start, packets, first, last } = old;
     remove(old);
     const flow = flows.get(idOf({ start, key: joined.key })) ?? add(start, joined, first);
     count(flow, packets, first);
     count(flow, 0, last);
-    // A meaning may still lead to it; this flow must not be counted on.
+    // A meaning may lead to the old flow, which must not be counted on.
     old.packets = 0;
   }
 
@@ -119,7 +117,7 @@ function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time:
   };
 }
 
-/** It is written while the flow is counted further. */
+/** It is written while the flow is counted on. */
 function copy(flow: OpenFlow): OpenFlow {
   const { fields, mixed, others } = flow;
   const { source, destination } = others;
@@ -132,17 +130,14 @@ function copy(flow: OpenFlow): OpenFlow {
 }
 
 export interface RecordContext {
-  /** Length of the interval. */
   interval: Millis;
   cluster: string | undefined;
-  /** Numbers the times that flows were closed: lines that come late make another record. */
+  /** Number of the closing: late lines make another record. */
   closing: number;
-  /** Whether log of the interval was lost. */
   atLeast: boolean;
   toWall: (time: Millis) => Millis;
 }
 
-/** The record of a flow whose interval is over. */
 export function recordOf(flow: OpenFlow, { interval, cluster, closing, atLeast, toWall }: RecordContext): FlowRecord {
   const { start, key, packets, first, last, others } = flow;
   const { 'event.name': name, 'event.action': action, ...fields } = flow.fields;
@@ -174,12 +169,11 @@ function distinctOf(end: 'source' | 'destination', others: readonly string[]): F
   };
 }
 
-/** Equal for one flow in one interval. */
 function idOf({ start, key }: Pick<OpenFlow, 'start' | 'key'>): string {
   return `${start} ${key}`;
 }
 
-/** Takes in what the packets of another Pod or interface have. Returns whether that changed anything. */
+/** Adds packets of another Pod or interface. Returns whether anything changed. */
 function join(flow: OpenFlow, fields: FlowRecord): boolean {
   let hasChanged = false;
   for (const name of mayDiffer) {

@@ -1,12 +1,11 @@
-/** Makes the fields of a row that say what policies decide, beside the policy that the log names. */
+/** Fields that say what policies decide, beside the policy in the log. */
 import { loggedName, type PolicyFacts } from '../drops/drops.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { FlowRecord } from './fields.ts';
 
-/** Bytes of a list of names. Whole names are left out. */
+/** Bytes of a list; whole names are left out. */
 const longest = 1000;
 
-/** `evidence`: how it is known. */
 export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
   const { verdict, direction, decidedBy, count, rule, nearest } = facts;
   const named = fitting(decidedBy);
@@ -27,7 +26,7 @@ function fitting(names: readonly string[]): readonly string[] {
   return past < 0 ? names : names.slice(0, past);
 }
 
-/** Believes records of the programs that enforce policies (Antrea, OVN). A LOG prefix says only that a rule of the policy matched. */
+/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only says that a rule matched. */
 export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
   if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
   const facts: PolicyFacts = {
@@ -41,7 +40,7 @@ export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObser
   return policyFields(facts, 'logged');
 }
 
-/** Names after which the fields of `policyFields` are left out where a policy is of a Namespace that the record does not name. */
+/** Leaves out the policies if one is of a hidden Namespace. */
 export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: string) => boolean): FlowRecord {
   const names = [...(fields['policy.decided_by']?.split(',') ?? []), fields['policy.nearest'] ?? ''];
   if (names.every((name) => isShownName(name, isShown))) return fields;
@@ -55,7 +54,6 @@ export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: s
   return rest;
 }
 
-/** `NetworkPolicy shop/web`, `GlobalNetworkPolicy lockdown`. */
 function isShownName(name: string, isShown: (namespace: string) => boolean): boolean {
   const [, namespace] = /^\S* ([^/]*)\//.exec(name) ?? [];
   return namespace === undefined || isShown(namespace);

@@ -4,22 +4,20 @@ import type { OpenFlow } from './open-flows.ts';
 import { withoutHiddenPolicies } from './policy-fields.ts';
 import { rowOf } from './record.ts';
 
-/** The settings for what records leave out. It is left out before a record is written anywhere. */
+/** What records leave out, before they are written anywhere. */
 export interface Privacy {
-  /** Whether the peer is named where the two ends are of different namespaces. */
+  /** Whether peers of other namespaces are named. */
   peers: 'shown' | 'redacted';
-  /** Bits of addresses that are kept. */
   bits: { ipv4: number; ipv6: number };
-  /** Namespaces that are not named, as they asked for it. */
+  /** Namespaces that asked not to be named. */
   isHidden: (namespace: string) => boolean;
-  /** Names of the labels of Pods that are shown. */
   labels: readonly string[];
 }
 
 type End = 'source' | 'destination';
 const ends = ['source', 'destination'] as const;
 
-/** Nothing where everything is shown: then the hot path need not ask. */
+/** Undefined if everything is shown, so that the hot path need not ask. */
 export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { peers, bits, isHidden } = privacy;
   const cutsAddresses = bits.ipv4 < 32 || bits.ipv6 < 128;
@@ -45,7 +43,7 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/** The end whose Pod did not ask for the record: the policy that dropped the packet is of the other one, or else its node is. */
+/** The end that is not the subject: the policy that dropped the packet, or else the node, is of the other one. */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;
@@ -55,7 +53,7 @@ function foreignPeerOf(fields: FlowRecord): End | undefined {
   return fields['network.direction'] === 'egress' ? 'destination' : 'source';
 }
 
-/** The interface is hidden, too, because the CNI plugin names it after the Pod. */
+/** CNI plugins name interfaces after Pods. */
 function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
   const kept = Object.entries(fields).filter(
     ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),
@@ -65,7 +63,7 @@ function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
 
 const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
 
-/** A policy of a namespace that is not named anywhere else in the record would name it. */
+/** A policy would name a namespace that is not named elsewhere in the record. */
 function withoutPolicy(
   redacted: FlowRecord,
   fields: FlowRecord,
@@ -73,7 +71,7 @@ function withoutPolicy(
 ): FlowRecord {
   const policy = fields['policy.namespace'];
   if (policy === undefined || ends.some((end) => namespaceOf(redacted, end) === policy)) return redacted;
-  // No end has the namespace where the Pod of the address is not known.
+  // If the Pod of an address is not known, no end has its namespace.
   if (!hidden.some((end) => namespaceOf(fields, end) === policy) && !isHidden(policy)) return redacted;
   const kept = Object.entries(redacted).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
@@ -81,13 +79,13 @@ function withoutPolicy(
   return Object.fromEntries(kept);
 }
 
-/** Removes names of policies that would tell the Namespace of a redacted end. */
+/** Removes policies that tell the Namespace of a redacted end. */
 export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
   if (!ends.some((end) => fields[`${end}.kind`] === 'redacted')) return fields;
   return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
 }
 
-/** Removes the addresses of the packet that an ICMP error is about: they may be those of redacted ends. */
+/** The packet in an ICMP error may have addresses of redacted ends. */
 function withoutOriginal(fields: FlowRecord): FlowRecord {
   const { 'original.source.address': source, 'original.destination.address': destination, ...kept } = fields;
   return source === undefined && destination === undefined ? fields : kept;
@@ -105,7 +103,7 @@ function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord
   return cut;
 }
 
-/** One that was cut by a setting before this one is cut further, or stays. A name in the place of an address is none. */
+/** An address that was cut before is cut further, or stays. A name is no address. */
 function cutAddress(address: string, bits: Privacy['bits']): string | undefined {
   const [bare = '', length] = address.split('/', 2);
   const limits =
@@ -121,8 +119,8 @@ interface Restorable {
 }
 
 /**
- * Redacts as `redactionOf` does, for what an earlier run kept: which namespaces are hidden is not known yet, and other labels may have been asked
- * for then. Undefined: nothing of it has to be taken out.
+ * Redacts what an earlier run kept: hidden namespaces are not known yet, and other labels may have been asked for. Undefined: there is
+ * nothing to redact.
  */
 export function redactionOfKept(
   privacy: Privacy,
@@ -148,7 +146,7 @@ function withLabels(fields: FlowRecord, names: readonly string[]): FlowRecord {
   return shown;
 }
 
-/** Redacts what an earlier run kept under settings that left out less. Ids and numbers stay, so that a record sent again is the same record. */
+/** Ids and numbers stay, so that a record sent again is the same record. */
 export function redactRestored<Kept extends Restorable>(state: Kept, redact: (fields: FlowRecord) => FlowRecord): Kept {
   return {
     ...state,

@@ -2,14 +2,12 @@ import type { Millis } from '../model/log-line.ts';
 import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
 
 export interface QueueState {
-  /** Number of the newest row. */
   newest: number;
   sinks: Readonly<Record<string, SinkPlace>>;
 }
 
 export interface Batch {
   rows: readonly string[];
-  /** Number of the last row. */
   through: number;
   /** Rows that the sink lost before the first of these. */
   lost: LostRows | undefined;
@@ -17,20 +15,20 @@ export interface Batch {
 
 export interface AuditQueueOptions {
   sinks: readonly string[];
-  /** Bytes of rows that are held; then the oldest goes. */
+  /** Bytes of all rows; then the oldest is lost. */
   most: number;
   restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
   now: () => Millis;
 }
 
-/** Rows in order, for sinks that are each at a place of their own. All of it is a part of the state on disk. */
+/** Rows in order, for sinks at places of their own. The state on disk contains it. */
 export interface AuditQueue {
   add: (row: string) => void;
-  /** The newest row: once all that was added before this call is on disk, `release` it. */
+  /** The newest row. Once all before a call is on disk, `release` it. */
   readonly newest: number;
   /** Rows up to this one are on disk, so receivers may have them. */
   release: (through: number) => void;
-  /** The next rows for a sink, at most so many; undefined if it has all that were released. */
+  /** Undefined: the sink has all that were released. */
   next: (sink: string, most: number) => Batch | undefined;
   /** The receiver has the batch for good. */
   confirm: (sink: string, batch: Batch) => void;
@@ -45,7 +43,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   const rows = new Map(restored?.rows);
   const changes = createKeyedChanges('record', rows);
   let newest = restored?.state.newest ?? 0;
-  /** Rows up to this one are on disk, those of an earlier run among them. */
+  /** Rows up to this one are on disk. */
   let released = newest;
   let oldest = newest + 1 - rows.size;
   let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
@@ -102,7 +100,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   }
 }
 
-/** Rows that a sink never had, because the queue was full. */
+/** Rows that a sink never had: the queue was full. */
 export interface LostRows {
   rows: number;
   /** The times at which the first and the last were lost. */
@@ -110,27 +108,22 @@ export interface LostRows {
   last: Millis;
 }
 
-/** The position of a sink in the queue. Plain JSON. */
 export interface SinkPlace {
-  /** Number of the last row that the receiver has. */
   confirmed: number;
   lost?: LostRows | undefined;
 }
 
 export interface SinkPlacesOptions {
   sinks: readonly string[];
-  /** Number of the oldest row that is held. */
   oldest: number;
   restored: Readonly<Record<string, SinkPlace>> | undefined;
   now: () => Millis;
 }
 
-/** Keeps the position of each sink in the rows of the queue. */
 function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   const places: Record<string, SinkPlace> = Object.fromEntries(
     sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.[sink] }]),
   );
-  /** Since the start. */
   const lostBy = new Map<string, number>();
 
   return {
@@ -158,7 +151,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
     confirm(sink: string, through: number, lost: LostRows | undefined): void {
       const place = placeOf(sink);
       place.confirmed = Math.max(place.confirmed, through);
-      // Rows lost while the batch was under way are reported with the next one.
+      // Rows lost meanwhile are reported with the next batch.
       if (place.lost === lost) delete place.lost;
     },
     /** Number of the last row that all sinks have. */

@@ -11,7 +11,7 @@ export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** The fields that begin every record. `identity` is equal only for the same record. */
+/** The first fields of every record. `identity`: equal only for the same record. */
 export function headOf(at: Millis, name: FlowRecord['event.name'], identity: readonly unknown[]): FlowRecord {
   return {
     '@timestamp': stampOf(at),
@@ -27,9 +27,8 @@ export function stampOf(time: Millis): string {
 
 export interface RowContext {
   cluster?: string;
-  /** The verdict of the given policies on the packet. */
   policies?: PolicyFacts | undefined;
-  /** Takes out what no row may say; undefined: nothing. */
+  /** Removes what no row may say; undefined: nothing. */
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
 import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
 
-/** Times that an Event is looked for, or made, in one write: a user may change or delete it in between. */
+/** Tries in one write: a user may change or delete the Event in between. */
 const maxTries = 3;
 
 export type Outcome =
@@ -15,21 +15,19 @@ export interface EventWriterOptions {
   store: EventStore;
   /** Must settle in bounded time; an Event waits for it. */
   messageOf: (series: Series) => string | EventText | Promise<EventText>;
-  /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
+  /** Names the memory that counts come from: a run with another one must not overwrite the counts of an earlier run. */
   stateId: string;
   now: () => Millis;
-  /** Returns what the wall clock, which stamps Events, showed at a time; without it `now` is the wall clock. */
+  /** What the wall clock, which stamps Events, showed at a time; by default `now` is the wall clock. */
   toWall?: (time: Millis) => Millis;
 }
 
 /** One write of a series. All times are of the wall clock. */
 interface Attempt {
-  /** The series as it was when the write began: it may be counted further meanwhile. */
+  /** A copy, because it may be counted on meanwhile. */
   series: Series;
   event: CoreEvent;
-  /** The state after a success. */
   published: Written;
-  /** Tries that are left. */
   tries: number;
 }
 
@@ -76,7 +74,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     return { kind: 'refused', verb: 'create', refusal: answer };
   }
 
-  /** The Event is gone, and with it what it counted: it begins again with what was not published. */
+  /** The Event is gone with its counts: another one begins with what was not published. */
   async function beginAgain(attempt: Attempt): Promise<Outcome> {
     const { series, event } = attempt;
     const { count, at, writes } = series.published;
@@ -93,7 +91,6 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const { series, event, tries } = attempt;
     const found = await store.read(event.metadata.namespace, event.metadata.name);
     if (found.kind === 'refused') {
-      // It was deleted, or has expired, since.
       if (found.status === 404) return await beginAgain(attempt);
       return { kind: 'refused', verb: 'read', refusal: found };
     }
@@ -113,7 +110,6 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   }
 }
 
-/** A series with its times moved by `ahead`, the difference between two clocks. */
 function moved(series: Series, ahead: Millis): Series {
   const { first, last, published } = series;
   const at = published.at === null ? null : published.at + ahead;
@@ -133,7 +129,7 @@ function publishedAt<At extends Millis | null>(published: Published, at: At, ahe
 /** Jump to the longest write interval. */
 const manyWrites = 6;
 
-/** The agent of another node has published it for all. It is tried again much later, when that Event may be gone. */
+/** Another node's agent has published it for all. It is tried again much later, when that Event may be gone. */
 function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
   const writes = Math.max(published.writes + 1, manyWrites);
   const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
@@ -169,7 +165,6 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
 /** `STATE BASE`, while counts overlap `STATE BASE COUNT UNTIL`: the memory of a run, what is counted beside it, and `overlap`. */
 export const stateAnnotation = `${annotationPrefix}state`;
 
-/** The parts of an Event's count: that of a series, on top of a base. */
 type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;
 
 function annotationOf(stateId: string, { base, overlap }: Composition): string {
@@ -180,7 +175,7 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** Returns how the count of a series goes on from an Event that was found. All times are of the wall clock. */
+/** How the count of a series goes on from an Event that was found. */
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,
@@ -192,10 +187,10 @@ function continuationOf(
   const [base = 0, counted, overlapUntil] = numbers.map(Number);
   // Times are cut to seconds.
   const until = stored.lastTimestamp === undefined ? now : stored.lastTimestamp + 999;
-  // An Event of ours that counts more than we know of is from the same hour before the clock was corrected and we were restarted.
+  // If an Event of ours counts more than we know of, it is from this hour before the clock was corrected and we were restarted.
   if (isOwned(stored, stateId) && stored.count <= (base || 0) + count) {
     if (counted === undefined || overlapUntil === undefined) {
-      // One that was begun again does not go back to before it was deleted.
+      // An Event that was begun again does not go back to before it was deleted.
       return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
     }
     return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
@@ -209,12 +204,11 @@ function continuationOf(
   };
 }
 
-/** While ours may be among the packets that the Event had counted, the larger of both counts is right: it is never too high. */
+/** While our packets may be among those of the Event, the larger of both counts is right, and never too high. */
 function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }
 
-/** Fields that the store adds to a written Event. */
 export interface StoredEvent {
   resourceVersion: string;
   component: string;

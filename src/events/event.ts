@@ -13,13 +13,13 @@ import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { cutBytes, printable, withoutMarkup } from '../platform/printable.ts';
 
-/** Name under which the Events are shown (`From`) and matched by exporters' rules. */
+/** Shown as `From`, and matched by exporters' rules. */
 export const component = 'kube-netfilter-tailer';
 
-/** Bytes of a message, as client-go and the events.k8s.io API cut it. */
+/** client-go and the events.k8s.io API cut messages to so many bytes. */
 const maxMessage = 1024;
 
-/** An int32 in the API: an Event that counts more is refused. */
+/** The API server refuses a count that is no int32. */
 const maxCount = 2_147_483_647;
 
 export interface ObjectReference {
@@ -31,7 +31,7 @@ export interface ObjectReference {
   resourceVersion?: string;
 }
 
-/** core/v1 Event, the fields that are set. `eventTime` and `series` stay unset, or kubectl would ignore `count`. */
+/** The fields of a core/v1 Event that are set. With `eventTime` or `series` kubectl would ignore `count`. */
 export interface CoreEvent {
   apiVersion: 'v1';
   kind: 'Event';
@@ -42,7 +42,7 @@ export interface CoreEvent {
   message: string;
   type: 'Warning' | 'Normal';
   count: number;
-  /** RFC 3339, whole seconds: the API server keeps no more. */
+  /** RFC 3339 in whole seconds. */
   firstTimestamp: string;
   lastTimestamp: string;
   source: { component: string; host?: string };
@@ -50,14 +50,13 @@ export interface CoreEvent {
   reportingInstance: string;
 }
 
-/** Facts that are found out when an Event is written. */
 export interface EventText {
   readonly message: string;
-  /** The policy that denied the packets, or the whole name of the one that the log line names. */
+  /** The policy that denied the packets, or the full name of the one in the log line. */
   readonly policy: PolicyName | undefined;
 }
 
-/** The Event of a series at `now`, all times of the wall clock. Written again after a crash it has the same name. */
+/** Makes the Event of a series at `now`; all times are of the wall clock. A repeated write has the same name. */
 export function eventOf(series: Series, text: string | EventText, now: Millis): CoreEvent {
   const { message, policy } = typeof text === 'string' ? { message: text, policy: undefined } : text;
   const { finding, window, count, first, last, published } = series;
@@ -77,7 +76,7 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
     type,
     count: Math.min(published.base + count, maxCount),
     firstTimestamp: timestamp(published.first ?? first),
-    // A new Event has the time of the write, because exporters discard what looks older than a few seconds.
+    // Exporters discard Events that look older than a few seconds, so a new one has the time of the write.
     lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },
     reportingComponent: component,
@@ -108,13 +107,13 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
     kind,
     name,
     ...(namespace === undefined ? {} : { namespace }),
-    // kubectl describe finds a Node's Events by its uid or, as the kubelet does, by its name in place of it.
+    // kubectl describe finds the Events of a Node by its uid or, as the kubelet writes it, its name as uid.
     ...(uid === '' ? (kind === 'Node' ? { uid: name } : {}) : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }
 
-/** RFC 3339 in whole seconds, cut as the API server would cut it. */
+/** Cuts to whole seconds, as the API server would. */
 export function timestamp(time: Millis): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
@@ -124,18 +123,17 @@ export const annotationPrefix = 'kube-netfilter-tailer/';
 /** The version of the table in docs/events.md. It changes when a key gets another meaning or goes, not when one is added. */
 export const annotationSchema = '1';
 
-/** Bytes of a value. Kind, namespace and name of an object have at most 381. */
+/** Bytes of a value; kind, namespace and name of an object have 381 at most. */
 const maxValue = 400;
 
-/** Keys that a later write may no longer know: a policy that was changed, or is one of several that deny. A patch removes these. */
+/** A later write may not know these, because policies change; the patch removes them then. */
 export const passing: readonly string[] = ['policy', 'policy-evidence'].map((key) => annotationPrefix + key);
 
-/** Keyed by what stands behind `annotationPrefix`. */
 type Values = Record<string, string | number | undefined>;
 
 /**
- * Tells programs what the message of an Event says: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
- * counted instead. `policy`: that denied its packets, where the log line names none. Of the keys of a series only those of `passing` are ever removed. Each key costs about 83 bytes in etcd (docs/decisions.md).
+ * Tells programs what the message says: one line of 400 bytes at most for each key, without markup. Values that differ between packets are
+ * left out, and counted. Each key costs about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
@@ -226,12 +224,12 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('/');
 }
 
-/** Values past the limit are not distinguished: it is at least as many. */
+/** At least so many: values past the limit are not distinguished. */
 function countOf({ seen }: DistinctValues): number {
   return seen.length;
 }
 
-/** `22/TCP,80/TCP`: the first five; `ports` counts all. */
+/** `22/TCP,80/TCP`: the first five. */
 function firstOf({ seen }: DistinctValues): string {
   return seen.slice(0, 5).join(',');
 }

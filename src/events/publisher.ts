@@ -8,16 +8,16 @@ import { type Attempt, createRetries, delays, resultOf } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
 
-/** The part of a table of series that publishing needs. */
+/** What publishing needs of a table of series. */
 export interface Publishable {
-  /** Returns whose turn it is among those that may be written now. `availableAt`: the time at which a write of a kind is within the budget. */
+  /** `availableAt`: when the budget allows a write of a kind. */
   next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
   begin: (series: Series) => void;
   nextDue: () => Millis;
   published: (series: Series, published: Written) => void;
 }
 
-/** The part that publishing to an API server, which may refuse, needs as well. */
+/** What an API server needs that may refuse. */
 export interface PublisherTable extends Publishable {
   giveBack: (series: Series, now: Millis) => void;
   delay: (series: Series, at: Millis) => void;
@@ -26,7 +26,6 @@ export interface PublisherTable extends Publishable {
   hold: (until: Millis) => void;
 }
 
-/** Is told how publishing goes. */
 export interface PublishingReport {
   attempted: (attempt: Attempt) => void;
   /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
@@ -35,15 +34,14 @@ export interface PublishingReport {
 
 export interface PublisherOptions {
   table: PublisherTable;
-  /** Tokens that are taken from the budget are saved before the Event is written. */
+  /** Tokens that were taken are on disk before the Event is written. */
   budget: WriteBudget;
-  /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
+  /** Resolves when all counts up to the call are on disk. Never rejects. */
   keep: () => Promise<void>;
-  /** Writes a series as it is at the call. */
+  /** Writes the series as it is now. */
   write: (series: Series) => Promise<Outcome>;
   report: PublishingReport;
   now: () => Millis;
-  /** A random number, at least 0 and less than 1. */
   random?: () => number;
   /** Timers of the time that `now` is of; by default the process's. */
   schedule?: Schedule;
@@ -52,13 +50,12 @@ export interface PublisherOptions {
 export interface Publisher {
   /** Writes what is due, for ever. Resolves after `stop`. */
   run: () => Promise<void>;
-  /** Something is due earlier than it was. */
   wake: () => void;
   /** Ends `run`; with what is due now still written, if that takes no longer than `grace`. */
   stop: (grace: Millis) => Promise<void>;
 }
 
-/** A series that is being written, and a copy of what its Event will say, which is on disk before it is written. */
+/** A series that is being written, and a copy of what its Event will say, which is on disk first. */
 interface Begun extends Pick<Turn, 'series' | 'kind'> {
   copy: Series;
   namespace: string;
@@ -67,12 +64,12 @@ interface Begun extends Pick<Turn, 'series' | 'kind'> {
 /** A timer longer than 2^31 ms fires at once. */
 const longestSleep: Millis = 3_600_000;
 
-/** Writes in flight while the API server accepts nothing; the second one, in case that the first hangs because of its namespace. */
+/** Writes in flight while the API server accepts nothing: a second one, in case the first hangs because of its namespace. */
 const mostInOutage = 2;
 
 /**
- * The way of an Event: the series whose turns come are begun within the node's budget, what their Events will say is kept on disk in one
- * sync for all of them, and they are written. What is refused is tried again as long as there is hope (`retry.ts`).
+ * The way of an Event: series whose turns come are begun within the budget, the state is written once for all of them, and then their Events.
+ * Refused ones are tried again as long as there is hope (`retry.ts`).
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { table, now, schedule = systemSchedule } = options;
@@ -128,8 +125,8 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
   return { write: writeBatch, settled: writer.settled };
 
   /**
-   * Writes what is due and within the budget, as long as it `mayGoOn`, and does not wait for what is slow. Resolves to how long
-   * nothing more should be tried where the API server refuses every Event. Never rejects.
+   * Writes what is due and within the budget, while it `mayGoOn`. Resolves to how long nothing should be tried, if every Event is refused.
+   * Does not wait for slow writes, and never rejects.
    */
   async function writeBatch(mayGoOn: () => boolean): Promise<Millis | undefined> {
     const batch = beginBatch();
@@ -142,7 +139,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     return retries.pause();
   }
 
-  /** One only while it is not known whether the API server accepts anything. */
+  /** Begins only one while it is not known whether the API server accepts anything. */
   function beginBatch(): Begun[] {
     const batch: Begun[] = [];
     let isWithinBudget = true;
@@ -170,7 +167,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     return batch;
   }
 
-  /** If not, it is given up, or tried again later: `busyUntil`, if no other reason is there. */
+  /** Gives it up, or delays it, if it may not be written now. */
   function mayBeWritten(series: Series, busyUntil?: Millis): boolean {
     const obstacle = retries.obstacleFor(series, busyUntil);
     if (obstacle === undefined) return true;
@@ -210,7 +207,7 @@ function attemptOf(series: Series, outcome: Outcome): Attempt {
   return { series, verb, result: 'ok', refusal: undefined, packets };
 }
 
-/** A fault of this program must cost one Event for a while, not all of them for good. */
+/** A fault of this program may cost one Event for a while, but not all. */
 function failedByItself(error: unknown): Outcome {
   const answer = { status: 500, reason: 'InternalError', message: String(error), retryAfter: undefined } as const;
   return { kind: 'refused', verb: 'create', refusal: { kind: 'refused', ...answer } };

@@ -11,14 +11,14 @@ export interface Write {
   event: CoreEvent;
 }
 
-/** Publishing by the clock of the log, with a list as API server. Each node has its own series and budget, as its agent would. */
+/** Publishes by the clock of the log, into a list. Each node has its own series and budget, as its agent would. */
 export interface Recorder<Table extends Publishable> {
   series: (node: string) => Table;
-  /** Makes the writes of a node that are due before `now`. Time that runs backwards is ignored. */
+  /** Makes the writes of a node that are due before `now`. */
   advance: (node: string, now: Millis) => void;
-  /** Makes all that are left, as time would after the end of the log. */
+  /** Makes all writes that are left. */
   finish: () => void;
-  /** Each Event as it was last written, by namespace and name. */
+  /** Events as they were last written. */
   events: ReadonlyMap<string, CoreEvent>;
   tables: () => Table[];
 }

@@ -6,39 +6,37 @@ import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-writer.ts';
 
 export const delays = {
-  /** One Event is tried again so much later, by the result of its write, while others are written. */
+  /** One Event, by the result of its write; others are written meanwhile. */
   byResult: {
     conflict: 1000,
     /** The missing right may have been granted until then. */
     forbidden: 30_000,
     /** The server fails (500): an admission webhook, mostly. */
     failed: 60_000,
-    /** A quota, a webhook or a policy: if it was shorter, one namespace's problems would take the budget of the node from the others. */
+    /** A quota, a webhook or a policy. A shorter delay would let one namespace use up the budget of the node. */
     denied: 600_000,
   } as Partial<Record<WriteResult, Millis>>,
   /** Nothing is written to a namespace that is being deleted. */
   namespaceGone: 600_000,
-  /** An Event that was refused for good is not tried: each packet that comes would have it refused again. */
+  /** An Event that was refused for good. Without this each packet would try it again. */
   givenUp: 600_000,
-  /** Back-off of one namespace that is throttled, and of all writes while the API server is away. */
+  /** For a throttled namespace, and for all writes while the API server is away. */
   backOff: { first: 1000, longest: 60_000 },
-  /** A write that takes longer is slow: another one may begin in its place. */
+  /** A write that takes longer is slow: another may begin. */
   slow: 1000,
-  /** A namespace whose write was slow so lately has to wait while too many are. */
+  /** While many writes are slow, namespaces that were slow so lately wait. */
   wasSlow: 60_000,
-  /** While the API server accepts nothing and enough writes try whether that is over, the next look comes so much later. */
+  /** While the API server accepts nothing and enough writes probe it. */
   lookInOutage: 1000,
 } as const;
 
-/** The decision for a series: it is written later (`until`), as it was counted by then, or never. */
+/** What follows for a series: it is written later, as it is counted by then, or never. */
 export type Consequence =
   | { kind: 'abandon'; reason: WriteResult }
-  /** The reason is its own. */
   | { kind: 'retry'; until: Millis }
   /** The reason is not its own; `until` undefined: any other write would be refused, too. */
   | { kind: 'wait'; until: Millis | undefined };
 
-/** Why a series is not written now. */
 export type Obstacle = 'given up' | 'muted' | { until: Millis };
 
 /** The outcome of an attempt to write a series. */
@@ -47,39 +45,38 @@ export interface Attempt {
   verb: 'create' | 'update' | 'read';
   result: WriteResult;
   refusal: Refusal | undefined;
-  /** Packets that its Event counts and did not count before, but for those that an Event of a Pod counts. */
+  /** Packets that are newly published; 0 if Events of Pods count the same. */
   packets: number;
 }
 
-/** Knows which series, which namespaces, and whether all writes have to wait. */
+/** Knows which series and namespaces, or whether all writes, have to wait. */
 export function createRetries(now: () => Millis, random: () => number) {
   const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);
   const givenUp = createCooldown<Series>(delays.givenUp, now);
   const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
-  /** Namespaces whose writes were refused by an answer that does not say whom it means, since anything was accepted. */
+  /** Namespaces refused by an answer that does not say whom it means, since anything was accepted. */
   const unclear = new Set<string>();
   const backOff = createBackOff(delays.backOff, random);
   let isOut = false;
   let isCatchingUp = false;
-  /** The latest write that was refused as any other would have been. */
+  /** The latest answer that means all writes. */
   let refusal: Refusal | undefined;
 
   return {
-    /** The API server refused the last Event, as it would have refused any. */
+    /** The last Event was refused as any would have been. */
     get isOut(): boolean {
       return isOut;
     },
-    /** Paces first Events as others after an outage, until all that was due is written, because all nodes have waited for the API server. */
+    /** After an outage all nodes have waited for the API server, so first Events are paced like others until all that was due is written. */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
-    /** It has refused any since the last call of `pause`. */
+    /** All writes were refused since the last `pause`. */
     get isRefused(): boolean {
       return refusal !== undefined;
     },
-    /** All that is due is being written. */
     caughtUp(): void {
       isCatchingUp = isOut;
     },
-    /** The time for which nothing more should be tried, if the API server refuses any Event. */
+    /** How long nothing should be tried, if every Event is refused. */
     pause(): Millis | undefined {
       const latest = refusal;
       refusal = undefined;
@@ -88,7 +85,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       isCatchingUp = true;
       return backOff.next(latest.retryAfter);
     },
-    /** `busyUntil`: when its namespace should be looked at again, which is being written to. */
+    /** `busyUntil`: when to look again at its namespace, which is being written to. */
     obstacleFor(series: Series, busyUntil: Millis | undefined): Obstacle | undefined {
       if (givenUp.has(series)) return 'given up';
       const namespace = namespaceOf(series.finding.regarding);
@@ -97,7 +94,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       if (until > now()) return { until };
       return busyUntil === undefined ? undefined : { until: busyUntil };
     },
-    /** Decides what follows an attempt; undefined if it was written. `took`: the wait for the answer or its time-out. */
+    /** Undefined: it was written. `took`: the wait for the answer or its time-out. */
     after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
       if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
       answered(series);
@@ -117,7 +114,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     backOff.reset();
   }
 
-  /** Any other write would be refused, too, or any other in its namespace. */
+  /** Any other write would be refused as well, at least in its namespace. */
   function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): Consequence {
     const scope = refusedScope(answer, took);
     if (scope === 'all') {
@@ -145,7 +142,6 @@ export function resultOf(refusal: Refusal, verb: Attempt['verb']): WriteResult {
   return status === 409 ? 'conflict' : 'invalid';
 }
 
-/** Whether others would be refused, too. */
 function isOfAll(result: WriteResult): boolean {
   return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
 }
@@ -154,9 +150,9 @@ function isOfAll(result: WriteResult): boolean {
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
- * Says who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not show it: a missing right
- * and a quota are both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of
- * Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy); what others may put into them comes after what is matched.
+ * Says who denied a write that rights allow; undefined for other refusals. The HTTP status does not show it: a missing right and a quota are
+ * both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of Kubernetes 1.36, unchanged since 1.9
+ * (webhook) and 1.26 (policy).
  */
 export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {
   if (status === 0 || reason === 'NamespaceTerminating') return undefined;
@@ -172,14 +168,13 @@ type Scope = 'namespace' | 'all' | undefined;
 
 export function refusedScope(refusal: Refusal, took: Millis): Scope {
   if (refusal.status === 429) return throttledScope(refusal);
-  // A namespace whose admission hangs looks as a server that hangs: what others are answered shows which it is.
+  // If admission of a namespace hangs, it looks as if the server did; other writes show which it is.
   return refusal.status !== 401 && took >= delays.slow ? undefined : 'all';
 }
 
 /**
- * Says whom a 429 means. The admission plugin EventRateLimit names the types of the limits that were
- * reached, API Priority and Fairness answers with a text of its own (Kubernetes 1.36, unchanged since 1.18). What
- * stands in front of an API server does not say.
+ * Says whom a 429 means. EventRateLimit names the limits that were reached, API Priority and Fairness has its own text (Kubernetes 1.36,
+ * unchanged since 1.18), and proxies do not say.
  */
 export function throttledScope({ message }: Pick<Refusal, 'message'>): Scope {
   if (message.startsWith('Too many requests, please try again later.')) return 'all';

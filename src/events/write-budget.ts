@@ -12,17 +12,17 @@ interface Rate {
 }
 
 export interface WriteLimits {
-  /** Limits all writes. First ones, of which an object has one in an hour, are held back by nothing else. */
+  /** All writes. Nothing else limits first ones, of which an object has one in an hour. */
   all: Rate;
-  /** Limits others: more Events of an object, new counts, Pod notices. In a large cluster each node has less. */
+  /** Others: more Events of an object, new counts, Pod notices. A node of a large cluster has less. */
   others: Rate;
-  /** Limits others over an hour, but for the last count of what is over. */
+  /** Others over an hour, except the last count of what is over. */
   hour: Rate;
 }
 
 /**
- * 5,000 agents share an API server. 390 objects have their first Event within a minute. A node of 110 Pods that are all affected
- * all the time writes 110 first Events and 240 others an hour: 486 writes a second for 5,000 such nodes.
+ * 390 objects have their first Event within a minute. If all 110 Pods of a node are affected all the time, it writes 110 first Events and 240
+ * others an hour: 486 writes a second for 5,000 nodes.
  */
 export const nodeLimits: WriteLimits = {
   all: { burst: 25, rate: 7 },
@@ -30,23 +30,17 @@ export const nodeLimits: WriteLimits = {
   hour: { burst: 120, rate: 240 / 3600 },
 };
 
-/**
- * Limits the others of all nodes together, which may all have something to write at the same time: 250 a second, and 500 at once. First
- * ones, which have 25 and 7 on each node, come later by `spreadOf` where all nodes have them: 167 a second on average for one on each of 5,000 nodes.
- */
+/** Others of all nodes together. First ones are spread by `spreadOf` instead: 167 a second on average for one on each of 5,000 nodes. */
 const clusterLimit: Rate = { burst: 500, rate: 250 };
 
 export type WriteBudget = ReturnType<typeof createWriteBudget>;
 
 export interface WriteBudgetOptions {
   limits?: WriteLimits | undefined;
-  /** Nodes of the cluster, as now known; by default 1. */
   nodeCount?: (() => number) | undefined;
-  /** A random number, at least 0 and less than 1. */
   random?: (() => number) | undefined;
   /** `state` of an earlier run, if there is one. */
   restored?: WriteBudgetState | undefined;
-  /** Since the machine was started. */
   monotonic?: (() => Millis) | undefined;
 }
 
@@ -70,7 +64,6 @@ export function createWriteBudget({
   };
 
   return {
-    /** Whether there was room for one more write. */
     spend(now: Millis, kind: WriteKind): boolean {
       if (buckets[kind].some((bucket) => bucket.available(now) < 1)) return false;
       for (const bucket of buckets[kind]) bucket.take(now);
@@ -85,22 +78,17 @@ export function createWriteBudget({
       for (const bucket of buckets[kind]) bucket.giveBack();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
-    /** The time at which `spend` will succeed. */
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** The rest of the hour's budget, which has to be on disk before the Event is written. */
+    /** What is left of the hour; it is on disk before the Event is written. */
     state: (): WriteBudgetState => kept,
-    /** Changes whenever more of the hour was taken. */
     get revision(): number {
       return revision;
     },
   };
 }
 
-/**
- * The time between two runs counts by a clock that cannot be set. After a restart of the machine, as much of it counts as is known to have
- * passed: never more than in truth.
- */
+/** The time between two runs counts by a clock that cannot be set. After a restart of the machine only its uptime is known to have passed. */
 function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
   if (state === undefined) return burst;
   const { left, at } = state;
@@ -110,13 +98,12 @@ function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, pres
 
 type Bucket = Omit<TokenBucket, 'level'>;
 
-/** A node's share of what all nodes may write together. The first token after a pause comes at a random time: all nodes may begin at once. */
+/** A node's share of what all nodes may write. All may begin at once, so the first token after a pause comes at a random time. */
 function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): Bucket {
   let nodes = 0;
   let share = { rate, burst };
   let bucket = createTokenBucket(share);
   let latest: Millis = -Infinity;
-  /** Holds back the first token after a pause. */
   let heldUntil: Millis | undefined;
 
   return {
@@ -133,7 +120,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   function availableAt(now: Millis): Millis {
     follow(nodeCount());
     const interval = 1000 / share.rate;
-    // A write that waits for a token takes it when it comes.
+    // A waiting write takes the token when it comes.
     if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
     return Math.max(heldUntil ?? now, bucket.availableAt(now));
   }

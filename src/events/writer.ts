@@ -3,13 +3,12 @@ import { createCooldown } from '../platform/back-off.ts';
 import type { Schedule } from '../platform/timer.ts';
 import { delays } from './retry.ts';
 
-/** Writes in flight at the same time that are not slow. */
+/** Writes in flight that are not slow. */
 const most = 4;
 
-/** Slow writes beside them; as a rule they wait for admission in their namespace. */
+/** Slow writes beside them, which mostly wait for admission. */
 const mostSlow = 8;
 
-/** Writes Events; at most one write of a namespace is in flight. */
 interface Item {
   namespace: string;
 }
@@ -17,7 +16,6 @@ interface Item {
 export interface WriterOptions<T extends Item> {
   /** Never rejects. */
   write: (item: T) => Promise<void>;
-  /** Called when a slow write has ended. */
   onSlowEnded: () => void;
   now: () => Millis;
   schedule: Schedule;
@@ -27,15 +25,12 @@ interface Flight {
   since: Millis;
   isOverdue: boolean;
   isSlow: boolean;
-  /** Another one may begin in its place. */
+  /** Lets another one begin in its place. */
   leave: () => void;
   ended: Promise<void>;
 }
 
-/**
- * Writes batches, a few requests at the same time, each for another namespace: one that is slow, throttled or being deleted holds up and
- * refuses one write, not several.
- */
+/** Writes a few Events at the same time, each of another namespace: one that is slow, throttled or being deleted holds up one write only. */
 export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule }: WriterOptions<T>) {
   const flights = new Map<string, Flight>();
   const wasSlow = createCooldown<string>(delays.wasSlow, now);
@@ -44,7 +39,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     get size(): number {
       return flights.size;
     },
-    /** Writes items in order, except those of busy namespaces. Resolves to these when each of the others has ended or is slow. */
+    /** Writes items in order, and resolves to those whose namespaces are busy, when each of the others has ended or is slow. */
     async writeAll(items: readonly T[], mayGoOn: () => boolean): Promise<T[]> {
       const waiting = [...items];
       await Promise.all(Array.from({ length: most }, writeSome));
@@ -60,11 +55,10 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
       }
     },
     busyUntil,
-    /** Resolves when those in flight at the call have ended. */
     settled: async (): Promise<void> => void (await Promise.all([...flights.values()].map(({ ended }) => ended))),
   };
 
-  /** The time at which to look again at a namespace that cannot be written now; undefined: it can. */
+  /** When to look again at a busy namespace; undefined: it is not. */
   function busyUntil(namespace: string): Millis | undefined {
     const flight = flights.get(namespace);
     // Look again at growing distances, so that a slow write costs few looks.

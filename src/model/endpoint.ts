@@ -1,4 +1,4 @@
-/** The owner of an address at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
+/** Who had an address at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
 
 /** An API object as an Event names it. `uid` is empty when the object is known by name only. */
 export interface ObjectRef {
@@ -15,17 +15,16 @@ export function podRef(pod: Omit<ObjectRef, 'apiVersion' | 'kind'>): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }
 
-/** A node that is known by its name only. */
 export function nodeRef(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
 }
 
-/** Equal for the same object only; one without a uid is known by its name. */
+/** Equal only for the same object; its name stands for a missing uid. */
 export function objectKey({ uid, namespace, name }: Pick<ObjectRef, 'uid' | 'namespace' | 'name'>): string {
   return uid || `${namespace ?? ''}/${name}`;
 }
 
-/** The controller a Pod belongs to, as its owner thinks of it: a Deployment rather than its ReplicaSet. */
+/** The controller of a Pod as its owner thinks of it: a Deployment, not its ReplicaSet. */
 export interface Workload {
   kind: string;
   namespace: string;
@@ -33,8 +32,8 @@ export interface Workload {
 }
 
 /**
- * How an address was given to an object; the first that applies wins. `pod-name`: the logger names Pods and no addresses. `earlier-run`: a Pod that the state has of this node, by its address
- * or interface, and that the API server has not listed since this agent was started.
+ * How the owner was found; the first that applies. `pod-name`: the logger names Pods and no addresses. `earlier-run`: the Pod is only in the
+ * state, and the API server has not listed it since this agent was started.
  */
 export type Evidence =
   | 'interface'
@@ -57,19 +56,17 @@ export interface Endpoint {
   evidence: Evidence;
   object: ObjectRef | undefined;
   workload: Workload | undefined;
-  /** The range of the address, whoever has it. */
   range: AddressRange;
-  /** Node of a Pod. */
   node: string | undefined;
   /** The labels of a Pod that were asked for: `app=web,team=shop`. */
   labels?: string | undefined;
-  /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
+  /** A part that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
   role: 'dns' | 'api-server' | 'metadata' | undefined;
-  /** Says to a person why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
+  /** Why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
   note: string | undefined;
-  /** Of an external end: the name by which the sender has asked for it (`PacketObservation.destinationHost`). */
+  /** The name by which the sender has asked for an external end (`PacketObservation.destinationHost`). */
   hostName?: string | undefined;
-  /** Of an unknown end: Pods of this node that the logger counts as one, each of which may be it. */
+  /** Pods of this node, each of which an unknown end may be, because the logger counts them as one. */
   candidates?: readonly Endpoint[] | undefined;
 }
 
@@ -78,7 +75,7 @@ export interface Ends {
   source: Endpoint;
   destination: Endpoint;
   inner: { source: Endpoint; destination: Endpoint } | undefined;
-  /** Whether the packet came from an interface named as CNI plugins name a Pod's, and whether it was to leave by one. */
+  /** Whether the packet came from, or was to leave by, an interface named like a Pod's. */
   fromPodInterface: boolean;
   toPodInterface: boolean;
 }

@@ -19,43 +19,38 @@ export type { Moment } from './pod-index.ts';
 /** Finds the object that an address or interface belonged to at a moment. */
 export interface Directory {
   podByInterface: (name: string, address: string, at: Moment) => Endpoint | undefined;
-  /** The node of the Pod that an interface is of: interfaces exist on one node only. */
+  /** The node of the Pod of an interface, which exists on one node only. */
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
-  /** `named`: the Pod that the logger names, `shop/web-0`. Where another one has the address, neither is believed. */
+  /** `named`: the Pod that the logger names, `shop/web-0`. If another Pod has the address, neither is believed. */
   byAddress: (address: string, at: Moment, named?: string) => Endpoint;
-  /** The end that a logger without addresses names. `shop/web-*` are Pods of `node`; '': of any; undefined: of one that is not known. */
+  /** The end that a logger without addresses names. `shop/web-*` are Pods of `node`; '': of any; undefined: of an unknown one. */
   byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
-  /** Returns the name that a Pod or Service gives to a port, at its own addresses only; `protocol` as in a packet (`TCP`). */
+  /** The name of a port at addresses of its own Pod or Service; `protocol` as in a packet (`TCP`). */
   portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
-  /** The node of that name or host name. */
   node: (name: string) => Node | undefined;
   /** The node that a log line names as its host: by name or, as talosctl does, by address. */
   nodeOfHost: (host: string) => Node | undefined;
-  /** The node whose Pod range an address lies in. */
   homeOf: (address: string) => string | undefined;
   readonly nodes: readonly Node[];
   readonly podCount: number;
-  /** The span of time around `time`, from and before, in which every answer stays the same, as long as `version` does. */
+  /** The time around `time` in which no answer changes, as long as `version` stays. */
   epoch: (time: Millis) => { from: Millis; until: Millis };
-  /** Another number whenever an answer may have changed. */
   readonly version: number;
 }
 
-/** Answers of look-ups about single addresses that no list has. All are synchronous: an answer that has not come is undefined. */
+/** Answers of look-ups about single addresses; undefined: there is none yet. */
 export interface Remote {
   podsOf: (address: string) => readonly Pod[] | undefined;
-  /** Name of the node whose own address it is. */
   nodeOf: (address: string) => string | undefined;
-  /** Host name by reverse DNS. */
   hostNameOf: (address: string) => string | undefined;
-  /** None of these Pods has begun or ended later than that. */
+  /** No change of these Pods is later. */
   readonly latestChange: Millis;
 }
 
-/** The lists that a directory looks into; `changed` must be called after a change. */
+/** The lists of a directory; `changed` must be called after a change. */
 export interface Lists {
   pods: PodIndex;
-  /** Pods that an earlier run knew: asked where `pods` has none. */
+  /** Pods that an earlier run knew, for what `pods` does not have. */
   earlier?: PodIndex | undefined;
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
@@ -63,7 +58,6 @@ export interface Lists {
 }
 
 export interface EditableDirectory extends Directory {
-  /** Nodes or Services, or what remote look-ups know, are others now. */
   changed: (what: 'pods' | 'nodes' | 'services' | 'remote') => void;
 }
 
@@ -76,7 +70,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
 
 export function directoryOf(lists: Lists): EditableDirectory {
   const { pods, earlier, remote } = lists;
-  /** Made when first asked for after a change: a list that comes in changes them thousands of times. */
+  /** Made when first asked for, because a list that comes in changes thousands of objects. */
   let nodeIndexes: NodeIndexes | undefined;
   let serviceIndex: Map<string, Service> | undefined;
   const nodes = (): NodeIndexes => (nodeIndexes ??= indexNodes([...lists.nodes()]));
@@ -101,7 +95,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
     epoch(time) {
       const { from, until } = epochOf(earlier ? [pods, earlier] : [pods], time);
       if (remote === undefined) return { from, until };
-      // Answers for older packets are not cached; those are read only at a start.
+      // Answers for older packets, which are read only at a start, are not cached.
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(from, remote.latestChange), until };
     },
@@ -153,7 +147,6 @@ export function directoryOf(lists: Lists): EditableDirectory {
   }
 }
 
-/** The address of a Pod of another time, or of the Pod range of a node. */
 function unassigned(address: string, past: Pod | undefined, home: string | undefined): Endpoint | undefined {
   if (past !== undefined)
     return unknownEndpoint(address, 'none', `${past.namespace}/${past.name} has this address, but not at that time`);
@@ -162,8 +155,8 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
 }
 
 /**
- * Compares the Pod that a log names with who has the address. The name is of the packet's time, so a Pod of that name that ever had the
- * address goes before the one that has it now; of two names neither is believed.
+ * Compares the Pod in the log with the owner of the address. The log is as old as the packet, so a Pod of that name that ever had the address
+ * wins; otherwise neither is believed.
  */
 function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
@@ -178,7 +171,6 @@ function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at:
   return unknownEndpoint(address, 'none', note);
 }
 
-/** The span of time around `time` in which no Pod of any of them takes or leaves an address. */
 function epochOf(indexes: readonly PodIndex[], time: Millis): { from: Millis; until: Millis } {
   const epochs = indexes.map((pods) => pods.epoch(time));
   return {
@@ -196,7 +188,7 @@ function byInterfaceIn(
 ): Endpoint | undefined {
   const pod = ownerOf(pods, name, address, at);
   if (pod === undefined) return undefined;
-  // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for another sender.
+  // The Pod did send this, because a veth is its alone: it spoofs, or routes for another sender.
   return podEndpoint(pod, address, evidence, isOwn(pods, pod, address, at) ? undefined : 'not its own address');
 }
 
@@ -220,7 +212,7 @@ export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): Obj
   return nodeRef(directory.node(name) ?? namedNode(name));
 }
 
-/** Finds a node by its own or a host name, in full or short, in any case. A short name that two nodes share finds neither. */
+/** Finds a node by any of its names, in full or short, in any case. A short name that two nodes share finds neither. */
 export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
   const full = new Map<string, Node>();
   const short = new Map<string, Node | undefined>();

@@ -4,16 +4,15 @@ import { type AddressRange, type Endpoint, type Evidence, type ObjectRef, podRef
 import { copy, isName } from '../platform/address.ts';
 import { type Node, type Pod, type Service, workloadKey } from './objects.ts';
 
-/** The fields of an address without an object. */
 export function addressOnly(address: string) {
   const none = { object: undefined, workload: undefined, node: undefined, role: undefined, note: undefined };
   return { address, identity: address, range: rangeOf(address), ...none };
 }
 
-/** The last of each Pod, which nearly always has one address and one interface. */
+/** The last endpoint of each Pod, which nearly always has one address and interface. */
 const latest = new WeakMap<Pod, Endpoint>();
 
-/** The same object as for the packet before, where it would be equal. */
+/** Returns the same object as for the packet before, if it would be equal. */
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
   const known = latest.get(pod);
   if (
@@ -50,13 +49,12 @@ export function serviceEndpoint(service: Service, address: string): Endpoint {
   return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
 }
 
-/** An address in the Pod range of a node or of a Pod of another time, which no Pod had then. */
+/** An address of a Pod range that no Pod had then. */
 export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
   const { range, role } = scopeOf(address);
   return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
 }
 
-/** An address of no object of the cluster. */
 export function externalEndpoint(address: string, hostName: string | undefined): Endpoint {
   const scope = scopeOf(address);
   const { range, role } = scope;
@@ -83,7 +81,6 @@ export function namedNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
 
-/** The range of an address that belongs to no object of the cluster. */
 export interface Scope {
   range: AddressRange;
   role: Endpoint['role'];
@@ -102,7 +99,6 @@ const known: Record<string, [Endpoint['role'], string]> = {
 
 const ipv6Ranges = new LRUCache<string, AddressRange>({ max: 4096 });
 
-/** `address` is canonical. */
 export function scopeOf(address: string): Scope {
   const range = rangeOf(address);
   const special = range === 'public' ? undefined : known[address];
@@ -110,7 +106,7 @@ export function scopeOf(address: string): Scope {
   return { range, role: undefined, note: notes[range] };
 }
 
-/** Also of a name in the place of an address: most of those are Pods. */
+/** A name in place of an address mostly stands for Pods. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);
@@ -130,7 +126,7 @@ const notes: Record<AddressRange, string | undefined> = {
   public: 'outside the cluster',
 };
 
-/** ipaddr.js knows the IANA special-purpose registries; only what differs for a drop is kept apart. */
+/** ipaddr.js knows the IANA registries; only what matters for a drop is told apart. */
 function ourRange(range: string): AddressRange {
   switch (range) {
     case 'multicast':
@@ -151,7 +147,7 @@ function ourRange(range: string): AddressRange {
 
 const dot = 46;
 
-/** A dotted decimal address as an unsigned 32-bit number; undefined for IPv6. `address` is canonical. */
+/** A canonical dotted decimal address as 32-bit number; undefined for IPv6. */
 function ipv4Number(address: string): number | undefined {
   let value = 0;
   let part = 0;
@@ -166,12 +162,11 @@ function ipv4Number(address: string): number | undefined {
   return value * 256 + part;
 }
 
-/** The network of a CIDR with `length` bits that an address lies in. */
 function ipv4Network(value: number, length: number): number {
   return length === 0 ? 0 : Math.floor(value / 2 ** (32 - length));
 }
 
-/** IANA's special-purpose registry, by hand: a flood asks for every packet, and ipaddr.js takes 4 µs. A test compares them. */
+/** IANA's special-purpose registry by hand, because a flood asks for every packet and ipaddr.js takes 4 µs. A test compares both. */
 function ipv4Range(value: number): AddressRange {
   const first = value >>> 24;
   const second = (value >>> 16) & 0xff;
@@ -185,7 +180,6 @@ function ipv4Range(value: number): AddressRange {
   return value === 0xffffffff ? 'broadcast' : 'public';
 }
 
-/** Finds the node whose Pod range an address lies in. */
 export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
   const ranges = nodes.flatMap(({ name, podRanges }) =>
     podRanges.map((cidr) => ({ name, range: ipaddr.parseCIDR(cidr) })),

@@ -6,7 +6,6 @@ import { isEqual, keyOf, type Pod } from './objects.ts';
 import { createPodIndex } from './pod-index.ts';
 import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 
-/** The Pods that an earlier run left in the state. */
 export interface EarlierPods {
   records: readonly Json[];
   /** The time at which that run was alive, by the wall clock. */
@@ -16,16 +15,16 @@ export interface EarlierPods {
 /** A kubelet runs 110 Pods by default, and 500 where it is set to. */
 const most = 1024;
 
-/** An idle node writes its state that often, so that the next run knows how long none was there. */
+/** An idle node writes its state that often, so the next run knows for how long there was none. */
 const aliveStep: Millis = 300_000;
-/** A container that crashes again and again is away for five minutes. After a longer time addresses may be those of other Pods. */
+/** A container that crashes again and again is away for five minutes. After longer, other Pods may have the addresses. */
 const longestAway: Millis = 3 * aliveStep;
 
 export type KeptPods = ReturnType<typeof createKeptPods>;
 
 /**
- * The Pods of this node as the state keeps them. Those of an earlier run are found in `earlier` until the API server has listed Pods, and
- * for `age` after that by packets from before it.
+ * The Pods of this node for the state. `earlier` has those of an earlier run, until the API server has listed Pods, and for `age` after that
+ * for older packets.
  */
 export function createKeptPods(
   node: string,
@@ -36,7 +35,6 @@ export function createKeptPods(
   const records = new Map<string, PodRecord>();
   const changes = createKeyedChanges('pod', records);
   const earlier = createPodIndex(node);
-  /** The Pods of the first list; undefined after it. */
   let listed: Map<string, Pod> | undefined = new Map();
   let listedAt: Millis | undefined;
   let ofEarlier = podsOf(restored, node, { now, wall, fromWall });
@@ -60,7 +58,7 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** Call it when a list of Pods is complete: the first one replaces what an earlier run knew. Returns whether that knew any. */
+    /** The first complete list replaces what an earlier run knew. Returns whether that knew any. */
     endEarlier(): boolean {
       if (listed === undefined) return false;
       const knewAny = ofEarlier.length > 0;
@@ -70,7 +68,7 @@ export function createKeptPods(
       listed = undefined;
       return knewAny;
     },
-    /** Forgets the Pods of an earlier run once they are old. Returns whether it did. */
+    /** Forgets old Pods of an earlier run. Returns whether there were any. */
     sweep(): boolean {
       if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
       for (const pod of ofEarlier) earlier.remove(pod);
@@ -91,7 +89,7 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends a Pod of an earlier run; one that still exists is kept by the addresses that it has lost. */
+  /** Ends a Pod of an earlier run. One that exists is kept only by addresses that it has lost. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;
@@ -103,7 +101,6 @@ export function createKeptPods(
   }
 }
 
-/** Reads the Pods of the node, and corrects their times by what is known now. */
 function podsOf(
   restored: EarlierPods | undefined,
   node: string,

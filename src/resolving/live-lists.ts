@@ -7,12 +7,12 @@ import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 import type { Workload } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
-/** A Pod that is gone can be found so long by its former addresses, for packets from before its end. */
+/** For packets from before its end, a deleted Pod is found by its addresses for so long. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
-/** The objects of a cluster as they are now, kept up to date by whoever watches it. `now` is the clock of log lines. */
+/** The objects of a cluster as they are now. `now` is the clock of log lines. */
 export function createLiveLists(
   ownNode: string,
   remote: Remote | undefined,
@@ -32,7 +32,7 @@ export function createLiveLists(
 
   return {
     directory,
-    /** Chains of its Services; whoever watches EndpointSlices gives them to it. */
+    /** Whoever watches EndpointSlices gives them to it. */
     chains,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
@@ -45,7 +45,6 @@ export function createLiveLists(
       kept?.remove(namespace, name);
       pods.remove(namespace, name, now);
     },
-    /** The list of Pods is complete. */
     podsListed(): void {
       if (kept?.endEarlier() === true) directory.changed('pods');
     },
@@ -67,9 +66,9 @@ export function createLiveLists(
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
-    /** The Pods that have an address, and those that had it in the last minutes. */
+    /** Pods that have an address, or had it in the last minutes. */
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
-    /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
+    /** Pods of this node. One with a restart in the last ten minutes is `restarting`. */
     podsHere: (now: Millis): Pod[] => pods.here(now),
     sweep(now: Millis): void {
       chains.sweep(now);
@@ -79,15 +78,14 @@ export function createLiveLists(
   };
 }
 
-/** Nodes and Services are few fields of text and lists of text. The version is none of them. */
+/** Compares all fields but the version. */
 function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
-/** A Pod that was restarted counts so long as restarting. */
 const recently: Millis = 600_000;
 
-/** The Pods that there are, and for a while those that were. `onChange`: others are found now. */
+/** Pods, and for a while deleted ones. */
 function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
@@ -107,7 +105,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
       const after = seen(pod, before, now);
       const { resourceVersion, running, problem, restarted } = after;
       const status = { resourceVersion, running, problem, restarted } satisfies Partial<Pod>;
-      // Most updates change nothing that resolving looks at.
+      // Most updates change nothing that matters here.
       if (before !== undefined && isEqual({ ...before, ...status }, after)) {
         Object.assign(before, status);
         return;
@@ -134,11 +132,11 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
     sweep: tombstones.sweep,
   };
 
-  /** A Pod as it was ends here: it stays known by the addresses and the interface that it had. */
+  /** The Pod as it was stays known by its addresses and interface. */
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    // The addresses that it kept find it as it is now.
+    // Addresses that it kept find the Pod as it is now.
     const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
     if (lost?.length === 0) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
@@ -148,7 +146,6 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
   }
 }
 
-/** A Pod as it is now, by what was known of it. */
 function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
   const same = before?.uid === pod.uid ? before : undefined;
   return {
@@ -158,9 +155,9 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
     workload: pod.workload && internWorkload(workloadKey(pod.workload), pod.workload),
     labels: pod.labels && intern(pod.labels, pod.labels),
     ports: pod.ports && intern(pod.ports, pod.ports),
-    // A Pod that is seen now cannot have begun later: the clock of its node is ahead of ours.
+    // A Pod that is seen now has begun, even if its node's clock is ahead.
     from: same?.from ?? Math.min(pod.from, now),
-    // Evicted, or its node is gone: no container has an end, but the Pod was seen to run.
+    // If it was evicted or its node is gone, no container has an end; but it was seen to run.
     until: same !== undefined && pod.until <= pod.from ? Math.min(same.until, now) : pod.until,
   };
 }

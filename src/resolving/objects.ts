@@ -4,11 +4,11 @@ import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Backend } from '../model/service-chain.ts';
 
-/** The few fields of a Pod that are kept: with thousands of Pods on every node, each byte counts. */
+/** The fields of a Pod that are kept; each byte counts with thousands of Pods on every node. */
 export interface Pod {
   namespace: string;
   name: string;
-  /** The uid by which Events must name it: for a mirror Pod that is the hash in its annotation, not `metadata.uid`. */
+  /** The uid that Events need: for a mirror Pod the hash in its annotation, not `metadata.uid`. */
   uid: string;
   resourceVersion: string | undefined;
   node: string | undefined;
@@ -21,14 +21,13 @@ export interface Pod {
   labels?: string | undefined;
   /** The ports with a name, as `packPorts` writes them. */
   ports?: string | undefined;
-  /** It held its addresses from `from` until before `until` (Infinity while it runs). */
+  /** When it held its addresses; `until` is Infinity while it runs. */
   from: Millis;
   until: Millis;
-  /** Neither Succeeded nor Failed. */
   running: boolean;
-  /** A container is not there and was restarted before, or it runs and is not ready. A recent restart is `restarted`. */
+  /** `restarting`: a container that was restarted is not there. `unready`: one runs and is not ready. */
   problem: 'restarting' | 'unready' | undefined;
-  /** The last end of a container that was started again. */
+  /** When a container that was started again last ended. */
   restarted: Millis | undefined;
 }
 
@@ -40,7 +39,6 @@ export interface Node {
   addresses: string[];
   /** CIDR notation. */
   podRanges: string[];
-  /** Other names its log lines may carry. */
   hostNames: string[];
 }
 
@@ -60,7 +58,7 @@ export type ServiceProtocol = 'tcp' | 'udp' | 'sctp';
 export interface ServicePort {
   /** '' for the only port of a Service, if it has none. */
   name: string;
-  /** A Service has its own, an EndpointSlice that of its endpoints, a Pod that of a container. */
+  /** Of a Service, of the endpoints of a slice, or of a container. */
   port: number;
   protocol: ServiceProtocol;
 }
@@ -76,7 +74,6 @@ export interface EndpointSlice {
   endpoints: string;
 }
 
-/** The objects of a cluster. */
 export interface ClusterObjects {
   pods: Pod[];
   nodes: Node[];
@@ -100,7 +97,7 @@ export interface Owner {
   name: string;
 }
 
-/** The Deployment by the template hash of a Pod (`web-6c8d5f7b94`), the CronJob by the minute of its Job (`report-29920440`). */
+/** Finds a Deployment by the template hash of its Pod (`web-6c8d5f7b94`), a CronJob by the minute of its Job (`report-29920440`). */
 export function workloadOf(
   namespace: string,
   owner: Owner | undefined,
@@ -131,7 +128,7 @@ export function workloadKey({ kind, namespace, name }: Workload): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** The Pod of a node that runs a program, by the names that installers give; it is on the host's network, unlike who only borrows the name. */
+/** Finds the Pod that runs a program, by the names that installers give, on the host's network, which others rarely have. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
@@ -143,7 +140,7 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
 
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
-/** Gives the first value of a key, because JSON.parse makes a copy of each text. Bounded by the characters of the keys. */
+/** Returns the first value of a key, because JSON.parse copies texts. Bounded by the characters of the keys. */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
   const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
   return (key, value) => {
@@ -153,7 +150,9 @@ export function createInterner<T extends {}>(): (key: string, value: T) => T {
   };
 }
 
-/** The common beginnings of all names, then for each endpoint: address, the rest of `[NAMESPACE/]POD` and of its node or 0, readiness. */
+/**
+ * The common beginnings of all names; then for each endpoint its address, the rest of `[NAMESPACE/]POD` and of its node, or 0, and readiness.
+ */
 type Packed = [pods: string, nodes: string, ...(string | 0 | 1)[]];
 
 /** The endpoints of a slice as one text: a quarter of the memory of as many objects. */
@@ -196,7 +195,7 @@ function podNamed(namespace: string, text: string): { namespace: string; name: s
   return slash < 0 ? { namespace, name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-/** A Pod counts once, by its first address, though each family and set of ports has a slice; one slice is enough to be ready. */
+/** A Pod counts once, though each family and set of ports has a slice. Being ready in one is enough. */
 export function backendsIn(slices: Iterable<EndpointSlice>): Backend[] {
   const found = new Map<string, Backend>();
   for (const slice of slices) {

@@ -7,16 +7,15 @@ import type { Node, Pod } from './objects.ts';
 /** Time stamps in the API are cut to seconds, and the log's clock may be off a little. */
 export const slack: Millis = 2000;
 
-/** Pods, past ones too, by what a packet shows of them. Several may have had the same address one after the other. */
+/** Pods and past Pods, by what a packet shows of them. Several may have had an address one after the other. */
 export type PodIndex = ReturnType<typeof createPodIndex>;
 
-/** `ownNode`: only Pods there are found by an interface; undefined: Pods of any node, for saved logs. */
+/** `ownNode`: interfaces find Pods of this node only; undefined: of any, for saved logs. */
 export function createPodIndex(ownNode: string | undefined) {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
   const interfaces = new Map<string, Pod[]>();
-  /** No change of ownership is later than that. */
   let latestChange: Millis = -Infinity;
   /** All changes in order, made when first asked for. */
   let changes: Millis[] | undefined;
@@ -27,7 +26,7 @@ export function createPodIndex(ownNode: string | undefined) {
     get size(): number {
       return all.size;
     },
-    /** `lost`: addresses that a Pod which is still there had once; it is found by nothing else of what it was then. */
+    /** `lost`: addresses that an existing Pod has lost; it is found by nothing else. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
@@ -41,7 +40,6 @@ export function createPodIndex(ownNode: string | undefined) {
         }
       }
     },
-    /** `pod` must be an object that was added, with its addresses unchanged. */
     remove(pod: Pod): void {
       if (!all.delete(pod)) return;
       changes = names = undefined;
@@ -60,7 +58,7 @@ export function createPodIndex(ownNode: string | undefined) {
     byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name) ?? [],
     /** The span of time around `time` in which no Pod takes or leaves an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
-      // A node's agent nearly always asks for a time after every change.
+      // An agent nearly always asks for a time after every change.
       if (time >= latestChange) return { from: latestChange, until: Infinity };
       changes ??= [...new Set([...all].flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
         (a, b) => a - b,
@@ -71,7 +69,6 @@ export function createPodIndex(ownNode: string | undefined) {
     },
   };
 
-  /** A hostNetwork Pod has neither a veth nor an address of its own. */
   function keysOf(pod: Pod): [Map<string, Pod[]>, readonly string[]][] {
     if (pod.hostNetwork) return [];
     const lost = lostBy.get(pod);
@@ -98,18 +95,18 @@ function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
   return index;
 }
 
-/** Controllers name Pods by a common beginning and five letters, or a number. */
+/** Names of controllers end in five letters or a number. */
 export function generateNameOf(pod: string): string {
   return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
 
-/** The time of a packet; an inexact time does not decide between Pods unless it must. */
+/** The time of a packet. An inexact one does not decide between Pods unless it must. */
 export interface Moment {
   time: Millis;
   exact: boolean;
 }
 
-/** Names hold 44 bits of a hash: of two Pods with one name it is that with the address, else the only one with any address. */
+/** Names of interfaces hold 44 bits of a hash. Of two Pods with one, it is the Pod with the address, or the only one with addresses. */
 export function ownerOf(index: PodIndex, name: string, address: string, at: Moment): Pod | undefined {
   const named = index.byInterface(name);
   if (named === undefined || isOne(named)) return holder(named, at);
@@ -118,18 +115,17 @@ export function ownerOf(index: PodIndex, name: string, address: string, at: Mome
   return holder(own, at) ?? (isOne(addressed) ? holder(addressed, at) : undefined);
 }
 
-/** Whether a Pod has the address, or had it then. */
 export function isOwn(index: PodIndex, { addresses, uid }: Pod, address: string, at: Moment): boolean {
   return addresses.includes(address) || hadThen(index.byAddress(address), uid, at);
 }
 
-/** Whether all are of one name, one after the other. */
+/** Whether all have one name, one after the other. */
 function isOne(pods: readonly Pod[]): boolean {
   if (pods.length === 1) return true;
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 
-/** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
+/** The Pod that held the address by the API's clock, or else within what clocks may differ. */
 export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
   if (!exact) {
@@ -140,7 +136,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 
-/** A Pod starts before it gets its addresses, but keeps them to its end: of two that seem to have one, it is the first to end. */
+/** Pods keep addresses to their end, so of two that seem to have one, it is the first to end. */
 function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {
@@ -155,13 +151,13 @@ function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }:
   return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
 }
 
-/** Calico (`cali`) and the AWS VPC CNI (`eni`) name the host's end of a Pod's veth pair so. The kernel allows 15 characters. */
+/** The host's ends of a Pod's veth pair, as Calico (`cali`) and the AWS VPC CNI (`eni`) name them in 15 characters. */
 export function interfaceNames(namespace: string, pod: string): string[] {
   const hash = createHash('sha1').update(`${namespace}.${pod}`).digest('hex').slice(0, 11);
   return [`cali${hash}`, `eni${hash}`];
 }
 
-/** Whether an interface name has the shape of such a name, so that it stands for some Pod of this node. */
+/** Whether a name has that shape, so it is of some Pod of this node. */
 export function isPodInterface(name: string): boolean {
   // No regular expression: asked several times for every packet.
   return (name.length === 15 && name.startsWith('cali')) || (name.length === 14 && name.startsWith('eni'));
@@ -174,12 +170,11 @@ interface NamedLists {
   nodes: (name: string) => Node | undefined;
 }
 
-/** A node rarely has as many Pods of one workload. Each gets an Event. */
 const mostCandidates = 8;
 
 /**
- * The owner of `shop/netcheck` or `Node node-a`. `shop/web-*` are all Pods of a workload: those of `node` ('': of any), if they are known to be of
- * one, and else no Pod, because not all Pods of other nodes are in the lists.
+ * Finds the owner of `shop/netcheck` or `Node node-a`. `shop/web-*` are the Pods of a workload on `node` ('': any), or none if that is
+ * undefined, because Pods of other nodes are not all known.
  */
 export function ownerOfName(name: string, at: Moment, node: string | undefined, lists: NamedLists): Endpoint {
   const host = name.startsWith('Node ') ? lists.nodes(name.slice('Node '.length)) : undefined;
@@ -190,7 +185,7 @@ export function ownerOfName(name: string, at: Moment, node: string | undefined, 
   const index = lists.pods.byName(name).length > 0 ? lists.pods : lists.earlier;
   const isThere = (pod: Pod): boolean => !isGroup || node === '' || pod.node === node;
   const all = ownersAt(index?.byName(name).filter(isThere) ?? [], at);
-  // Only a Pod that was made by hand may have a name that looks like theirs.
+  // A Pod that was made by hand may have such a name, too.
   const replicas = isGroup ? all.filter(({ workload }) => workload !== undefined) : [];
   const owners = replicas.length > 0 ? replicas : all;
   const candidates = owners.map((pod) => podEndpoint(pod, pod.addresses[0] ?? name, 'pod-name'));
@@ -207,7 +202,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** The Pods, each once, that were there after a time, which is that of the begin of an interval. */
+/** Pods that were there at a time or later, each once: the time is that of the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const once = new Map(there.map((pod) => [objectKey(pod), pod]));

@@ -6,10 +6,10 @@ import type { Clock } from '../platform/clock.ts';
 import { at, type Json, list, spelled } from '../platform/json.ts';
 import type { Pod, ServicePort } from './objects.ts';
 
-/** A Pod as plain JSON, for a file or an answer: its names, addresses and times, these by the wall clock. */
+/** A Pod as plain JSON; its times are of the wall clock. */
 export type PodRecord = ReturnType<typeof podRecordOf>;
 
-/** Addresses of one Pod: each network attachment has one or two. */
+/** Each network attachment of a Pod has one or two addresses. */
 const addressLimit = 16;
 
 export function podRecordOf(pod: Pod, toWall: Clock['toWall']) {
@@ -22,10 +22,7 @@ function finite(time: Millis): Millis | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/**
- * The Pod of a record, as far as it may be believed: undefined if its names are none that an API server would accept. Whether there is
- * such a Pod only the API server knows.
- */
+/** Reads a Pod from a record; undefined if an API server would not accept its names. Whether it exists is not known. */
 export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
   const namespace = spelled(at(record, 'namespace'), isLabel);
   const name = spelled(at(record, 'name'), isSubdomain);
@@ -55,7 +52,7 @@ export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | 
   return onSteadyClock(pod, fromWall);
 }
 
-/** The same Pod, its times mapped: the API server's are of a wall clock, those of packets and of the lists are not. */
+/** Times of the API server are of a wall clock, those of packets and lists are not. */
 export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
   const { from, until, restarted } = pod;
   return Object.assign(pod, {
@@ -75,22 +72,20 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
 }
 
-/** Such Pods are in namespaces of the system alone, because advice must not lead to anybody else's. */
+/** Only namespaces of the system have such Pods; advice must not lead anywhere else. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
   if (!/^(?:kube-system|openshift-(?:dns|kube-apiserver))$/.test(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;
 }
 
-/** Ports with a name that are kept of one Pod. */
 const most = 16;
 
-/** `,http=80/tcp,metrics=9090/tcp,`: one text, because with thousands of Pods a list of objects for each costs too much. */
+/** `,http=80/tcp,metrics=9090/tcp,`: one text takes less memory than a list of objects. */
 export function packPorts(ports: readonly ServicePort[]): string | undefined {
   const parts = new Set(ports.map(({ name, port, protocol }) => `${name}=${port}/${protocol}`));
   return parts.size === 0 ? undefined : `,${[...parts].slice(0, most).join(',')},`;
 }
 
-/** Whether a text is what `packPorts` makes of the ports of a Pod. */
 export function isPackedPorts(text: string): boolean {
   const [first, ...parts] = text.split(',', most + 3);
   const last = parts.pop();
@@ -102,7 +97,7 @@ function isPackedPort(part: string): boolean {
   return isPortName(name) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
-/** The name of a port, where one of the packed has that number and protocol (`tcp`): the first of several. */
+/** Finds the first name with that number and protocol (`tcp`). */
 export function packedName(packed: string, port: number, protocol: string): string | undefined {
   const end = packed.indexOf(`=${port}/${protocol},`);
   return end < 0 ? undefined : packed.slice(packed.lastIndexOf(',', end) + 1, end);

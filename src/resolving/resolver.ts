@@ -7,7 +7,6 @@ import type { Directory, Moment } from './directory.ts';
 import { externalEndpoint, nodeEndpoint } from './endpoints.ts';
 import { isPodInterface } from './pod-index.ts';
 
-/** Resolves the ends of a lost packet. */
 export function endsOf(observation: PacketObservation | Martian, directory: Directory, at: Moment): Ends {
   return observation.kind === 'packet'
     ? resolvePacket(observation, directory, at)
@@ -15,8 +14,8 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
 }
 
 /**
- * A Pod's interface is the best evidence: the Pod's alone, even when the address is another's by now or never was its own. `logged`: the node
- * on which the packet was, where a logger names Pods instead of addresses; '' if unknown.
+ * A Pod's interface is the best evidence, even if the address is not its own. `logged`: the node of the packet, for loggers that name Pods;
+ * '': unknown.
  */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
   const {
@@ -39,7 +38,7 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
     destination = { ...externalEndpoint(packet.destination, destinationHost), hostName: destinationHost };
   if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
-  // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.
+  // Conntrack translates an error and the packet in it together, so if the sender differs, the packet is forged.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
@@ -52,14 +51,14 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   }
 }
 
-/** The kernel names no input device for what a node itself sends. An address in its Pod range is that of its bridge or gateway then. */
+/** The kernel names no input device for packets of the node itself. An address in its Pod range is then that of its bridge or gateway. */
 function ownNode(address: string, directory: Directory): Endpoint | undefined {
   const home = directory.homeOf(address);
   const node = home === undefined ? undefined : directory.node(home);
   return node && nodeEndpoint(node, address);
 }
 
-/** The kernel does not believe a martian's source, so only the interface shows who sent it. Only addresses are printed of it. */
+/** The kernel does not believe the source of a martian, so only the interface shows its sender. */
 export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
   const sender = directory.podByInterface(device, source, at);
   const claimed = directory.byAddress(source, at);
@@ -84,7 +83,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
   };
 }
 
-/** The node of a line: its host if that is a node, else of the interface, else a host so spelled, else the only node, else ''. */
+/** Finds the node of a line: its host, the node of the interface, any name that looks like a host, or the only node; else ''. */
 export function nodeOf(
   host: string | undefined,
   observation: PacketObservation | undefined,

@@ -8,7 +8,6 @@ export interface TombstoneLimits {
 
 /** Keeps values that are gone, but may still be asked for. */
 export function createTombstones<K, V>({ age, count }: TombstoneLimits, onForgotten?: (key: K) => void) {
-  /** Oldest first. */
   const all = new Map<K, { value: V; since: Millis }>();
   return {
     get size(): number {
@@ -24,7 +23,6 @@ export function createTombstones<K, V>({ age, count }: TombstoneLimits, onForgot
     *entries(): Iterable<[K, V]> {
       for (const [key, { value }] of all) yield [key, value];
     },
-    /** Forgets what is too old. */
     sweep: (now: Millis): void => {
       for (const [key, { since }] of all) {
         if (since > now - age) return;

@@ -3,23 +3,23 @@ import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './slots.ts';
 
-/** The series of a table as they stand; iterated lazily, while they may change. */
+/** The series of a table; iterated lazily, while they may change. */
 export interface SeriesView {
   current: () => Iterable<Series>;
   past: ReadonlySet<Series>;
 }
 
-/** The disk holds what may become long apart from the rest of a series. */
+/** Lists that may become long are kept under keys of their own. */
 type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
 
-/** Notes what has changed in the series since they were last written to disk. Notes nothing before the first write. */
+/** Notes what has changed since the last write to disk, from the first write on. */
 export function createSeriesChanges() {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
   let removals: StateChange[] = [];
-  /** A number, not problem and hour: after a clock step two series may have the same. */
+  /** Numbers, because two series may have the same problem and hour after a clock step. */
   const keys = new WeakMap<Series, string>();
   let lastKey = 0;
 
@@ -48,7 +48,6 @@ export function createSeriesChanges() {
       changed.clear();
       return changes;
     },
-    /** Gives everything, one key after the other. */
     *entries({ current, past }: SeriesView): Generator<StateChange> {
       for (const series of current()) yield* whole(series, keyOf(series), false);
       for (const series of past) yield* whole(series, keyOf(series), true);
@@ -62,7 +61,6 @@ export function createSeriesChanges() {
   }
 }
 
-/** Builds the series from the values that were read from disk. */
 export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesState, 'series' | 'past'> {
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
   const peers = new Map(entriesOfKind<DistinctValues>('peers', values));
@@ -75,7 +73,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-/** Notes what the disk has of a series, without its counts. */
+/** What the disk has of a series, beside its counts. */
 function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };

@@ -8,10 +8,10 @@ import { noteScanSigns, scanIdentity, strangerFinding } from './scans.ts';
 
 interface CounterOptions {
   open: OpenSeries;
-  /** Takes a series out of what is to be published; false where an Event may count it. */
+  /** Takes a series out of the queue; false if an Event may count it. */
   withdraw: (series: Series) => boolean;
   restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
-  /** An Event about the series would say something new. */
+  /** An Event about the series has something new to say. */
   onCounted: (series: Series, time: Millis) => void;
 }
 
@@ -25,7 +25,6 @@ interface Counted {
 
 export type Counter = ReturnType<typeof createCounter>;
 
-/** Counts findings in their series. */
 export function createCounter({ open, withdraw, restored, onCounted }: CounterOptions) {
   const { held } = open;
   const lostLines = createLostLines(restored?.reports);
@@ -33,7 +32,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   let revision = 0;
 
   return {
-    /** Packets past the limits: `uncounted` ones are in no series, `overflowed` ones in an overflow series. */
+    /** `uncounted`: packets of no series. `overflowed`: those of an overflow series. */
     counts,
     get revision(): number {
       return revision;
@@ -43,14 +42,14 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     suppress,
   };
 
-  /** Adds `weight` packets to the series of a finding, which came from `time` to `last`; no window ends between them. */
+  /** Counts `weight` packets from `time` to `last`, in which no window ends. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
     if (held.scans.endBegun()) joinUnpublished();
   }
 
-  /** Marks the series that a report of lost lines bears on: from now their counts are lower bounds. */
+  /** Marks the series that may have lost lines: their counts are lower bounds. */
   function suppress({ affects }: Suppressed, node: string, time: Millis): void {
     if (affects === 'nothing') return;
     revision++;
@@ -62,10 +61,10 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
   }
 
-  /** Counts the finding and returns its series; `from` is the series that counted it before. */
+  /** Returns the series; `from` is the one that counted the finding before. */
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.seriesFor(finding, time, last);
-    // Packets of a scan are counted on Pods as well, so limits lose none of them.
+    // Limits lose none of them, because Pods count the packets of a scan as well.
     const isCounted = finding.details.kind === 'scan';
     if (series === undefined) {
       if (!isCounted) counts.uncounted += weight;
@@ -91,7 +90,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
-  /** Moves packets that no Event counts yet to the scan, when a peer turns out to scan. */
+  /** When a peer turns out to scan, moves its packets that no Event counts yet to the scan. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
       if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;
@@ -113,10 +112,9 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
   if (finding.details.kind === 'incident') series.finding = finding;
 }
 
-/** The kernel reports what it swallowed with the next line that it lets through: lines were lost so long before the report. */
+/** The kernel reports lost lines with the next line that it lets through. */
 const reach: Millis = 10_000;
 
-/** The time at which each node last reported lost lines. */
 function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
 
@@ -146,7 +144,6 @@ function createLostLines(restored: SeriesState['reports'] = []) {
   };
 }
 
-/** Whether a series may have lost lines by a report at `time`. */
 function mayBeLost(series: Series, affects: Suppressed['affects'], node: string, time: Millis): boolean {
   return series.finding.node === node && series.last >= time - reach && areOf(series, affects);
 }

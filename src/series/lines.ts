@@ -1,9 +1,8 @@
 /**
- * Sorts the ready series, so that the first of a line is found without a look at each.
- *
- * A series is in its line (`times.ts`), there in its namespace, and there in the group of its peer, sorted by the time at which it was due.
- * A turn moves one namespace and one peer back. A heap of times moves series into another line when a flow becomes quiet or a window ends.
- * A quiet flow that gets packets again is moved when it comes to the front of its group.
+ * Sorts the ready series, so that the next one is found without a look at each: a line (`times.ts`) has namespaces, a namespace has groups,
+ * one for each peer, and a group has series by due time. A turn moves its namespace and its peer back. A heap of times moves series to
+ * another line when their flow becomes quiet or their window ends; a quiet flow that gets packets again is moved when it comes to the front
+ * of its group.
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
@@ -19,19 +18,17 @@ export interface Party {
 export interface ReadySeries {
   series: Series;
   key: string;
-  /** The window in which its object last had a turn for a drop without an Event. */
+  /** The window of the last drop without an Event for which its object had a turn. */
   object: { window: number };
   namespace: Party;
   peer: Party | undefined;
 }
 
-/** The series of one namespace and one peer, sorted by the time at which they were due. */
 interface Group {
   peer: Party | undefined;
   series: Heap<ReadySeries>;
 }
 
-/** A group, with what it was sorted by. */
 interface Place {
   group: Group;
   first: ReadySeries;
@@ -45,7 +42,6 @@ interface Namespace {
   front: Front | undefined;
 }
 
-/** A namespace, with what it was sorted by. */
 interface Front {
   party: Party;
   at: Place;
@@ -64,7 +60,6 @@ interface Change {
 }
 
 interface Sorted {
-  /** The group of each series; undefined before it is put into a line. */
   groups: Map<ReadySeries, Group | undefined>;
   lines: Line[];
   changes: Heap<Change>;
@@ -72,9 +67,9 @@ interface Sorted {
 }
 
 export const lineCount = 2 * lastLine + 2;
-/** Series leave heaps only at the front: after so many puts beyond two per ready series, the heaps are made anew. */
+/** Series leave a heap only at its front, so the heaps are made anew after so many puts beyond two per ready series. */
 const putsBeforeReset = 10_000;
-/** A flow that gets packets again becomes quiet later than expected, so its time is checked once a minute. */
+/** A flow that gets packets becomes quiet later, so its time is checked once a minute. */
 const lookAgain: Millis = 60_000;
 
 export function createLines() {
@@ -105,7 +100,7 @@ export function createLines() {
       if (sorted.groups.size === 0) reset();
     },
     reset,
-    /** Puts the new series into lines, and moves those whose line changes with time. */
+    /** Puts new series into lines, and moves those whose line has changed. */
     update(now: Millis): void {
       if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
       for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);
@@ -115,7 +110,6 @@ export function createLines() {
         if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
       }
     },
-    /** Returns the first series of a line, by the turns of namespaces and peers. */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
       const line = sorted.lines[index] as Line;
       for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
@@ -176,7 +170,7 @@ function frontTurn(party: Party, at: Place): number {
   return Math.max(party.lastTurn, at.turn);
 }
 
-/** Returns the namespace's first group; corrects the places that turns have made out of date. */
+/** Returns the first group of a namespace, and corrects places that are out of date. */
 function firstPlace(
   sorted: Sorted,
   { groups: known, order }: Namespace,
@@ -195,7 +189,7 @@ function firstPlace(
   return undefined;
 }
 
-/** Returns the group's first series; forgets those that are no longer ready, and moves those of another line there. */
+/** Returns the first series of a group; drops those that are not ready, and moves those of another line. */
 function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
   for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
     const isHere = sorted.groups.get(entry) === group;
@@ -220,12 +214,12 @@ function byDueTime(a: ReadySeries, b: ReadySeries): number {
   return byDue(a.series, b.series);
 }
 
-/** Within a namespace, the peer that had its turn last waits longest. */
+/** Within a namespace, the peer whose last turn is longest ago is first. */
 function byPlace(a: Place, b: Place): number {
   return a.turn - b.turn || byDue(a.first.series, b.first.series);
 }
 
-/** Among namespaces, the one that had its turn last, or whose first peer had, waits longest. */
+/** Among namespaces, the one whose last turn, or that of its first peer, is longest ago is first. */
 function byFront(a: Front, b: Front): number {
   return a.turn - b.turn || byPlace(a.at, b.at);
 }

@@ -18,7 +18,7 @@ import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { objectKey } from '../model/endpoint.ts';
 
 export interface SeriesLimits extends SlotLimits {
-  /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
+  /** Series in memory; packets past that are counted in `counts.uncounted` only. */
   total: number;
 }
 
@@ -26,34 +26,33 @@ interface OpenSeriesOptions {
   limits: SeriesLimits;
   restored: SeriesState | undefined;
   changes: SeriesChanges;
-  /** Takes a series out of what is to be published; false where an Event may count it. */
+  /** Takes a series out of the queue; false if an Event may count it. */
   withdraw: (series: Series) => boolean;
 }
 
 export type OpenSeries = ReturnType<typeof createOpenSeries>;
 
-/** Chooses the series for a finding, within the limits. */
 export function createOpenSeries(options: OpenSeriesOptions) {
   const { limits, restored, changes } = options;
   const held = createHeldSeries(changes, restored);
   const slots = createSlots(limits, restored);
   const placement = createPlacement(options, held, slots, sweep);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
-  /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
+  /** The latest time seen. Windows never go back: a late packet counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
-  /** Remembers the series of findings that come again, as long as no series comes or goes. */
+  /** Remembers the series of findings that come again, until a series comes or goes. */
   let latest = new WeakMap<Finding, { series: Series; version: number }>();
 
   return {
     held,
     /**
-     * Gives the series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. `last`
-     * is given for a finding that came several times, from `time` to then, in which no window ends.
+     * Finds or opens the series of a finding; undefined past the total. `last`: the finding came several times until then, and no window ends
+     * before.
      */
     seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
-      // An entry for each finding that never comes again would cost more than all else.
+      // A memo of findings that never come again would cost more than all else.
       if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
@@ -61,12 +60,12 @@ export function createOpenSeries(options: OpenSeriesOptions) {
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
       return series;
     },
-    /** Its packets are counted in another series from now. */
+    /** Another series counts its packets from now. */
     forget(series: Series): void {
       held.remove(series);
       slots.giveBack(series);
     },
-    /** The latest time seen, and when series of past windows are next looked for; null: not yet. */
+    /** Null: not yet. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
     takeChanges: (): StateChange[] => [...held.takeChanges(), ...slots.takeChanges()],
     *entries(): Generator<StateChange> {
@@ -89,9 +88,8 @@ function finite(time: Millis): Millis | null {
 
 type HeldSeries = ReturnType<typeof createHeldSeries>;
 
-/** Holds the latest series of each identity, and those of past windows with something to publish. */
+/** Holds the latest series of each identity, and series of past windows until they are published. */
 function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, 'series' | 'past'>) {
-  /** Keyed by identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
   const view = { current: () => current.values(), past };
@@ -102,11 +100,11 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
     get size(): number {
       return current.size + past.size;
     },
-    /** Gives the latest of each identity; the window of some may be over. */
+    /** The window of some may be over. */
     current: (): Iterable<Series> => current.values(),
     isPast: (series: Series): boolean => past.has(series),
     get: (identity: string): Series | undefined => current.get(identity),
-    /** Adds a series. Another one of its identity is of a past window now. */
+    /** Adds a series in place of the one of its identity, whose window is past. */
     add(series: Series): void {
       const { identity } = series.finding;
       const before = current.get(identity);
@@ -119,11 +117,11 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
       scans.add(series);
     },
     remove,
-    /** All of the series is published: it is not needed any more if its window is past. */
+    /** A published series of a past window is not needed any more. */
     published(series: Series): void {
       if (past.delete(series)) changes.removed(series);
     },
-    /** Forgets series whose window is over at `clock` and of which all is published. */
+    /** Forgets published series whose window is over. */
     sweep(clock: Millis): void {
       for (const series of current.values()) if (!isPending(series) && series.windowEnd <= clock) remove(series);
     },
@@ -147,12 +145,11 @@ function createPlacement(
   { limits: { total }, withdraw }: OpenSeriesOptions,
   held: HeldSeries,
   slots: Slots,
-  /** Forgets series of past windows. */
   sweep: () => void,
 ) {
   return { openOne, open };
 
-  /** Gives the series of an identity whose window is not over at `clock`. */
+  /** Finds the series of an identity, if its window is open. */
   function openOne(identity: string, clock: Millis): Series | undefined {
     const known = held.get(identity);
     return known !== undefined && clock < known.windowEnd ? known : undefined;
@@ -174,7 +171,7 @@ function createPlacement(
     return isFull() ? undefined : beginWithSlot(finding, time, clock);
   }
 
-  /** Opens the series for all ports of a peer that has used its share of the object's slots. Other ports that no Event counts yet are moved into it. */
+  /** Opens the series for all ports of a peer that has used its share of slots, and moves those into it that no Event counts yet. */
   function openPorts(finding: Finding, time: Millis, clock: Millis): Series | undefined {
     const identity = portsIdentity(finding);
     if (identity === undefined) return undefined;
@@ -205,7 +202,7 @@ function createPlacement(
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
-    // The pace of packets is known from the hour before.
+    // The pace of packets carries over from the hour before.
     const before = held.get(finding.identity)?.scan;
     if (before !== undefined) series.scan = { ...before, look: undefined };
     held.add(series);
@@ -217,7 +214,7 @@ function overflowIdentity({ regarding, node }: Finding): string {
   return `overflow|${objectKey(regarding)}|${node}`;
 }
 
-/** Gives what a finding is counted as where its object has no slot left. */
+/** Makes the finding that counts what has no slot. */
 function overflowFinding(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind === 'incident') return finding;

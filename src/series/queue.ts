@@ -17,12 +17,12 @@ import { createTurns } from './turns.ts';
 
 export type Queue = ReturnType<typeof createQueue>;
 
-/** `restored`: those of them with a time are in the queue. `onEarlier`: `nextDue` is earlier than it was. */
+/** `onEarlier`: `nextDue` is earlier than it was. */
 export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined) {
   const all = new Set<Series>();
   const waits = createWaits();
   const turns = createTurns(restored);
-  /** The time at which the ready series are next looked at. */
+  /** When the ready series are next looked at. */
   let heldUntil: Millis = -Infinity;
   for (const series of restored) if (series.due !== null) wait(series, series.due);
 
@@ -44,19 +44,18 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       turns.leave(series);
     },
     next,
-    /** It is being written: others have their turn. */
     begin: turns.begin,
-    /** It was begun, and not written for a reason that is not its own: it has the turn that it had. */
+    /** It was begun and not written, for a reason that is not its own: it keeps its turn. */
     giveBack: (series: Series, now: Millis): void => {
       if (!turns.refund(series)) return;
       turns.arrive(series);
       heldUntil = Math.min(heldUntil, now);
     },
-    /** None of those that are ready can be published before then. */
+    /** No ready series can be published before then. */
     hold: (until: Millis): void => void (heldUntil = until),
-    /** Earliest time at which `next` may have something; Infinity when there is nothing to publish. */
+    /** When `next` may have something; Infinity: never. */
     nextDue,
-    /** All those whose time has come, most urgent first. */
+    /** Due series, most urgent first. */
     due: (now: Millis): Series[] => dueOf(all, now),
     backlog: (now: Millis): Backlog => backlogOf(all, now),
   };
@@ -79,8 +78,8 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 
   /**
-   * Returns the series whose turn it is among the due ones that may be written now; the same again until that is begun, or no longer due.
-   * `availableAt`: when a write of a kind is within the budget. Where none may be written, the first that may be is waited for.
+   * Returns the due series whose turn it is, the same until it is begun or no longer due. `availableAt`: when the budget allows a write of a
+   * kind.
    */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
     admit(now);
@@ -89,7 +88,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     return typeof turn === 'number' ? undefined : turn;
   }
 
-  /** Makes those ready whose time has come; a flow that goes on waits for its next time. */
+  /** A flow that goes on waits for its next time. */
   function admit(now: Millis): void {
     for (let series = waits.take(now); series !== undefined; series = waits.take(now)) {
       const later = now < series.windowEnd ? updateDue(series) : -Infinity;
@@ -99,9 +98,8 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 }
 
-/** Series whose time has not come, by that time. */
 function createWaits() {
-  /** A time in the heap that is no longer its series' own is passed over. */
+  /** Times in the heap that are out of date are skipped. */
   const heap = new Heap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
   const times = new Map<Series, Millis>();
   /** Asked for each packet of a replay. */
@@ -116,9 +114,7 @@ function createWaits() {
     remove(series: Series): void {
       if (times.delete(series)) findEarliest();
     },
-    /** The earliest time; Infinity where none waits. */
     next: (): Millis => earliest,
-    /** The first of those whose time has come, which waits no longer. */
     take(now: Millis): Series | undefined {
       if (earliest > now || earliest === Infinity) return undefined;
       const first = heap.pop();
@@ -141,7 +137,7 @@ function dueOf(all: ReadonlySet<Series>, now: Millis): Series[] {
     .toSorted((a, b) => lineOf(a, now) - lineOf(b, now) || byDue(a, b));
 }
 
-/** Returns how many series are due, and how long the first of them has been. */
+/** How many series are due, and for how long the oldest. */
 interface Backlog {
   due: number;
   oldest: Millis;

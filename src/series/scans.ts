@@ -6,15 +6,13 @@ import type { Millis } from '../model/log-line.ts';
 
 /** A peer that more objects of a node than this refuse within their hours scans. */
 const manyObjects = 8;
-/** Pods that are known as peers. */
 const podsKnown = 4096;
 
-/** Knows who scans. It follows from the series that are held, so it is the same after a restart. */
+/** Knows who scans. This follows from the held series, so it is the same after a restart. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
   let hasBegun = false;
   let version = 0;
-  /** The identity as a peer, by object. */
   const identities = new LRUCache<string, string>({ max: podsKnown });
   for (const series of restored) add(series);
 
@@ -28,13 +26,12 @@ export function createScans(restored: Iterable<Series>) {
       version++;
       for (const identity of refusedBy(series)) refusals.remove(identity, objectKey(series.finding.regarding));
     },
-    /** Notes one more peer in the series that an object has for scans. */
     joined(series: Series, peer: Endpoint): void {
       version++;
       refusals.add(peer.identity, objectKey(series.finding.regarding));
       if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) hasBegun = true;
     },
-    /** Whether one more peer scans since the last call. */
+    /** Whether a peer began to scan since the last call. */
     endBegun(): boolean {
       const before = hasBegun;
       hasBegun = false;
@@ -43,7 +40,7 @@ export function createScans(restored: Iterable<Series>) {
     roleIn,
   };
 
-  /** Says whose Event counts a packet of a scan; undefined if it is no part of one. */
+  /** Says whose Event counts a packet of a scan; undefined: it is no part of one. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
     const details = refusals.hasSuspects ? exampleOf(given) : undefined;
     if (details === undefined) return undefined;
@@ -76,14 +73,13 @@ export function createScans(restored: Iterable<Series>) {
   }
 }
 
-/** Keeps which objects refuse which peers. */
 function createRefusals() {
-  /** The number of series that each object has with a peer, by the identity of the peer. */
+  /** Series by the identity of the peer, then by object. */
   const byPeer = new Map<string, Map<string, number>>();
   let suspects = 0;
 
   return {
-    /** Whether a peer scans, or would with one more object; while none does, packets need not be looked at. */
+    /** Whether a peer scans, or would with one more object. While none does, packets need not be looked at. */
     get hasSuspects(): boolean {
       return suspects > 0;
     },
@@ -105,7 +101,7 @@ function createRefusals() {
   };
 }
 
-/** Makes the finding on the Node that counts a packet of a scan as well, where the scanner cannot have an Event. */
+/** Makes the finding on the Node, which counts a packet of a scan where the scanner cannot have an Event. */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -120,7 +116,6 @@ export function scanIdentity(
   return `scan|${of}|${objectKey(regarding)}|${node}`;
 }
 
-/** Makes the finding that counts packets of a scan on the same object. */
 export function scanFinding(finding: Finding, of: 'target' | 'scanner'): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -136,7 +131,6 @@ function joint(finding: Finding, of: ScanDetails['of'], example: FlowDetails): F
   };
 }
 
-/** Gives the flow of a finding that is about one peer of one object. */
 function exampleOf(details: EventDetails): FlowDetails | undefined {
   if (details.kind === 'flow') return details;
   return details.kind === 'ports' ? details.example : undefined;
@@ -155,26 +149,24 @@ function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
   return details.kind === 'scan' && details.of === 'target' ? peers.seen : [];
 }
 
-/** Distinguishes a scan from monitoring that is kept out, by what is tried and when; where both are possible, it does not choose. */
+/** A scan and monitoring that is kept out differ in what is tried and when. Where both are possible, nothing is said. */
 
-/** Monitoring asks a Pod on a few ports: this many, by each peer, are a scan. */
+/** So many ports of a Pod by each peer are a scan; monitoring asks on a few. */
 const manyPorts = 16;
 /** Health checks do not come from so many addresses within a minute. */
 const manySources = 64;
 const fewSources = 8;
 
-/** One attempt to connect is at most seven packets (net.ipv4.tcp_syn_retries): whoever sends more comes back. */
+/** One attempt to connect is seven packets at most (net.ipv4.tcp_syn_retries): who sends more comes back. */
 const packetsOfAttempt = 7;
 const minute: Millis = 60_000;
 /** A check each minute may come a little late, so that a minute has none. */
 const longestPause = 2;
 const steadyMinutes = 7;
-/** The busiest minute has at most so many times the packets of an average one. */
+/** The busiest minute has at most so many times the average. */
 const steadyPeak = 3;
 
-/**
- * Notes that `weight` packets came at `time`. `tried`: of who scans, gives the series of the Pod that it tried, if there is one.
- */
+/** `tried`: finds the series of the Pod that a scanner tries. */
 export function noteScanSigns(series: Series, weight: number, time: Millis, tried: () => Series | undefined): void {
   const signs = (series.scan ??= { since: time, minutes: 0, packets: 0, most: 0, current: 0 });
   const over = Math.floor((time - signs.since) / minute);
@@ -208,7 +200,7 @@ function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): bo
   return most * minutes <= steadyPeak * packets;
 }
 
-/** Whether it counts what an object refuses: its peers are those who try. */
+/** The peers of such a series are those who try. */
 function isOfTarget({ finding: { details } }: Series): boolean {
   return details.kind === 'scan' && details.of === 'target';
 }

@@ -14,7 +14,7 @@ export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './t
 
 const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
-/** The one mutable table: what has happened, how often, and what of it is to be published. */
+/** What has happened, how often, and what of it is to be published. */
 export interface SeriesTable
   extends
     Pick<Counter, 'count' | 'suppress'>,
@@ -23,27 +23,27 @@ export interface SeriesTable
   published: (series: Series, published: Written) => void;
   /** It cannot be published before then, for a reason that is not its own. */
   delay: (series: Series, at: Millis) => void;
-  /** It could not be published; try again then. */
+  /** It was refused; try again then. */
   retry: (series: Series, at: Millis) => void;
-  /** It will never be published: its object or namespace is gone, or its Event is refused for good. */
+  /** It will never be published. */
   abandon: (series: Series) => void;
-  /** Packets past the limits: of no series, and of an overflow series. */
+  /** Packets of no series, and of overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
   /** Series held, and how many of them have something to publish. */
   readonly sizes: { series: number; pending: number };
-  /** Another number after every change of what an Event says: of counts, not of what was published. */
+  /** Changes with the counts. */
   readonly revision: number;
-  /** Returns the changes of series and objects since the last call; the first call returns all. */
+  /** Changes since the last call; at first everything. */
   takeChanges: () => StateChange[];
-  /** All series and objects, as they are when they are taken out. */
+  /** Everything, copied when it is taken out. */
   entries: () => Generator<StateChange>;
-  /** All else that the table is; not a copy. */
+  /** All else; not a copy. */
   rest: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
 }
 
 export interface SeriesTableOptions {
   limits?: SeriesLimits;
-  /** The `state` of an earlier table. This table goes on with it as its own. */
+  /** Of an earlier table; this one goes on with it as its own. */
   restored?: SeriesState | undefined;
   /** The clock that writes go by; by default the packets' own. */
   now?: (() => Millis) | undefined;
@@ -58,7 +58,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   const changes = createSeriesChanges();
   const all = restored ? [...restored.series, ...restored.past] : [];
   const queue = createQueue(all, onEarlier);
-  /** The API server may have them, whatever the answer was or whether the agent was killed before it came. */
+  /** The API server may have an Event of these, even if no answer came. */
   const tried = new WeakSet(all);
   const open = createOpenSeries({ limits, restored, changes, withdraw });
   const counter = createCounter({ open, withdraw, restored, onCounted: schedule });
@@ -111,19 +111,17 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     rest: () => ({ ...open.times(), reports: counter.lossReports(), counts: counter.counts }),
   };
 
-  /** There is something new to publish, unless there was already. */
   function schedule(series: Series, time: Millis): void {
     changes.changed(series);
     if (series.due === null) queue.put(series, dueAfter(series, now?.() ?? time) + spread(series));
   }
 
-  /** The series has nothing more to publish. */
   function leaveQueue(series: Series): void {
     queue.remove(series);
     held.published(series);
   }
 
-  /** Takes a series out of the queue, to be counted elsewhere; false where the API server may have it. */
+  /** Takes a series out of the queue; false if the API server may have it. */
   function withdraw(series: Series): boolean {
     if (series.published.writes > 0 || tried.has(series)) return false;
     queue.remove(series);

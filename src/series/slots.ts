@@ -7,15 +7,15 @@ import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './times.ts';
 
 export interface SlotLimits {
-  /** Events of one object in one window; more are counted in one for the overflow. */
+  /** Events of one object in one window; the overflow counts the rest. */
   perObject: number;
-  /** Events about one peer among those; more are counted in one for all its ports. By default 3. */
+  /** Events about one peer among these; one for all its ports counts the rest. By default 3. */
   perPeer?: number;
 }
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** Counts the Events that each object has in its window, and those of them that are about one peer. */
+/** Counts the Events of each object in its window, and those about one peer. */
 export function createSlots(
   { perObject, perPeer = 3 }: SlotLimits,
   restored?: Pick<SeriesState, 'objects' | 'series'>,
@@ -23,12 +23,12 @@ export function createSlots(
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   const flows = createFlows();
-  /** Keeps the last slot for peers that have none. */
+  /** The last slot is kept for peers that have none. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Says whether a slot of the object is free at `clock`, the share of the peer is used, or all are filled. Incidents always have a slot. */
+    /** Whether a slot of the object is free, the share of the peer is used, or all are used. Incidents always have a slot. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -36,11 +36,9 @@ export function createSlots(
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
-    /** Whether a peer that has used its share finds no slot for the Event of all its ports. */
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
     },
-    /** The single flows of its object that have a slot. */
     flowsOf: ({ regarding }: Finding): readonly Series[] => flows.get(objectKey(regarding)),
     fill(series: Series): void {
       const { window, finding } = series;
@@ -52,16 +50,15 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
-      // This series counts all ports of the peer from now on, even when slots become free.
+      // It counts all ports of the peer from now on, even when slots become free.
       if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);
     },
-    /** Frees the slot of a series that is counted in another one. */
+    /** Another series counts it, so its slot is free. */
     giveBack: (series: Series): void => release(series, true),
-    /** Does the same, but the peer's share stays used. */
+    /** The same, but the share of the peer stays used. */
     giveUp: (series: Series): void => release(series, false),
-    /** Forgets objects whose window is over at `clock`. */
     sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {
         if (window === windowOf(clock, object).number) continue;
@@ -96,12 +93,10 @@ export function createSlots(
   }
 }
 
-/** Slots that a peer with single flows has used. */
 function eventsOfPeer({ details }: Finding, { peers }: ObjectSlots): number {
   return details.kind === 'flow' ? (peers?.[details.peer.identity] ?? 0) : 0;
 }
 
-/** Series of single flows that have a slot, by object. */
 function createFlows() {
   const byObject = new Map<string, Series[]>();
 
@@ -134,13 +129,13 @@ function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): vo
   slots.peers = { ...slots.peers, [identity]: events };
 }
 
-/** Names the Event of an object for several ports of one peer; undefined of a finding that has no port to be one of several. */
+/** Names the series for all ports of a peer; undefined of a finding without a port. */
 export function portsIdentity({ details, regarding, node }: Finding): string | undefined {
   if (details.kind !== 'flow' || !hasPort(details)) return undefined;
   return `ports|${objectKey(regarding)}|${details.peer.identity}|${node}`;
 }
 
-/** Gives what packets to several ports of one peer are counted as; `finding` is that of the first one. */
+/** Makes the finding that counts several ports of a peer, of the first one. */
 export function portsFinding(finding: Finding, identity: string): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -153,7 +148,7 @@ export function singleFinding(finding: Finding): Finding {
   return details.kind === 'ports' ? { ...finding, details: details.example } : finding;
 }
 
-/** Whether one Event may count the packets of a finding and of a series: what it says holds for both. */
+/** Whether what an Event of the series says holds for the finding. */
 export function isAlike({ finding }: Series, { details }: Finding): boolean {
   const known = finding.details.kind === 'ports' ? finding.details.example : finding.details;
   if (known.kind !== 'flow' || details.kind !== 'flow' || !hasPort(known)) return false;
@@ -166,7 +161,6 @@ export function isAlike({ finding }: Series, { details }: Finding): boolean {
   );
 }
 
-/** Moves the packets of a series into another one. */
 export function moveInto(joint: Series, series: Series): void {
   joint.count += series.count;
   joint.first = Math.min(joint.first, series.first);
@@ -175,14 +169,14 @@ export function moveInto(joint: Series, series: Series): void {
   noteOthers(joint, series.finding, series);
 }
 
-/** An ICMP error and a martian packet are problems of their own, whatever port they are about. */
+/** ICMP errors and martians are problems of their own, whatever their port. */
 function hasPort({ port, error, martian }: FlowDetails): boolean {
   return port !== undefined && error === undefined && !martian;
 }
 
 /**
- * Notes in a series what its packets do not have in common: Pods of the peer's workload; ports; peers of a scan or an overflow. `from`: the
- * series that counted the packets of the finding until now. Gives the peer if it is one more that an object refuses because of a scan.
+ * Notes what differs between packets of a series: Pods of a workload, ports, peers. `from`: the series that counted them until now. Returns a
+ * peer that is new to the target of a scan.
  */
 export function noteOthers(series: Series, { details, related }: Finding, from?: Series): Endpoint | undefined {
   if (details.kind === 'incident' || details.kind === 'overflow') return undefined;
@@ -213,10 +207,9 @@ function noteAll(into: DistinctValues, { seen, past }: DistinctValues): void {
   into.past += past;
 }
 
-/** Distinct values that are remembered. */
 export const distinctLimit = 512;
 
-/** Longer lists are searched by a set, which is no part of the plain data. */
+/** Longer lists have a set beside the plain data. */
 const searchable = 16;
 const sets = new WeakMap<DistinctValues, Set<string>>();
 
@@ -224,7 +217,7 @@ export function createDistinctValues(): DistinctValues {
   return { seen: [], past: 0 };
 }
 
-/** Counts a value: once if it can be remembered, each time if not. */
+/** Counts a value once if it is remembered, else each time. */
 export function noteValue(into: DistinctValues, value: string): void {
   const { seen } = into;
   const known = seen.length <= searchable ? undefined : setOf(into);

@@ -1,30 +1,30 @@
-/** Computes when windows end, when a series is due, and which series are written first, as far as it follows from each alone. */
+/** When windows end, when a series is due, and in which order series are written, as far as each alone shows. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteKind } from '../model/series.ts';
 
-/** Each window has a new Event object: the API server forgets Events after an hour, and exporters announce only new ones. */
+/** Each window has its own Event: the API server forgets Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
 
-/** The time from the first packet to the first write, so that the first count has the packets that follow at once. */
+/** The first count includes the packets that follow at once. */
 const firstDelay: Millis = 1000;
 
-/** Distances between the writes of a series while packets keep coming; the last repeats. */
+/** Pauses between writes while packets keep coming; the last repeats. */
 const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
 
 /** Nothing waits for longer to be published. */
 export const longestWait: Millis = 900_000;
 
-/** A flow is over after four of its usual pauses, but not before a minute nor after three. */
+/** A flow is quiet after four of its usual pauses, between one and three minutes. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/** The nodes spread their work by so much more for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
+/** Nodes spread their work by so much for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });
 
-/** The number of the window that a time falls into, and when it ends. Windows of different objects start at different minutes. */
+/** Windows of different objects begin at different minutes. */
 export function windowOf(time: Millis, uid: string): { number: number; end: Millis } {
   let phase = phases.get(uid);
   if (phase === undefined) {
@@ -35,22 +35,22 @@ export function windowOf(time: Millis, uid: string): { number: number; end: Mill
   return { number, end: (number + 1) * windowLength - phase };
 }
 
-/** Whether no packet of the series has come for so long that it is over; its count will hardly change any more. */
+/** Quiet: it is probably over, and its count will hardly change. */
 export function isQuiet(series: Series, now: Millis): boolean {
   return now >= quietFrom(series);
 }
 
-/** Returns the time at which it becomes quiet if no packet comes until then. */
+/** When it becomes quiet, if no packet comes. */
 export function quietFrom(series: Series): Millis {
   return Math.min(series.windowEnd, quietAt(series));
 }
 
-/** Returns the due time of a series that was counted at `time`: soon if it was never written, else after its back-off, or earlier once it is quiet. */
+/** Soon if it was never written, else after its back-off, or once it is quiet. */
 export function dueAfter(series: Series, time: Millis): Millis {
   return Math.max(time + firstDelay, updateDue(series));
 }
 
-/** Returns the due time of the packets since the last write. It moves on while packets keep coming. */
+/** Moves on while packets keep coming. */
 export function updateDue(series: Series): Millis {
   const { writes, at } = series.published;
   const [shortest = 0] = intervals;
@@ -64,17 +64,17 @@ function quietAt({ count, first, last }: Series): Millis {
   return last + Math.min(Math.max(pauses, quiet.least), quiet.most);
 }
 
-/** Over how long a time all nodes of a cluster spread what becomes due on all of them at once: 30 s for drops on 5,000 nodes, 0.6 s on 100. */
+/** All nodes spread what becomes due on all of them at once over this time: 30 s for drops on 5,000 nodes, 0.6 s on 100. */
 export function spreadOf({ finding: { details } }: Pick<Series, 'finding'>, nodes: number): Millis {
   return nodes * perNode[details.kind === 'incident' ? 'incident' : 'drop'];
 }
 
-/** The same for what all nodes read when an incident begins on all of them: 10 s on 5,000 nodes, with two requests each. */
+/** The same for reads when an incident begins everywhere: 10 s on 5,000 nodes, with two requests each. */
 export function readSpreadOf(nodes: number): Millis {
   return nodes * perNode.read;
 }
 
-/** The lines, in the order in which they are written. Thousands of nodes may report on one Pod `elsewhere`, so its own node comes first. */
+/** Lines in the order in which they are written. Thousands of nodes may report on one Pod `elsewhere`, so its own node is first. */
 const lines = {
   incident: { first: 0, late: 1, rest: 4, update: 5 },
   drop: { first: 2, late: 3, rest: 6, update: 7 },
@@ -83,17 +83,16 @@ const lines = {
 
 export const lastLine: number = lines.notice.update;
 
-/** Returns the line in which a series stands. */
 export function lineOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;
   const line = lines[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
-  // A series that is refused again and again must not keep updates from being written.
+  // Refused series must not keep updates from being written.
   if (series.published.retried === true) return line.update;
   if (series.published.writes > 0) return isQuiet(series, now) ? line.rest : line.update;
   return series.windowEnd <= now || elsewhere === true ? line.late : line.first;
 }
 
-/** `isMore`: its object had a drop's first write in its hour. */
+/** `isMore`: its object had its first write about a drop in this hour. */
 export function kindOf(line: number, isMore: boolean): WriteKind {
   if (line === lines.incident.rest || line === lines.drop.rest) return 'rest';
   return line <= lines.incident.late || (line === lines.drop.first && !isMore) ? 'first' : 'more';
@@ -107,7 +106,7 @@ export function isIncident({ finding: { details } }: Series): boolean {
   return details.kind === 'incident';
 }
 
-/** Sorts the series of one object: single problems before joined ones, then by packets that no Event has counted, then the newest first. */
+/** Orders series of one object: single problems first, then by unpublished packets, then the newest. */
 export function byWeight(a: Series, b: Series): number {
   return (
     Number(isJoined(a)) - Number(isJoined(b)) ||

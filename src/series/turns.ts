@@ -1,7 +1,6 @@
 /**
- * Decides whose turn it is among the ready series: the first line (`times.ts`) that has any; there, the object whose namespace and peer were
- * written about longest ago; of that object, what has most packets that no Event has counted. A line whose part of the budget is spent
- * is passed over, and holds up no other.
+ * Decides which ready series is next: in the first line (`times.ts`) whose budget allows a write, the object whose namespace and peer had a
+ * turn longest ago, and its series with the most unpublished packets.
  */
 import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
@@ -10,13 +9,13 @@ import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { createLines, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
-/** Objects of which it is known that they had an Event; past that the oldest counts as one that had none. */
+/** Objects whose Events are remembered; the oldest is forgotten first. */
 const objectsKnown = 8192;
 
-/** Namespaces and peers whose last turn is remembered although nothing of them waits. */
+/** Idle namespaces and peers whose last turn is remembered. */
 const partiesKept = 1000;
 
-/** Undone if a series was not written for a reason that is not its own. */
+/** What a turn has changed, to undo it if the series was not written for a reason that is not its own. */
 interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };
@@ -34,13 +33,12 @@ export function createTurns(restored: readonly Series[]) {
     if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(series), series);
 
   return {
-    /** The number of ready series. */
     get size(): number {
       return ready.size;
     },
     arrive,
     leave,
-    /** The same again until that is begun, or has left; or, where none may be written, when the first may be. */
+    /** Returns when a write is possible, if none is now. */
     next: ready.next,
     begin,
     refund,
@@ -69,7 +67,6 @@ export function createTurns(restored: readonly Series[]) {
     ready.remove(entry);
     entry.namespace.waiting--;
     if (entry.peer !== undefined) entry.peer.waiting--;
-    // All turns begin again if nothing waits.
     if (ready.size === 0) parties.clear();
     return entry;
   }
@@ -85,7 +82,7 @@ export function createTurns(restored: readonly Series[]) {
     if (!isIncident(series) && !isUpdate(series)) noteTurn(object, series);
   }
 
-  /** Whether it was begun. Turns that were taken since stay as they are. */
+  /** Returns whether it was begun. Later turns stay as they are. */
   function refund(series: Series): boolean {
     const entry = begun.get(series);
     if (entry === undefined) return false;
@@ -108,7 +105,6 @@ function peerOf({ finding: { details } }: Series): string | undefined {
   return details.kind === 'scan' || details.kind === 'ports' ? details.example.peer.identity : undefined;
 }
 
-/** The objects that had turns. */
 function createObjects(): (series: Series) => ReadySeries['object'] {
   const objects = new LRUCache<string, ReadySeries['object']>({ max: objectsKnown });
   return ({ finding }) => {
@@ -121,7 +117,6 @@ function createObjects(): (series: Series) => ReadySeries['object'] {
 
 function createParties() {
   const parties = new Map<string, Party>();
-  /** Parties of which nothing waits are forgotten above this number. */
   let limit = partiesKept;
 
   return {
@@ -143,7 +138,7 @@ function createParties() {
   }
 }
 
-/** Finds the next series without a look at each: in a storm, and at the end of a long log, tens of thousands are ready. */
+/** Tens of thousands may be ready in a storm and at the end of a long log, so none is looked at twice. */
 export function createReady() {
   const lines = createLines();
   const objects = new Map<string, Set<ReadySeries>>();
@@ -162,20 +157,20 @@ export function createReady() {
       lines.remove(entry);
       const same = objects.get(entry.key);
       if (same?.delete(entry) === true && same.size === 0) objects.delete(entry.key);
-      // The turn of one moves the others of its object into another line.
+      // A turn moves the other series of its object to another line.
       for (const other of same ?? []) lines.again(other);
     },
-    /** Sorts all again, because after a turn that was given back some belong further to the front. */
+    /** A turn that was given back moves some forward, so all are sorted again. */
     reorder(this: void): void {
       lines.reset();
     },
-    /** Returns the next series that the budget allows now; if none may be written now, the time when one may. */
+    /** Returns the next series, or the time when the budget allows one. */
     next(this: void, now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
       lines.update(now);
       for (;;) {
         const before = lines.puts;
         const turn = look(now, availableAt);
-        // A look that moved series into other lines is repeated, because an earlier line may have a series now.
+        // If series were moved, an earlier line may have one now.
         if (lines.puts === before) return turn;
       }
     },
@@ -195,7 +190,6 @@ export function createReady() {
     return earliest;
   }
 
-  /** Returns the object's series of this line that has most packets which no Event has counted. */
   function heaviest({ key, series }: ReadySeries, line: number, now: Millis): Series {
     let most = series;
     for (const each of objects.get(key) ?? [])

@@ -13,23 +13,23 @@ import {
 } from './segments.ts';
 
 export interface KeptState {
-  /** Another number after every change of what is counted, or waits to be. */
+  /** Changes with the counts and with what waits. */
   revision: () => number;
-  /** Changes since the last call, in order; taken in one step between two lines. */
+  /** Changes since the last call, in order, taken between two lines. */
   takeChanges: () => KeptChange[];
-  /** All that there is, one `set` for each key, as it is when it is taken out of the iterator. */
+  /** Everything, one `set` for each key, copied when it is taken out. */
   all: () => IterableIterator<KeptChange>;
 }
 
 export interface BatchWriterOptions {
   folder: string;
-  /** Segments that lie in the folder. They are removed once all of the state is in the first batch. */
+  /** Segments in the folder, removed once all of the state is in the first batch. */
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
   /** The files are no longer there, for the reason given; all of the state is written again. */
   lost: (reason: string) => void;
-  /** Bytes after which a segment is followed by another one, at least. */
+  /** A segment of so many bytes is followed by another. */
   segmentSize?: number;
 }
 
@@ -37,23 +37,21 @@ export interface BatchWriterOptions {
 export function createBatchWriter(options: BatchWriterOptions) {
   const { state, lost, segmentSize = 1024 * 1024 } = options;
   const files = createSegmentFiles(options);
-  /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
+  /** The next batch holds everything, because nothing in the folder is built upon. */
   let isNew = true;
-  /** The batch of a write that failed goes first; nothing more is taken before it is on disk. */
+  /** A batch that failed goes first; nothing more is taken before it is on disk. */
   let unwritten: readonly KeptChange[] | undefined;
   let round: Round | undefined;
-  /** Bytes of everything, when all of it was last written. */
+  /** Bytes of everything, as last written. */
   let whole = 0;
 
   return {
-    /** Resolves to the revision that is on disk now. */
     write: (): Promise<number> =>
       writeAll().catch(async (error: unknown) => {
-        // A disk that has failed can be unmounted and repaired only when nothing is open on it.
+        // A failed disk can be unmounted only when nothing is open on it.
         if (!isNoRoom(error)) await files.close();
         throw error;
       }),
-    /** Bytes of all that is kept. */
     size: files.size,
   };
 
@@ -76,7 +74,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
     return revision;
   }
 
-  /** Takes the slice in the same step as the changes, so that a batch is true at one moment. */
+  /** The slice is taken in the same step, so that a batch is true at one moment. */
   function takeChanges(): KeptChange[] {
     const changes = state.takeChanges();
     if (round === undefined) return changes;
@@ -109,17 +107,15 @@ export function createBatchWriter(options: BatchWriterOptions) {
   }
 }
 
-/** Bytes of what did not change that are written beside what did: a few milliseconds of the event loop. */
+/** Bytes of unchanged parts beside the changes: a few milliseconds of the event loop. */
 const sliceSize = 256 * 1024;
 
-/** Everything is written once more, a slice with each batch, so that older segments are needed no longer. */
+/** A round writes everything once more, a slice with each batch, so that older segments can go. */
 interface Round {
-  /** Number of its first segment. */
   began: number;
   rest: Iterator<KeptChange>;
   /** All is on disk with the batch under way. */
   isTaken: boolean;
-  /** Bytes of its batches. */
   bytes: number;
 }
 
@@ -138,7 +134,6 @@ function nextSlice(round: Round): string[] {
   return changes;
 }
 
-/** Keeps the segments in a folder. Batches go to the current one. */
 function createSegmentFiles({ folder, segments, create = createSegment }: BatchWriterOptions) {
   const writer = randomUUID();
   const sizes: SegmentSizes = new Map(segments);
@@ -148,18 +143,17 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
     get current(): Segment | undefined {
       return current;
     },
-    /** Bytes of all of them, as far as they are known. */
     size: (): number => sizes.values().reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
-    /** Makes another one, the current one from now. The one before is not closed. */
+    /** Makes another current one; the one before is not closed. */
     async add(): Promise<Segment> {
       const number = 1 + Math.max(0, ...sizes.keys(), ...(await segmentsIn(folder)));
-      // There may be a file even where making it failed.
+      // There may be a file even if this fails.
       sizes.set(number, undefined);
       current = await create(folder, number, writer);
       sizes.set(number, current.size);
       return current;
     },
-    /** Returns how many bytes the batch has. A segment that cannot be used any more is no longer the current one. */
+    /** Returns the bytes of the batch. An unusable segment is no longer the current one. */
     async append(segment: Segment, batch: Iterable<Buffer>): Promise<number> {
       const before = segment.size;
       try {
@@ -173,12 +167,11 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
     },
     close: closeCurrent,
     loss: (): Promise<string | undefined> => lossIn(folder, sizes),
-    /** Trusts none of them any more. */
     async giveUp(): Promise<void> {
       for (const number of sizes.keys()) sizes.set(number, undefined);
       await closeCurrent();
     },
-    /** Removes older segments, also those of another agent, which then writes all of its state again. */
+    /** Removes older segments, also of another agent, which then writes all of its state again. */
     async removeBefore(first: number): Promise<void> {
       for (const number of [...sizes.keys(), ...(await segmentsIn(folder))]) {
         if (number >= first) continue;
@@ -188,7 +181,6 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
     },
   };
 
-  /** Closes the current segment; its size is not known any more. */
   async function closeCurrent(): Promise<void> {
     const before = current;
     current = undefined;

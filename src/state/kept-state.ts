@@ -10,7 +10,6 @@ import type { KeptChange } from './segments.ts';
 import type { KeptState } from './batch-writer.ts';
 
 export interface KeptParts {
-  /** Identifies this state, and the node that it belongs to. */
   agent: { id: string; node: string };
   sources: readonly Pick<Source, 'name' | 'position'>[];
   once: { state: () => Json };
@@ -23,7 +22,7 @@ export interface KeptParts {
   pods?: { changes: LookupQueue['changes']; alive: () => Millis } | undefined;
 }
 
-/** Small parts are written as a whole whenever they differ from what was written before; tables by what changed in them. */
+/** Small parts are written whole when they differ; of tables only the changes are written. */
 export function createKeptState({
   agent,
   sources,
@@ -86,7 +85,7 @@ function setOf(key: string, value: () => unknown): string {
   return JSON.stringify(['set', key, value()]);
 }
 
-/** The values that `createKeptState` has written, in the shape of one state; whatever is not there is missing in it. */
+/** Puts the values together in the shape of one state; what is missing stays missing. */
 export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const { id, node } = Object(values.get('agent')) as Record<string, unknown>;
   return {

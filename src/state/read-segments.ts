@@ -13,25 +13,23 @@ import {
   version,
 } from './segments.ts';
 
-/** Bytes of one segment that are read at most: what is larger was not written by this program. */
+/** Larger segments were not written by this program. */
 const largest = 256 * 1024 * 1024;
 
 type Batch = readonly Exclude<KeptChange, string>[];
 
-/** The content of all segments of a folder. */
 export interface Kept {
-  /** Values by key, as plain JSON. */
   values: Map<string, unknown>;
-  /** The agent that wrote them; changes of another agent that uses the same folder are left out. */
+  /** Changes of another agent that uses the folder are left out. */
   writer: unknown;
   segments: SegmentSizes;
   /** The time of the last write to the newest; -Infinity without any. */
   saved: Millis;
-  /** Why reading ended before the end; undefined when all was as written, or only the last batch of a segment was cut off. */
+  /** Why reading ended early; undefined if all was as written, or only the last batch of a segment was cut off. */
   damage: string | undefined;
 }
 
-/** Reads all segments, oldest first, up to what is damaged, so the result was true at one moment. Throws when it cannot read. */
+/** Reads all segments, oldest first, up to damage, so the result was true at one moment. Throws if it cannot read. */
 export function readSegments(folder: string): Kept {
   const kept: Kept = { values: new Map(), writer: undefined, segments: new Map(), saved: -Infinity, damage: undefined };
   for (const number of numbersOf(namesIn(folder))) {
@@ -44,7 +42,7 @@ export function readSegments(folder: string): Kept {
   return kept;
 }
 
-/** Applies the batches of one segment, and notes what is wrong with it, if anything but its last line is. */
+/** Damage is anything wrong but a last line that is cut off. */
 function replay(text: string, file: string, kept: Kept): void {
   let continued: Batch = [];
   let writer: unknown;
@@ -71,14 +69,13 @@ function replay(text: string, file: string, kept: Kept): void {
   }
 }
 
-/** The problem of a segment's header; undefined if there is none. */
 function unreadable(header: Record<string, unknown>): string | undefined {
   if (header['format'] !== format) return 'is no state log of this program';
   if (header['version'] === version) return undefined;
   return `has version ${String(header['version'])}, this program reads ${version}`;
 }
 
-/** After damage nothing counts, up to a batch that builds on nothing before it. */
+/** After damage nothing counts before a batch that builds on nothing. */
 function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
   for (const change of batch) {
     if (change[0] === 'clear') {
@@ -89,7 +86,7 @@ function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
   }
 }
 
-/** Changes the values by their keys; `change` and what it holds become part of them. */
+/** `change` and what it holds become part of the values. */
 export function applyChange(change: StateChange, values: Map<string, unknown>): void {
   const [kind, key] = change;
   if (kind === 'set') values.set(key, change[2]);

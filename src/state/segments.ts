@@ -7,16 +7,15 @@ export const format = 'kube-netfilter-tailer state log';
 export const version = 1;
 const name = /^state-(\d{10})\.log$/;
 
-/** `clear` forgets everything before it, as the first change of a batch. JSON is taken as it is. */
+/** `clear`, as the first change of a batch, forgets everything before it. A text is JSON. */
 export type KeptChange = StateChange | readonly ['clear'] | string;
 
-/** A file that batches of changes are appended to. */
 export type Segment = ReturnType<typeof segmentOf>;
 
 /** Bytes of each segment by its number, oldest first; undefined if that is not known. */
 export type SegmentSizes = Map<number, number | undefined>;
 
-/** Makes an empty segment, readable for this user only. Rejects when there is one of that number, or it cannot be made. */
+/** Makes an empty segment, for this user only. Rejects if the number is taken, or it cannot be made. */
 export async function createSegment(folder: string, number: number, writer?: string): Promise<Segment> {
   await mkdir(folder, { recursive: true });
   const file = await open(segmentFile(folder, number), 'ax', 0o600);
@@ -35,7 +34,7 @@ export async function removeSegment(folder: string, number: number): Promise<voi
   await rm(segmentFile(folder, number), { force: true });
 }
 
-/** Why a folder no longer holds these segments as they were written, for a person; undefined if it does. */
+/** Why the segments are not as they were written; undefined if they are. */
 export async function lossIn(folder: string, segments: Readonly<SegmentSizes>): Promise<string | undefined> {
   for (const [number, expected] of segments) {
     if (expected === undefined) continue;
@@ -47,7 +46,6 @@ export async function lossIn(folder: string, segments: Readonly<SegmentSizes>): 
   return undefined;
 }
 
-/** Numbers of all segments in a folder, whoever made them. */
 export async function segmentsIn(folder: string): Promise<number[]> {
   return numbersOf((await readdir(folder).catch(ifMissing)) ?? []);
 }
@@ -58,15 +56,14 @@ function segmentOf(file: FileHandle, number: number, header: number) {
 
   return {
     number,
-    /** False once half a batch may stand at its end: what comes after it would not be read. */
+    /** False if half a batch may be at its end, after which nothing would be read. */
     get usable(): boolean {
       return usable;
     },
-    /** Bytes of all that was appended. */
     get size(): number {
       return size;
     },
-    /** Appends what `encodeBatch` makes. When this resolves, it is on disk; when it rejects, it may be. */
+    /** It is on disk when this resolves; when it rejects, it may be. */
     async append(batch: Iterable<Buffer>): Promise<void> {
       let end = size;
       try {
@@ -90,8 +87,8 @@ function segmentOf(file: FileHandle, number: number, header: number) {
 }
 
 /**
- * One batch in lines of about `lineSize` characters (a millisecond of the event loop), each made when it is asked for. The last
- * line is a list; without it none of the others counts.
+ * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). Only with the last, which is a list, the others
+ * count.
  */
 export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 1024): Generator<Buffer> {
   let line: string[] = [];
@@ -111,12 +108,11 @@ export function textOf(change: KeptChange): string {
   return typeof change === 'string' ? change : JSON.stringify(change);
 }
 
-/** One line: eight hexadecimal digits of the CRC-32 of the rest, a space, JSON. The last of a segment may be cut off. */
+/** A line: eight hexadecimal digits of the CRC-32 of the rest, a space, JSON. */
 function encode(body: string): Buffer {
   return Buffer.from(`${checksum(body)} ${body}\n`);
 }
 
-/** Numbers of the segments among the names of files. */
 export function numbersOf(files: readonly string[]): number[] {
   return files
     .flatMap((file) => name.exec(file)?.[1] ?? [])
@@ -124,7 +120,7 @@ export function numbersOf(files: readonly string[]): number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** Whether a write failed because the disk or a quota is full: what is written already can be kept, and more can be once there is room. */
+/** The disk or a quota is full: what is written stays, and there may be room later. */
 export function isNoRoom(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -1,24 +1,23 @@
 import type { Millis } from '../model/log-line.ts';
 import { type BatchWriterOptions, createBatchWriter } from './batch-writer.ts';
 
-/** Is told how keeping the state goes. */
 export interface StateReport {
   /** `bytes`: of all that is kept. */
   saved: (bytes: number) => void;
   failed: (error: unknown) => void;
-  /** The files are no longer there, for the reason given; all of the state is written again. */
+  /** The files are gone, for the reason given; all of the state is written again. */
   lost: (reason: string) => void;
 }
 
 export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
   report: StateReport;
-  /** A write may take so long; after that it counts as failed, as on a full disk. */
+  /** A slower write counts as failed, as on a full disk. */
   timeout?: Millis;
 }
 
-/** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go. */
+/** A log of changes. Each batch has a slice of the rest, so older segments can go. */
 export interface StateLog {
-  /** Resolves when all changes before the call are on disk, or were too late. Calls meanwhile share a write. Never rejects. */
+  /** Resolves when all changes before the call are on disk, or were too late. Calls share a write. Never rejects. */
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
@@ -32,7 +31,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
   const writer = createBatchWriter({ ...options, lost: report.lost });
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  /** A batch was not answered in time: until it ends it holds one of the four threads for file access, so no other begins. */
+  /** An unanswered batch holds one of the four threads for file access, so no other begins before it ends. */
   let hanging = false;
   let kept: number | undefined;
 
@@ -43,7 +42,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
 
   function save(): Promise<void> {
     if (running === undefined) return begin();
-    // The batch under way was taken before this call.
+    // The batch under way does not have the latest changes.
     return (next ??= running.then(begin));
   }
 

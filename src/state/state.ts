@@ -18,21 +18,20 @@ import { segmentFile, type SegmentSizes } from './segments.ts';
 export { createKeptState } from './kept-state.ts';
 export { createStateLog } from './state-log.ts';
 
-/** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
+/** What an agent must not forget: its place in each log, and what it had counted up to there. */
 export interface AgentState {
-  /** Names this memory: a run that has lost it has another one. */
+  /** A run that has lost its memory has another one. */
   id: string;
   node: string;
-  /** Positions by the name of the source. */
   positions: Record<string, Position>;
-  /** Lines that one source has shown and others have not yet. */
+  /** Records that one source has shown and others not. */
   once: Json;
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
   budget: WriteBudgetState;
   audit?: AuditState | undefined;
-  /** Pods of the node, and when the agent was alive that knew them; as they were read. */
+  /** Pods of the node as they were read, and when that agent was alive. */
   pods?: { records: readonly unknown[]; alive: unknown } | undefined;
 }
 
@@ -41,13 +40,11 @@ export interface Restored {
   id: string;
   /** A sentence for a person; undefined when all is as it should be. */
   problem: string | undefined;
-  /** Whether it is the first run here. */
   first: boolean;
-  /** The segments in the folder. */
   segments: Readonly<SegmentSizes>;
 }
 
-/** Enough to know a state: its checksum says that the rest is as it was written. */
+/** Enough to recognise a state; its checksum covers the rest. */
 const shape = z.looseObject({
   id: z.string(),
   node: z.string(),
@@ -65,7 +62,7 @@ const shape = z.looseObject({
   budget: z.looseObject({ left: z.number(), at: z.number() }),
 });
 
-/** Reads what an earlier run has kept for this node in a folder. What cannot be used is set aside, and a sentence says so. Never throws. */
+/** Reads the state of an earlier run. What cannot be used is set aside, and a sentence says so. Never throws. */
 export function restoreState(folder: string, node: string, now: Date): Restored {
   const fresh = {
     state: undefined,
@@ -94,35 +91,33 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
 }
 
 export interface Found {
-  /** It has the shape of `AgentState`, if nothing is wrong with it. */
   state: unknown;
   saved: Millis;
-  /** Why not all of it was read. */
   damage?: string | undefined;
   files: readonly string[];
   segments: Readonly<SegmentSizes>;
 }
 
-/** Reads the log of changes in a folder; undefined if there is none. Throws when it cannot be read. */
+/** Undefined if there is none. Throws if it cannot be read. */
 export function findState(folder: string): Found | undefined {
   const { segments, values, damage, saved } = readSegments(folder);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
   return segments.size === 0 ? undefined : { state: readKeptValues(values), damage, files, segments, saved };
 }
 
-/** Why what was found is no state that an agent can go on with; undefined if it is one. */
+/** Why an agent cannot go on with it; undefined if it can. */
 export function unusableReason({ state, damage }: Found): string | undefined {
   return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
 
-/** A time under one of these names may be so far ahead of the clock; all other times are past. */
+/** These times may be so far ahead of the clock; all others are past. */
 const longestAhead: Readonly<Record<string, Millis>> = {
   windowEnd: windowLength,
   nextSweep: windowLength,
   due: longestWait,
 };
 
-/** The one rule about a clock that was ahead: no time is further ahead than it can be. No other number is as large as a time. */
+/** Corrects times of a clock that was ahead. No other number is as large as a time. */
 export function clampTimes(state: unknown, now: Millis): void {
   if (typeof state !== 'object' || state === null) return;
   const fields = state as Record<string, unknown>;
@@ -133,7 +128,7 @@ export function clampTimes(state: unknown, now: Millis): void {
   }
 }
 
-/** The times of the last logged drop and the last written Event, of the problems that are still counted. */
+/** Times of the last drop and the last Event, of problems that are still counted. */
 export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>) {
   const all = [...series, ...past];
   const drops = all.filter(({ finding }) => finding.details.kind !== 'incident');
@@ -147,7 +142,7 @@ function latest(times: readonly Millis[]): Millis | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
 }
 
-/** Moves files out of the way as `FILE.unusable-TIME`. Returns what a person should know. */
+/** Renames files to `FILE.unusable-TIME`. Returns a sentence for a person. */
 function unusable(files: readonly string[], reason: string, now: Date): string {
   const suffix = `.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
   const [first = ''] = files;

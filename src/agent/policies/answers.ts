@@ -1,4 +1,4 @@
-/** Answers what policies say of drops. They are read when an Event's message is made, never for a packet or a row of the audit. */
+/** Says what policies decide about drops. They are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   askedOf,
@@ -32,32 +32,30 @@ export interface PolicyAnswersOptions {
   readonly log: Pick<Log, 'info'>;
   readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
-  /** The longest time that an Event waits; a later answer is used in its next write. */
+  /** An Event waits for so long at most; its next write has a later answer. */
   readonly longestWait?: Millis;
-  /** A steady clock with an origin of its own, with parts of a millisecond. */
+  /** A steady clock with parts of a millisecond. */
   readonly stopwatch?: () => Millis;
 }
 
 export interface PolicyAnswers {
-  /** Undefined if policies have no part in it, or not enough is known in time. Never rejects. */
+  /** Undefined if policies have no part in it, or too little is known in time. Never rejects. */
   readonly answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
-  /** Answers at once, by what Events have made known: nothing is read. `first`: the time of the first drop. Never throws. */
+  /** Answers at once by what was read for Events. `first`: the time of the first drop. Never throws. */
   readonly factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
 
-/** After an Event has waited in vain, others do not wait. */
 const impatience: Millis = 10_000;
 
-/** Older policies are read again, whatever the time of the packet. */
 const oldest: Millis = 60_000;
 
-/** A denial is believed so long if nothing newer can be read. */
+/** A denial is believed for so long if nothing newer can be read. */
 const tooOld: Millis = 600_000;
 
-/** An Event that goes on is written, and its policies are read, every fifteen minutes: rows in between have the same verdict. */
+/** The policies of an Event that goes on are read every fifteen minutes; rows in between have the same verdict. */
 const tooOldForRows: Millis = 1_200_000;
 
-/** The share of the time for rows of the audit: some thousand of them at once where a hundred policies select each Pod. */
+/** The share of the time for rows: some thousand at once if a hundred policies select each Pod. */
 const rowsShare = { part: 0.01, atOnce: 100 };
 
 export function createPolicyAnswers({
@@ -83,13 +81,13 @@ export function createPolicyAnswers({
       if (needs === undefined) return undefined;
       const now = clock.now();
       const recent = now - oldest;
-      // Policies that were read before the packet may lack the one that denied it.
+      // Policies read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
       await patiently(read(finding, needs, { policies: since, pods: recent }));
       const known = knownFor(finding, needs, now - tooOld);
       if (known === undefined) return undefined;
       const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
-      // Older policies would admit a packet that a new policy has denied.
+      // Older policies would admit what a new policy denies.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
     factsOn(findings, first) {
@@ -110,7 +108,6 @@ export function createPolicyAnswers({
     },
   };
 
-  /** Policies first: they say what else is needed. */
   async function read(finding: Finding, needs: PolicyNeeds, since: { policies: Millis; pods: Millis }): Promise<void> {
     if (!(await rights.granted())) return;
     await objects.refresh(needs, since);
@@ -118,7 +115,7 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Undefined if the oldest of it was read before `since`. */
+  /** Undefined if any of it was read before `since`. */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;
@@ -136,7 +133,6 @@ export function createPolicyAnswers({
   }
 }
 
-/** Waits for what settles, `longestWait` at most. */
 function createWaitLimit({
   clock,
   longestWait,
@@ -151,7 +147,7 @@ function createWaitLimit({
   };
 }
 
-/** Logs that a list of policies, or of what belongs to them, is too large to be read, and when it is read again. */
+/** Logs that a list is too large to be read, and that it is read again. */
 export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): OnListed {
   return ({ plural, namespace, isTooLarge }) => {
     const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
@@ -164,7 +160,7 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
   };
 }
 
-/** After that a right that was missing is asked for again. */
+/** A missing right is asked for again after so long. */
 const age: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
@@ -175,7 +171,7 @@ export interface PolicyRightsOptions {
   readonly now: () => Millis;
 }
 
-/** Whether NetworkPolicies may be listed: asked at the first need, and logged when that changes. */
+/** Whether NetworkPolicies may be listed; asked at the first need, and logged when it changes. */
 export function createPolicyRights({ connection, log, now }: PolicyRightsOptions) {
   let known: { granted: boolean; at: Millis } | undefined;
   let asking: Promise<boolean> | undefined;
@@ -186,7 +182,6 @@ export function createPolicyRights({ connection, log, now }: PolicyRightsOptions
       if (known !== undefined && now() - known.at < age) return false;
       return await (asking ??= ask().finally(() => (asking = undefined)));
     },
-    /** A reading failed. */
     failed: (error: unknown): void => {
       if (error instanceof RefusedError && error.refusal.status === 403) learn(false);
     },

@@ -17,13 +17,12 @@ import {
 } from '../../policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
-/** Look-ups of one node; one is a Pod, a Namespace with its policies, or the policies of the cluster. */
+/** Look-ups of one node: a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
 
-/** The pause before objects that could not be read are tried again. */
 const failedFor: Millis = 10_000;
 
-/** Over all Namespaces together, and how many of these and of Pods are kept. */
+/** Policies of all Namespaces together. */
 const most = { policies: 10_000, namespaces: 256, pods: 512 };
 
 /** Labels and ports of a Pod that is kept as one: 24 KB where all are as long as they may be. */
@@ -38,19 +37,16 @@ export interface PolicyObjectsOptions {
 export interface PolicyObjects {
   /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
   readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
-  /** The same for what those policies need. */
   readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** Undefined if policies are missing that might decide. */
   readonly known: (finding: Finding, needs: PolicyNeeds) => Known | undefined;
 }
 
-/** The objects that are known for the connection of one drop. */
 export interface Known {
-  /** `trace` is for that connection. What policies need beside and is not known makes their verdict unknown. */
+  /** `trace` is for that connection. A verdict that needs an unknown object is unknown. */
   readonly policies: KnownPolicies;
-  /** Other objects that its policies need, one entry for each end whose policies are asked. */
+  /** Other objects that policies need, for each end that is asked. */
   readonly required: readonly Requirements[];
-  /** When the oldest of the policies, and of what they need as far as it is known, was read. */
+  /** When the oldest known part was read. */
   readonly at: Millis;
 }
 
@@ -99,7 +95,6 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       function pod(namespace: string, name: string): Pod | undefined {
         const found = pods.get(`${namespace}/${name}`)?.value.found;
         const ref = refs.find((each) => each.namespace === namespace && each.name === name);
-        // Another Pod of that name has other labels.
         return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
       }
 
@@ -148,13 +143,13 @@ function createStores({ reader, common }: StoresOptions) {
   return { cluster, namespaces, pods };
 }
 
-/** Counted in usual Pods, because anybody who may create one may give it ten thousand labels and ports. */
+/** In usual Pods: anybody may give one ten thousand labels and ports. */
 function sizeOfPod(pod: Pod | undefined): number {
   const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
   return 1 + Math.floor(values / valuesOfPod);
 }
 
-/** Policies of the cluster and of one Namespace, and what they need, put together once for each state of these. */
+/** Policy sets of the cluster and one Namespace, made once for each state of their parts. */
 function createSets(): (
   ofCluster: ClusterPolicies,
   own: NamespacePolicies | undefined,
@@ -179,7 +174,7 @@ interface Made {
   readonly set: PolicySet;
 }
 
-/** Pods of one Namespace may need different things; without any is the one that says what they need. */
+/** Pods of one Namespace may need different things, and the set without any says what they need. */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -1,13 +1,11 @@
-/** Reads what Calico's policies refer to, only if a policy that selects the Pod of an Event asks for it. */
+/** Reads what Calico's policies refer to, once a policy that selects the Pod of an Event needs it. */
 import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
 import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
 
-/** Bounds what is kept: NetworkSets, endpoints of all Services together, and ServiceAccounts. */
 const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
 
-/** Bounds what one verdict may read; everything above stays unknown. */
 const mostOfOne = { services: 16, namespaces: 16 };
 
 export interface RequiredObjectsOptions {
@@ -23,11 +21,9 @@ export interface RequiredObjects {
 }
 
 export interface KnownRequired {
-  /** Its parts, each with its name, and undefined if it is not known, so that two can be compared. */
+  /** Names and values of the parts, so that two can be compared; unknown values are undefined. */
   readonly parts: readonly unknown[];
-  /** When the oldest part was read; Infinity where there is none. */
   readonly at: Millis;
-  /** Read in addition to what is known of the cluster. */
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
 }
 
@@ -88,7 +84,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
   };
 }
 
-/** `''`: of all Namespaces, in one list, where too many are named as well. */
+/** `''`: all Namespaces in one list, also if too many are named. */
 function setKeys({ networkSets }: Requirements): readonly string[] {
   return networkSets === 'all' || networkSets.length > mostOfOne.namespaces ? [''] : networkSets;
 }

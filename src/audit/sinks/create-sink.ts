@@ -4,7 +4,6 @@ import { createFileSink } from './file.ts';
 import { createOtlpSink } from './otlp.ts';
 import { writeAll } from '../../platform/write-all.ts';
 
-/** The kind of sink that gets the records of dropped flows. */
 export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
 /** The settings of sinks; `config/` puts them together with all others. */
@@ -43,7 +42,7 @@ export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
   }
 }
 
-/** `NAME: VALUE` lines. Throws where a line is none: its text may be a secret, so only its number is named. */
+/** Reads `NAME: VALUE` lines. Errors name only the number of a line, because its text may be a secret. */
 function readHeaders(file: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
@@ -55,7 +54,7 @@ function readHeaders(file: string): Record<string, string> {
   return headers;
 }
 
-/** Rows between the lines of the program's own log: a row has `event.name`, a line of the log has `msg`. */
+/** Rows stand between lines of the log: only rows have `event.name`, only the log has `msg`. */
 function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
   return {
     name: 'stdout',

@@ -7,9 +7,9 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
 
 export interface FileSinkOptions {
-  /** The file that is written; older ones lie beside it as `NAME-STAMP-N.ndjson.gz`. */
+  /** Older files lie beside it as `NAME-STAMP-N.ndjson.gz`. */
   path: string;
-  /** MiB of one file before it is followed by another one, and of all finished ones together. */
+  /** MiB of one file, and of all finished ones. */
   size: number;
   total: number;
   now?: () => Millis;
@@ -17,7 +17,7 @@ export interface FileSinkOptions {
 
 const mebibyte = 1024 * 1024;
 
-/** NDJSON in files that are followed by another one when they are full or a day old. A write is in the page cache when it is confirmed. */
+/** NDJSON in files of a size or a day. Rows in the page cache are confirmed. */
 export function createFileSink({ path, size, total, now = Date.now }: FileSinkOptions): Sink {
   const finished = createFinishedFiles(path, total * mebibyte);
   let handle: FileHandle | undefined;
@@ -42,12 +42,12 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     },
   };
 
-  /** Opens it unless it is open, and again where it was moved away or removed meanwhile. Resolves to its length. */
+  /** Opens the file, again if it was moved or removed. Resolves to its length. */
   async function openFile(): Promise<number> {
     const found = await stat(path).catch(() => undefined);
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
     await closeFile();
-    // Opening a pipe that has no reader would hold one of the four threads for files.
+    // Opening a pipe without a reader would block one of the four threads for files.
     if (found?.isFile() === false) throw new Error(`${path} is no file`);
     await mkdir(dirname(path), { recursive: true, mode: 0o750 });
     handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o640);
@@ -57,15 +57,15 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
   }
 
   async function followUp(): Promise<void> {
-    // Files that were not packed yet would take the room of packed ones.
+    // Unpacked files would take the room of packed ones.
     await finished.settled();
     await closeFile();
     await rename(path, await finished.nameAt(now()));
-    // Packs it; meanwhile the next file is written.
+    // Packs it while the next file is written.
     finished.tidy();
   }
 
-  /** All of it or nothing: on a full disk the kernel writes a part, and only the next attempt fails. */
+  /** Writes all or nothing: on a full disk the kernel writes a part, and only the next attempt fails. */
   async function append(bytes: Buffer, length: number): Promise<void> {
     const file = handle as FileHandle;
     try {
@@ -88,10 +88,9 @@ function dayOf(time: Millis): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** No row is as long as this. */
 const tailLength = mebibyte;
 
-/** Removes what a run that was killed in a write has left of a row, which is written again whole. Resolves to the length that remains. */
+/** Removes part of a row, which a killed run has left and which is written again. Resolves to the length. */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));
@@ -104,13 +103,11 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   return length;
 }
 
-/** Files of the audit that are no longer written, beside the one that is. */
 export interface FinishedFiles {
-  /** A free name for a file that is finished at that time. */
+  /** A free name for a finished file. */
   nameAt: (time: Millis) => Promise<string>;
-  /** Packs what is not packed, and removes the oldest past the total; in the background, one at a time. */
+  /** Packs files, and removes the oldest past the total, in the background. */
   tidy: () => void;
-  /** Resolves when nothing is under way any more. */
   settled: () => Promise<void>;
 }
 
@@ -155,7 +152,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
     const names = await namesOf();
     for (const name of names) {
       if (name.endsWith('.gz')) continue;
-      // A run that was killed in between had packed it.
+      // A killed run had packed it already.
       if (!names.includes(`${name}.gz`)) await pack(join(folder, name), join(folder, `.${stem}.part`));
       await rm(join(folder, name), { force: true });
     }
@@ -172,7 +169,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
     }
   }
 
-  /** Oldest first: the stamp sorts as text, the number after it does not. */
+  /** Sorts oldest first; the number after the stamp has no fixed width. */
   async function namesOf(): Promise<string[]> {
     const names = (await readdir(folder)).filter((name) => isOurs(name));
     return names.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -185,7 +182,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
   }
 }
 
-/** Into `part`, a hidden name, until it is whole: a reader of the folder finds complete files only. */
+/** Uses the hidden name `part` until it is complete, so readers find complete files only. */
 async function pack(path: string, part: string): Promise<void> {
   try {
     await pipeline(createReadStream(path), createGzip(), createWriteStream(part, { mode: 0o640 }));

@@ -2,12 +2,12 @@ import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { FlowRecord } from '../fields.ts';
 
-/** Fields with a place of their own in a record, or in the Resource. None stands twice, because some receivers cannot take that. */
+/** These have a place of their own in a record or the Resource; some receivers refuse them twice. */
 const elsewhere = new Set<string>(['@timestamp', 'event.name', 'event.id', 'k8s.cluster.name', 'k8s.node.name']);
 
 const scope = { name: 'kube-netfilter-tailer' };
 
-/** SEVERITY_NUMBER_INFO: what is dropped is mostly as a policy wants it. */
+/** SEVERITY_NUMBER_INFO: most drops are as a policy wants them. */
 const info = 9;
 
 /** An ExportLogsServiceRequest with one LogRecord for each row. */
@@ -24,7 +24,7 @@ export function createOtlpRequest(rows: readonly string[], resource: Readonly<Re
   return bytes;
 }
 
-/** Returns how many records the receiver refused, by its ExportLogsServiceResponse; a response that cannot be read refuses none. */
+/** How many records an ExportLogsServiceResponse says were refused; an unreadable one: none. */
 export function readOtlpAnswer(answer: Uint8Array): { rejected: number } {
   try {
     const { partialSuccess } = ProtobufLogsSerializer.deserializeResponse(answer);
@@ -58,7 +58,6 @@ function bodyOf(record: FlowRecord): string {
   return `${record['event.action']} ${endOf(record, 'source')} → ${endOf(record, 'destination')}`;
 }
 
-/** `batch/worker`, or the address. */
 function endOf(record: FlowRecord, end: 'source' | 'destination'): string {
   const name = record[`${end}.k8s.owner.name`];
   const namespace = record[`${end}.k8s.namespace.name`];

@@ -8,19 +8,17 @@ import type { Sink } from '../deliver.ts';
 export interface OtlpSinkOptions {
   /** URL of the receiver; one without a path gets `/v1/logs`. */
   url: string;
-  /** Sent with each request: a token, a tenant. Read again each time, because they may change. */
+  /** Sent with each request (a token, a tenant), and read each time, because they may change. */
   headers: () => Readonly<Record<string, string>>;
-  /** Certificates that are trusted, as PEM; undefined: those of Node.js. */
+  /** Trusted certificates as PEM; undefined: those of Node.js. */
   ca: string | undefined;
-  /** Attributes of the Resource. */
   resource: Readonly<Record<string, string>>;
   timeout?: Millis;
 }
 
-/** Bytes of an answer that are read. */
 const longestAnswer = 64 * 1024;
 
-/** OTLP over HTTP with protobuf, one request at a time. Records the receiver refuses for good are counted, all else is sent again. */
+/** OTLP over HTTP with protobuf, one request at a time. Records refused for good are counted, others sent again. */
 export function createOtlpSink(options: OtlpSinkOptions): Sink {
   const { timeout = 10_000 } = options;
   const url = new URL(options.url);
@@ -49,7 +47,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
       const half = Math.ceil(rows.length / 2);
       return (await send(rows.slice(0, half), signal)) + (await send(rows.slice(half), signal));
     }
-    // Sent again they would be refused again. All else may change: also 401, 403 and 404, once a person has mended a setting.
+    // These would be refused again. All others may change, also 401, 403 and 404, when a person corrects a setting.
     if (status === 400 || status === 413 || status === 422) return rows.length;
     throw new Error(`the receiver answered with HTTP status ${status}`);
   }

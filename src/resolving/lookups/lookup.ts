@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
 import { OverBudget } from './pod-finder.ts';
 
-/** `known`: asked and answered, also with "nobody". `refused`: the budget is used up, or it failed a moment ago. */
+/** `known`: answered, maybe with "nobody". `refused`: past the budget, or it failed a moment ago. */
 export type LookupState = 'known' | 'pending' | 'refused';
 
 export interface LookupCounts {
@@ -15,15 +15,13 @@ export interface LookupCounts {
 }
 
 export interface LookupOptions<V> {
-  /** Undefined: there is none. May reject; must settle. */
+  /** Resolves to undefined if there is none. May reject; must settle. */
   find: (address: string) => Promise<V | undefined>;
-  /** Called after an answer or a failure. */
   onSettled: (address: string) => void;
-  /** Look-ups a second in the long run, and at once. */
+  /** Look-ups a second, and at once. */
   budget: { rate: number; burst: number };
   /** Look-ups under way at once; others wait for their turn. */
   concurrency: number;
-  /** Addresses remembered. */
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
   now: () => Millis;
@@ -36,10 +34,9 @@ interface Answer<V> {
 
 export type Lookup<V> = ReturnType<typeof createLookup<V>>;
 
-/** Finds something out about single addresses, from somewhere slow and shared, without anybody waiting in line for it. */
+/** Asks somewhere slow and shared about single addresses; nobody waits in line for it. */
 export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
-  /** An old answer is better than none. */
   const stale = { allowStale: true, noDeleteOnStaleGet: true };
   const answers = new LRUCache<string, Answer<V>>({ max: options.entries, ...stale, ttlResolution: 0, perf: { now } });
   const bucket = createTokenBucket(options.budget);
@@ -50,11 +47,11 @@ export function createLookup<V>(options: LookupOptions<V>) {
 
   return {
     counts: counts as Readonly<LookupCounts>,
-    /** The last answer; also when that is old, as long as nothing newer is known. */
+    /** The last answer, even if it is old. */
     get: (address: string): V | undefined => answers.get(address)?.value,
-    /** Remembers an answer that came along with another one. */
+    /** Remembers an answer that came with another one. */
     learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
-    /** Begins to find out unless that is known, under way, or not to be afforded. */
+    /** Begins to find out, if that is needed and within the budget. */
     ask(address: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);

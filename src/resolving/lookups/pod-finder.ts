@@ -1,37 +1,34 @@
 import type { LookupWay } from '../../model/choices.ts';
 import type { Pod } from '../objects.ts';
 
-/** The owners of an address, as one way has found them. */
 export interface Owners {
-  /** Pods that use the address, those on the host's network too, and others that came with the same answer. */
+  /** Pods that use the address, also on the host's network, and others from the same answer. */
   pods: readonly Pod[];
-  /** Name of the node whose own address it is, where the answer names it. */
+  /** The node whose own address it is, if the answer says so. */
   node?: string | undefined;
 }
 
-/** One way to find the Pods of an address. */
 export interface PodFinder {
   readonly way: LookupWay;
-  /** Undefined: not an address of this way. No Pods, no node: not in use. Rejects when not known now; `OverBudget`: not asked. */
+  /** Undefined: no address of this way. No Pods and no node: not in use. Rejects if that is not known; `OverBudget`: not asked. */
   find: (address: string) => Promise<Owners | undefined>;
-  /** Whether this way leads anywhere in this cluster, for a log line and for doctor. Never rejects. */
+  /** Whether this way works in this cluster, for the log and doctor. Never rejects. */
   look: () => Promise<WayState>;
 }
 
 export interface WayState {
   usable: boolean;
-  /** The reason for a person, without the name of the way. */
   why: string;
 }
 
-/** A look-up that would cost more than its way may. */
+/** The budget of a way is used up. */
 export class OverBudget extends Error {}
 
 export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
 export type FinderChain = ReturnType<typeof createFinderChain>;
 
-/** `onEnd` is called when a way has answered (undefined) or failed, `onFirst` once, after the first look-up. */
+/** `onEnd`: a way has answered (undefined) or failed. `onFirst`: after the first look-up. */
 export function createFinderChain(
   finders: readonly PodFinder[],
   onFirst: () => void,
@@ -44,7 +41,7 @@ export function createFinderChain(
 
   return { /** The counts of the finders, in their order. */ counts, find };
 
-  /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
+  /** Returns the first answer. Rejects if there is none and a way has failed. */
   async function find(address: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {
@@ -79,7 +76,7 @@ export function createFinderChain(
   }
 }
 
-/** Asks each way for its state. Answers of earlier look-ups are remembered, so that this costs little. */
+/** Earlier answers are remembered, so this costs little. */
 export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
   return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
 }

@@ -5,16 +5,14 @@ import type { Pod } from '../objects.ts';
 import type { Owners } from './pod-finder.ts';
 
 export interface RemoteOptions {
-  /** Finds the owners of an address anywhere in the cluster. Undefined: not to be asked. */
+  /** Undefined: not to be asked. */
   findPods: ((address: string) => Promise<Owners>) | undefined;
-  /** Host name of an address. Undefined: not to be asked. */
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
-  /** An answer has come or changed. */
   onChange: (address: string) => void;
   now: () => Millis;
 }
 
-/** Look-ups of one node, whatever way they take; a way that costs the API server much has a budget of its own. */
+/** For one node and all ways; expensive ways have budgets of their own. */
 const podPolicy = {
   budget: { rate: 12 / 60, burst: 30 },
   concurrency: 2,
@@ -31,7 +29,6 @@ const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
 export type RemoteLookups = ReturnType<typeof createRemoteLookups>;
 
-/** Finds out about addresses that no list of this node has. */
 export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions) {
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
@@ -47,9 +44,9 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     get latestChange(): Millis {
       return latestChange;
     },
-    /** Begins what look-ups the ends of a packet call for. True if their answers are worth waiting for. */
+    /** Begins the look-ups for a packet. Returns whether their answers are worth waiting for. */
     startLookups({ source, destination, inner }: Ends): boolean {
-      // Each of them has to be asked: they are looked up at the same time.
+      // All are asked, because they are looked up at the same time.
       const ofSource = isWorthWaiting(source);
       const ofDestination = isWorthWaiting(destination);
       const ofSender = inner !== undefined && isWorthWaiting(inner.source);
@@ -62,11 +59,11 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   };
 
   function isWorthWaiting(end: Endpoint): boolean {
-    // An answer has to be confirmed now and then: the address may be another's by now.
+    // Answers are confirmed now and then, because the address may have another owner.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address);
     if (end.object !== undefined || end.role !== undefined) return false;
-    // The claimed source of a martian stays a stranger, whoever it is.
+    // The source of a martian stays a stranger, whoever has the address.
     if (end.kind === 'external' && end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
       if (askForPods(end.address)) return true;
@@ -75,7 +72,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     return end.range === 'public' && ask(hostNames, end.address);
   }
 
-  /** A Pod's other addresses cannot be looked up; they are confirmed by its first. */
+  /** Only the first address of a Pod can be looked up, and confirms the others. */
   function askForPods(address: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address);
@@ -88,7 +85,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   function foundIn({ pods: list, node }: Owners, address: string): Owners | undefined {
     const all = list.filter((pod) => !pod.hostNetwork);
     for (const pod of all) {
-      // A Pod that is seen now cannot have begun later: its node's clock is ahead of ours.
+      // A Pod that is seen now has begun, even if its node's clock is ahead.
       pod.from = Math.min(pod.from, now());
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
     }
@@ -108,7 +105,6 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   }
 }
 
-/** The address of a Pod on the host's network is its node's. */
 function nodeOf(pods: readonly Pod[]): string | undefined {
   return (pods.find(({ until }) => until === Infinity) ?? pods[0])?.node;
 }

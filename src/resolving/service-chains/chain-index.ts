@@ -22,10 +22,9 @@ export interface OwnedChain extends ChainOwner {
   endpoint: string | undefined;
 }
 
-/** Each for ports and for endpoints. A chain may be named long after its Service is gone: that may be why it is missing. */
+/** For ports and for endpoints each. A chain may be named long after its Service is gone, which may be why it is missing. */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
-/** A port of a Service, as it is or as it was. */
 interface PortOfService {
   service: Service;
   port: ServicePort;
@@ -33,7 +32,7 @@ interface PortOfService {
 
 export type ChainIndex = ReturnType<typeof createChainIndex>;
 
-/** Finds the Service, the port and the endpoint that one of kube-proxy's chains belongs to, and who is behind a Service. */
+/** Finds the owner of one of kube-proxy's chains, and the endpoints of a Service. */
 export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   const services = createHashedObjects(portTexts, limits);
   const slices = createHashedObjects(endpointTexts, limits);
@@ -49,7 +48,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     removeService: (namespace: string, name: string, now: Millis): void =>
       services.replace(keyOf(namespace, name), undefined, now),
     setSlice(this: void, slice: EndpointSlice, now: Millis): void {
-      // Made by hand, and for no Service: kube-proxy takes no notice of it.
+      // kube-proxy ignores slices that were made by hand for no Service.
       slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
     },
     removeSlice: (namespace: string, name: string, now: Millis): void =>
@@ -63,7 +62,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
       const port = name?.kind === 'endpoint-hash' ? slices.find(name.hash) : name;
       return port && ownerOfPort(port);
     },
-    /** These chains are asked for next. */
+    /** Announces chains, so that one pass finds all. */
     expect(chains: readonly string[]): void {
       for (const name of chains.map(parseChainName)) {
         if (name?.kind === 'service-hash') services.expect(name.hash);
@@ -78,7 +77,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     },
   };
 
-  /** The Service may be unknown: too many to be watched, or not listed yet. */
+  /** The Service is unknown if too many are not watched, or none is listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
     const service = services.objects.get(keyOf(namespace, name));
@@ -88,7 +87,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   }
 
   function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
-    // The port may be gone, or the Service may be another one of the same name by now.
+    // By now the port may be gone, or the Service be another one.
     const current = services.objects.get(keyOf(service.namespace, service.name));
     return {
       service: serviceRef(current ?? service),
@@ -119,10 +118,10 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
   }
 }
 
-/** Hashes that are looked for together: incidents name 16 chains each at most. */
+/** Hashes of one pass; an incident names 16 chains at most. */
 const asked = 256;
 
-/** Objects found by hashes of texts. No index of these is kept, as few are ever asked for: a pass over all texts finds those asked for lately at once. */
+/** Finds objects by hashes of texts, in one pass over all texts: few are ever asked for, so no index is kept. */
 function createHashedObjects<T, V>(
   textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,
@@ -135,12 +134,10 @@ function createHashedObjects<T, V>(
   return {
     objects: objects as ReadonlyMap<string, T>,
     expect,
-    /** The value of a text that is gone. */
     past: past.get,
     get tombstones(): number {
       return past.size;
     },
-    /** `after` undefined: it is gone. */
     replace(key: string, after: T | undefined, now: Millis): void {
       const before = objects.get(key);
       if (after === undefined) objects.delete(key);
@@ -151,7 +148,6 @@ function createHashedObjects<T, V>(
       if (after !== undefined) for (const [text] of textsOf(after)) gone.delete(text);
       for (const [text, value] of gone) past.put(text, value, now);
     },
-    /** The value of the text with that hash; it may be gone. */
     find(hash: string): V | undefined {
       expect(hash);
       if (isStale) findAll();
@@ -163,7 +159,6 @@ function createHashedObjects<T, V>(
     },
   };
 
-  /** Announces a hash, so that one pass finds several. */
   function expect(hash: string): void {
     if (found.has(hash)) return;
     found.set(hash, { value: undefined });

@@ -2,10 +2,9 @@ import { hash } from 'node:crypto';
 import { canonicalAddress, hostAndPort } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
-/** A chain's name has a hash that cannot be inverted, or in nftables mode all parts (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
+/** Names have a hash that cannot be inverted, or in nftables mode all parts (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
-/** The port or endpoint that a chain is made for. */
 export interface ChainPort {
   kind: 'service-port';
   namespace: string;
@@ -13,11 +12,11 @@ export interface ChainPort {
   /** Its name; '' where it has none. */
   port: string;
   protocol: ServiceProtocol;
-  /** `10.244.1.30:5432`; undefined if the chain is not an endpoint's, or its name is cut off before the end. */
+  /** `10.244.1.30:5432`; undefined if the chain has none, or its name is cut. */
   endpoint: string | undefined;
 }
 
-/** Undefined: no chain that kube-proxy makes for a single Service. */
+/** Undefined: no chain of a single Service. */
 export function parseChainName(chain: string): ChainName | undefined {
   if (chain.length > longestName) return undefined;
   const [, kind, hashed] = /^KUBE-(SVC|SVL|FW|EXT|XLB|SEP)-([A-Z2-7]{16})$/.exec(chain) ?? [];
@@ -35,7 +34,7 @@ function parseSpeakingName(chain: string): ChainName | undefined {
     servicePort.exec(isCut ? whole.slice(0, -ellipsis.length) : whole) ?? [];
   if (namespace === undefined || service === undefined) return undefined;
   const isEndpoint = prefix === 'endpoint' || prefix === 'affinity';
-  // A port's name may be what was cut.
+  // The name of a port may be what was cut.
   if (isEndpoint !== (rest !== undefined)) return undefined;
   const endpoint = isCut || rest === undefined ? undefined : endpointOf(rest);
   if (isEndpoint && !isCut && endpoint === undefined) return undefined;
@@ -45,7 +44,7 @@ function parseSpeakingName(chain: string): ChainName | undefined {
 const speakingName = /^(service|local|external|firewall|endpoint|affinity)-(([A-Z2-7]{8})-(.+))$/;
 const servicePort = /^([a-z0-9.-]+)\/([a-z0-9.-]+)\/(tcp|udp|sctp)\/([a-z0-9-]*)(?:__([0-9a-f./]*))?$/;
 const ellipsis = '...';
-/** kube-proxy cuts longer names, without the word before the hash, to this length and ends them in an ellipsis. */
+/** kube-proxy cuts longer names to this length, without the word before the hash. */
 const longestBase = 240;
 const longestName = 256;
 
@@ -58,15 +57,15 @@ function endpointOf(text: string): string | undefined {
 }
 
 /**
- * Returns what is hashed for a port, and begins the text of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon also
- * before a port without a name.
+ * The text that is hashed for a port, and begins that of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon before a
+ * port without a name, too.
  */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;
   return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];
 }
 
-/** The 16 characters by which kube-proxy names a chain: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
+/** Names a chain as kube-proxy does: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
 export function chainHash(text: string): string {
   // A text of bytes takes half of the time of a Buffer, and there are 300,000 endpoints.
   const digest = hash('sha256', text, 'binary');
