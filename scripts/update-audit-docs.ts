@@ -1,7 +1,6 @@
 /** Writes the table in docs/audit-fields.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Field } from '../src/audit/field.ts';
-import { fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
+import { type Field, fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
 
 const path = new URL('../docs/audit-fields.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);

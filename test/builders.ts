@@ -1,7 +1,7 @@
 import type { Attempt } from '../src/events/retry.ts';
 import type { Endpoint, Ends, ObjectRef } from '../src/model/endpoint.ts';
 import type { Finding, FlowDetails } from '../src/model/finding.ts';
-import type { FelixSettings, IncidentDetails, NodeFacts } from '../src/model/incident.ts';
+import type { Backend, FelixSettings, IncidentDetails, NodeFacts } from '../src/model/incident.ts';
 import type { LogLine } from '../src/model/log-line.ts';
 import type { Packet, PacketObservation } from '../src/model/packet.ts';
 import type { Series } from '../src/model/series.ts';
@@ -13,7 +13,6 @@ import {
   type Pod,
   type Service,
 } from '../src/resolving/objects.ts';
-import type { Backend } from '../src/model/service-chain.ts';
 import { createDistinctValues } from '../src/series/slots.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */

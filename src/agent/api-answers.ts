@@ -2,9 +2,8 @@ import type { Refusal } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { grantRightTo } from '../kubernetes/kubernetes.ts';
-import type { Fields, Log } from '../telemetry/logger.ts';
+import type { Fields, Log, RateLimitedLog } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 
 export interface ApiAnswersOptions {
   log: Log;

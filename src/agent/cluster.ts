@@ -17,7 +17,7 @@ import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
 import type { Restored } from '../state/state.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ApiProblems, ProblemCounts } from './api-problems.ts';
+import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from '../directory/directory.ts';
 import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
 import { readSpreadOf } from '../series/series.ts';

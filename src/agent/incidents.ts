@@ -11,13 +11,13 @@ import { createBackendLookup, createFelixReader } from '../kubernetes/kubernetes
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
-import type { Backend, ServiceChains } from '../model/service-chain.ts';
+import type { Backend, ServiceChains } from '../model/incident.ts';
 import { createProc } from '../platform/proc.ts';
 import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookups/lookup.ts';
 import { podOf } from '../resolving/objects.ts';
 import { readSpreadOf } from '../series/series.ts';
-import type { ApiProblems } from './api-problems.ts';
+import type { ApiProblems } from './problems.ts';
 import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {

@@ -1,7 +1,168 @@
+import { type Attempt, type Denier, denierOf, type Refusal } from '../events/events.ts';
 import { causeOf, type IncidentChange } from '../incidents/incidents.ts';
+import type { InformerProblem, WatchedResource } from '../kubernetes/kubernetes.ts';
+import type { NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { WriteResult } from '../model/series.ts';
 import type { Loss, Notice } from '../sources/sources.ts';
-import { createApiProblems, type ProblemCounts } from './api-problems.ts';
-import type { ApiAnswersOptions } from './api-answers.ts';
+import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
+import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
+
+/** Exporters discard Events whose time is further off. */
+const tolerableSkew: Millis = 5000;
+
+/** What the agent does instead of watching too many objects. */
+const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
+  pods: 'none is watched',
+  nodes: 'only this one is watched',
+  services: 'none is watched; their addresses stay addresses',
+  endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
+  namespaces: 'none is watched; the audit names no Pod',
+};
+
+/** Reports what goes wrong between the agent and the API server. */
+export type ApiProblems = ReturnType<typeof createApiProblems>;
+
+export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts) {
+  const { log, metrics, rateLimitedLog } = options;
+  const { report, resolve } = rateLimitedLog;
+  const answers = createApiAnswers(options);
+  const reportWrite = createWriteReport(log, rateLimitedLog, answers);
+  return {
+    settle: answers.shared.settle,
+    watchFailed: (resource: WatchedResource, { verb, refusal, silent }: InformerProblem): void => {
+      metrics.watchRestarts.add(1, { resource });
+      counts.watchRestarts++;
+      if (refusal !== undefined) return answers.refused(verb, resource, refusal);
+      // If its etcd is away, the server is silent, too: one problem.
+      if (silent !== true || answers.shared.isOpen('api server')) return;
+      const text = `The watch of ${resource} was silent and is started again`;
+      answers.shared.report('silence', resource, 'info', { resource }, text);
+    },
+    synced: (resource: WatchedResource): void => {
+      for (const verb of ['list', 'watch'] as const) answers.answered(verb, resource);
+    },
+    unusable: (resource: WatchedResource, error: unknown): void => {
+      report('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);
+    },
+    tooMany: (resource: WatchedResource, count: number, limit: number): void => {
+      const text = `There are ${count} ${resource}, more than ${limit}: ${insteadOfWatching[resource]}`;
+      report('info', `many ${resource}`, { count, limit }, text);
+    },
+    node: (name: string, known: boolean, others: readonly string[]): void => {
+      if (known) return void resolve('node', `There is a Node ${name} now`);
+      const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
+      report('error', 'node', { nodes: others.slice(0, 5) }, text);
+    },
+    /** The problem of the shared directory; undefined: it has answered. */
+    directory: (error: unknown): void => {
+      if (error === undefined) return answers.shared.well('directory');
+      const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
+      answers.shared.report('directory', 'directory', 'warn', { error }, text);
+    },
+    felix: (felix: NodeFacts['felix']): void => {
+      if (felix === undefined) return;
+      if (felix.kind === 'unreadable' && felix.reason === 'forbidden')
+        return answers.denied('get', 'felixconfigurations', '');
+      answers.granted('get', 'felixconfigurations');
+    },
+    /** `refusal` undefined: it was done. */
+    nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined): void => {
+      const resource = verb === 'patch' ? 'nodes/status' : 'nodes';
+      if (refusal === undefined) answers.answered(verb, resource, 'node condition');
+      else answers.refused(verb, resource, refusal, 'node condition');
+    },
+    /** `skew`: this node's clock minus the API server's. */
+    clock: (skew: Millis | undefined): void => {
+      if (skew === undefined) return;
+      if (Math.abs(skew) <= tolerableSkew)
+        return void resolve('clock', "This node's clock agrees with the API server's again");
+      const side = `${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'}`;
+      const text = `This node's clock is ${side} the API server's: times and ages of Events are off by as much, and exporters may ignore them`;
+      report('warn', 'clock', { skewSeconds: skew / 1000 }, text);
+    },
+    attempted: (attempt: Attempt): void => {
+      const { verb, result, packets } = attempt;
+      metrics.eventPacketsPublished.add(packets);
+      metrics.eventWrites.add(1, { verb, result });
+      counts[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
+      reportWrite(attempt);
+    },
+    abandoned: (reason: WriteResult | 'muted'): void => {
+      metrics.eventsAbandoned.add(1, { reason });
+      counts.eventsAbandoned++;
+    },
+  };
+}
+
+/** Totals of problems, for the line of each minute. */
+export type ProblemCounts = ReturnType<typeof noProblems>;
+
+export function noProblems() {
+  return {
+    eventsWritten: 0,
+    eventWritesFailed: 0,
+    eventsAbandoned: 0,
+    requestsFailed: 0,
+    recordsLost: 0,
+    bytesLost: 0,
+    watchRestarts: 0,
+    stateErrors: 0,
+  };
+}
+
+const deniers: Readonly<Record<`event denied by ${Denier}`, string>> = {
+  'event denied by webhook': 'An admission webhook denies',
+  'event denied by policy': 'A ValidatingAdmissionPolicy denies',
+  'event denied by quota': 'A ResourceQuota has no room for',
+  'event denied by admission': "The API server's admission denies",
+};
+
+const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
+
+function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAnswers) {
+  const { shared } = answers;
+  return ({ verb, result, series, refusal }: Attempt): void => {
+    const { kind, namespace = '', name } = series.finding.regarding;
+    const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
+    const right = eventVerbs[verb];
+    // One namespace alone may be throttled (429), or its webhook fail.
+    const subject = `events of ${namespace}`;
+    switch (result) {
+      case 'ok':
+        log.debug({ ...about, verb }, 'Event written');
+        return answers.answered(right, 'events', subject);
+      case 'forbidden':
+        return answers.denied(right, 'events', refusal?.message ?? '', subject);
+      case 'denied': {
+        const problem = `event denied by ${denierOf(refusal as Refusal) ?? 'admission'}` as const;
+        answers.answered(right, 'events', subject, problem);
+        const text = `${deniers[problem]} an Event; it is tried again every ten minutes, and counted on meanwhile`;
+        return shared.report(problem, subject, 'error', about, text);
+      }
+      case 'failed': {
+        // Admission or a webhook failed on this Event. Failures of the server itself have no reason.
+        if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
+        const text = 'The API server failed on an Event; it is tried again every minute';
+        return shared.report('event failed', subject, 'warn', about, text);
+      }
+      case 'throttled':
+      case 'unauthorized':
+      case 'unavailable':
+        return answers.refused(right, 'events', refusal as Refusal, subject);
+      case 'invalid':
+      case 'foreign':
+        report('error', `event ${result}`, about, 'The API server refuses an Event for good; it is given up');
+        return answers.answered(right, 'events', subject);
+      case 'terminating':
+      case 'gone':
+      case 'conflict':
+        return answers.answered(right, 'events', subject);
+      default:
+        result satisfies never;
+    }
+  };
+}
 
 /** Keys of notices whose end is the notice `well`. */
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];

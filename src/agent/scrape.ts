@@ -4,13 +4,12 @@ import type { NodeIncidents } from '../incidents/incidents.ts';
 import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LookupCounts } from '../resolving/lookups/lookup.ts';
-import type { LastSeen } from '../telemetry/last-seen.ts';
+import type { LastSeen, MinuteCounts } from '../telemetry/minute.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { ConntrackLevel } from './node-checks.ts';
 import type { Ingest } from './ingest.ts';
-import type { MinuteCounts } from '../telemetry/minute.ts';
 import type { Problems } from './problems.ts';
 
 export interface ScrapeOptions {

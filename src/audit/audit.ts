@@ -2,8 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
-import type { StateChange } from '../model/state-change.ts';
-import { entriesOfKind } from '../platform/keyed-changes.ts';
+import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';

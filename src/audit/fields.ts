@@ -1,5 +1,44 @@
 /** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
-import { boolean, type Field, integer, text, time } from './field.ts';
+
+/** Says whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
+type Cardinality = 'fine' | 'careful' | 'avoid';
+
+export interface Field<
+  Type extends 'string' | 'time' | 'integer' | 'boolean' = 'string' | 'time' | 'integer' | 'boolean',
+> {
+  type: Type;
+  about: string;
+  cardinality: Cardinality;
+  /** All values, where there are few. */
+  values?: readonly string[];
+  /** Name in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
+  ecs: string;
+  ocsf: string;
+  /** Packets of one flow may differ in it; the record leaves it out then. */
+  varies?: true;
+  /** The flows of the last hour do without it. */
+  live?: false;
+  /** An address, which the settings of privacy may cut. */
+  address?: true;
+}
+
+type Names = Partial<Omit<Field, 'type' | 'about' | 'cardinality'>>;
+
+function of<const Type extends Field['type']>(type: Type) {
+  return (about: string, cardinality: Cardinality, names: Names = {}): Field<Type> => ({
+    type,
+    about,
+    cardinality,
+    ecs: '',
+    ocsf: '',
+    ...names,
+  });
+}
+
+const text = of('string');
+const time = of('time');
+const integer = of('integer');
+const boolean = of('boolean');
 
 /** Major: readers refuse what they do not know. Minor: fields were added. */
 export const schemaVersion = '1.2';
@@ -16,11 +55,7 @@ function fieldsOfEnd(end: End) {
     address: text(
       `Address of the ${end}, or its network (\`203.0.113.0/24\`) by the settings of privacy; of several, the first that was seen.`,
       'avoid',
-      {
-        ecs: `${end}.address`,
-        ocsf: `${ocsf}.ip`,
-        address: true,
-      },
+      { ecs: `${end}.address`, ocsf: `${ocsf}.ip`, address: true },
     ),
     addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
     addresses_at_least: boolean(`There were more addresses of the ${end} than were remembered.`, 'fine'),
@@ -40,10 +75,7 @@ function fieldsOfEnd(end: End) {
       { varies: true, live: false },
     ),
     'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine'),
-    'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', {
-      ocsf: `${ocsf}.name`,
-      varies: true,
-    }),
+    'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', { ocsf: `${ocsf}.name`, varies: true }),
     'k8s.pod.uid': text(`Its uid.`, 'avoid', { ocsf: `${ocsf}.uid` }),
     'k8s.pod.labels': text(
       `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`; if all packets were of Pods with the same.`,
@@ -51,9 +83,7 @@ function fieldsOfEnd(end: End) {
       { varies: true },
     ),
     'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine'),
-    'k8s.owner.name': text(`Name of the workload, or of the Node or Service.`, 'careful', {
-      ocsf: `${ocsf}.svc_name`,
-    }),
+    'k8s.owner.name': text(`Name of the workload, or of the Node or Service.`, 'careful', { ocsf: `${ocsf}.svc_name` }),
   };
 }
 
@@ -92,14 +122,8 @@ export const fields = {
   'event.time_estimated': boolean('The log line had no time of its own.', 'fine'),
   'event.reason': text('Of a gap: who lost or suppressed records.', 'fine', { ecs: 'event.reason' }),
   'event.noise': text('Chatter of the link (multicast, broadcast, DHCP, …) that makes no Event, and its kind.', 'fine'),
-  'k8s.cluster.name': text('The setting `cluster`.', 'fine', {
-    ecs: 'orchestrator.cluster.name',
-  }),
-  'k8s.node.name': text('Node that logged it.', 'careful', {
-    live: false,
-    ecs: 'host.name',
-    ocsf: 'device.hostname',
-  }),
+  'k8s.cluster.name': text('The setting `cluster`.', 'fine', { ecs: 'orchestrator.cluster.name' }),
+  'k8s.node.name': text('Node that logged it.', 'careful', { live: false, ecs: 'host.name', ocsf: 'device.hostname' }),
   'network.direction': text('Seen from the Pods of the node; `internal` is from one to another of them.', 'fine', {
     ecs: 'network.direction',
     ocsf: 'connection_info.direction_id',
@@ -115,10 +139,7 @@ export const fields = {
     values: ['ipv4', 'ipv6'],
   }),
   'network.reply': boolean('The packets were answers: the port is that of the source.', 'fine'),
-  'network.packets': integer('Packets that were logged.', 'avoid', {
-    ecs: 'network.packets',
-    ocsf: 'traffic.packets',
-  }),
+  'network.packets': integer('Packets that were logged.', 'avoid', { ecs: 'network.packets', ocsf: 'traffic.packets' }),
   'network.packets_at_least': boolean('Log was lost or suppressed meanwhile: there were at least as many.', 'fine'),
   'icmp.type': integer('Type of an ICMP message.', 'fine'),
   'icmp.code': integer('Its code.', 'fine'),
@@ -129,10 +150,7 @@ export const fields = {
     'careful',
     { ecs: 'destination.domain', ocsf: 'dst_endpoint.hostname', varies: true },
   ),
-  'security_rule.name': text('The policy.', 'careful', {
-    ecs: 'rule.name',
-    ocsf: 'firewall_rule.name',
-  }),
+  'security_rule.name': text('The policy.', 'careful', { ecs: 'rule.name', ocsf: 'firewall_rule.name' }),
   'policy.kind': text('`NetworkPolicy`, `GlobalNetworkPolicy`, …', 'fine'),
   'policy.namespace': text('Namespace of the policy.', 'fine'),
   'policy.tier': text('Its tier.', 'fine'),
@@ -194,10 +212,7 @@ export const fields = {
   'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for.', 'careful'),
   'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
   'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
-  'log.file.path': text('`packet` mode: the log.', 'careful', {
-    ecs: 'log.file.path',
-    live: false,
-  }),
+  'log.file.path': text('`packet` mode: the log.', 'careful', { ecs: 'log.file.path', live: false }),
   'log.file.line': integer('`packet` mode: its line.', 'avoid', { ecs: 'log.origin.file.line', live: false }),
 } as const satisfies Readonly<Record<string, Field>>;
 

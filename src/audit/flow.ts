@@ -1,3 +1,4 @@
+import type { PolicyFacts } from '../drops/drops.ts';
 import { orient } from '../model/flow-identity.ts';
 import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
@@ -6,7 +7,7 @@ import type { Martian } from '../model/observation.ts';
 import { type Packet, type PacketObservation, TcpFlag } from '../model/packet.ts';
 import { isName } from '../platform/address.ts';
 import type { FlowRecord } from './fields.ts';
-import { loggedVerdict } from './policy-fields.ts';
+import { headOf, loggedVerdict, policyFields, rowOf, stampOf } from './record.ts';
 
 export interface AuditedPacket {
   observation: PacketObservation | Martian;
@@ -221,4 +222,29 @@ export function flagNames(flags: number | undefined): string | undefined {
     .filter(([, bit]) => (flags & bit) !== 0)
     .map(([name]) => name)
     .join(' ');
+}
+
+interface RowContext {
+  cluster?: string;
+  policies?: PolicyFacts | undefined;
+  redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
+}
+
+/** One line of NDJSON for one packet (`replay --output audit`). */
+export function packetRow(line: LogLine, packet: AuditedPacket, context: RowContext = {}): string {
+  const { cluster, policies, redact = (same: FlowRecord) => same } = context;
+  const { observation, node } = packet;
+  const fields = packetFields(line, packet);
+  const time = stampOf(line.time);
+  return rowOf(
+    redact({
+      ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
+      'event.start': time,
+      'event.end': time,
+      'k8s.cluster.name': cluster,
+      'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
+      ...fields,
+      ...(policies && policyFields(policies, 'evaluated')),
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 import type { PolicyFacts } from '../drops/drops.ts';
 import type { Finding } from '../model/finding.ts';
-import { policyFields } from './policy-fields.ts';
+import { policyFields } from './record.ts';
 import { withoutForeignPolicies } from './privacy.ts';
 
 /** Lines come late: journald syncs, and look-ups take up to two seconds. */

@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import type { StateChange } from '../model/state-change.ts';
+import type { StateChange } from '../platform/keyed-changes.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';

@@ -1,8 +1,7 @@
 import { isName, networkOf } from '../platform/address.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
-import { withoutHiddenPolicies } from './policy-fields.ts';
-import { rowOf } from './record.ts';
+import { rowOf, withoutHiddenPolicies } from './record.ts';
 
 /** What records leave out, before they are written anywhere. */
 export interface Privacy {

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import type { PolicyFacts } from '../drops/drops.ts';
-import type { LogLine, Millis } from '../model/log-line.ts';
+import { loggedName, type PolicyFacts } from '../drops/drops.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { PacketObservation } from '../model/packet.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
-import { type AuditedPacket, packetFields } from './flow.ts';
-import { policyFields } from './policy-fields.ts';
 
 /** One line of NDJSON, printable, in the order of the fields given. */
 export function rowOf(record: FlowRecord): string {
@@ -25,28 +24,59 @@ export function stampOf(time: Millis): string {
   return new Date(time).toISOString();
 }
 
-export interface RowContext {
-  cluster?: string;
-  policies?: PolicyFacts | undefined;
-  /** Removes what no row may say; undefined: nothing. */
-  redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
+/** Fields that say what policies decide, beside the policy in the log. */
+/** Bytes of a list; whole names are left out. */
+const longest = 1000;
+
+export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
+  const { verdict, direction, decidedBy, count, rule, nearest } = facts;
+  const named = fitting(decidedBy);
+  return {
+    'policy.verdict': verdict,
+    'policy.verdict_evidence': evidence,
+    'policy.direction': direction,
+    'policy.decided_by': named.join(',') || undefined,
+    'policy.decided_by_count': count > named.length ? count : undefined,
+    'policy.rule': rule,
+    'policy.nearest': nearest,
+  };
 }
 
-/** One line of NDJSON for one packet (`replay --output audit`). */
-export function packetRow(line: LogLine, packet: AuditedPacket, context: RowContext = {}): string {
-  const { cluster, policies, redact = (same: FlowRecord) => same } = context;
-  const { observation, node } = packet;
-  const fields = packetFields(line, packet);
-  const time = stampOf(line.time);
-  return rowOf(
-    redact({
-      ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
-      'event.start': time,
-      'event.end': time,
-      'k8s.cluster.name': cluster,
-      'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
-      ...fields,
-      ...(policies && policyFields(policies, 'evaluated')),
-    }),
-  );
+function fitting(names: readonly string[]): readonly string[] {
+  let bytes = 0;
+  const past = names.findIndex((name) => (bytes += Buffer.byteLength(name) + 1) > longest);
+  return past < 0 ? names : names.slice(0, past);
+}
+
+/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only says that a rule matched. */
+export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
+  if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
+  const facts: PolicyFacts = {
+    verdict: verdict === 'accepted' ? 'admitted' : 'denied',
+    direction: undefined,
+    decidedBy: [loggedName(policy)],
+    count: 1,
+    rule: undefined,
+    nearest: undefined,
+  };
+  return policyFields(facts, 'logged');
+}
+
+/** Leaves out the policies if one is of a hidden Namespace. */
+export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: string) => boolean): FlowRecord {
+  const names = [...(fields['policy.decided_by']?.split(',') ?? []), fields['policy.nearest'] ?? ''];
+  if (names.every((name) => isShownName(name, isShown))) return fields;
+  const {
+    'policy.decided_by': _,
+    'policy.decided_by_count': __,
+    'policy.rule': ___,
+    'policy.nearest': ____,
+    ...rest
+  } = fields;
+  return rest;
+}
+
+function isShownName(name: string, isShown: (namespace: string) => boolean): boolean {
+  const [, namespace] = /^\S* ([^/]*)\//.exec(name) ?? [];
+  return namespace === undefined || isShown(namespace);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createApiProblems, noProblems } from '../agent/api-problems.ts';
+import { createApiProblems, noProblems } from '../agent/problems.ts';
 import { connect } from '../agent/cluster.ts';
 import { version } from '../config/config.ts';
 import {
@@ -14,9 +14,8 @@ import {
 import { hostAndPort } from '../platform/address.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSteadyClock } from '../platform/clock.ts';
-import { createLogger } from '../telemetry/logger.ts';
+import { createLogger, createRateLimitedLog } from '../telemetry/logger.ts';
 import { createMetrics, scrapeOf } from '../telemetry/metrics.ts';
-import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import { startServer } from '../telemetry/server.ts';
 import type { DirectoryOptions } from './options/directory-options.ts';
 

@@ -17,7 +17,7 @@ interface Advice {
   sayAnswer?: (answer: PolicyVerdict, details: FlowDetails, own: Own) => string;
 }
 
-/** Says what a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
+/** Says what a drop means and what to do. The first row that applies counts, so the most specific stand first. */
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
@@ -129,12 +129,12 @@ const table: readonly Advice[] = [
 
 const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
-/** The agent of AWS has told of denied egress of Pods that only ingress policies select (aws-network-policy-agent#582). */
+/** It reports denied egress of Pods that only ingress policies select (aws-network-policy-agent#582). */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
-/** A device of the node that more than one way may lead to. A Pod's must stay strict, and a container names its own as it likes. */
+/** Several ways may lead to such a device of the node. A Pod's must stay strict, and a container names its own. */
 function isLoosened(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
 }
@@ -143,7 +143,7 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** Every IPv4 host takes at least this (RFC 791), and every IPv6 link (RFC 8200). Old routers send 0, for not known (RFC 1191). */
+/** Every IPv4 host takes so much (RFC 791), and every IPv6 link (RFC 8200). Old routers send 0 for unknown (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
@@ -156,7 +156,6 @@ function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
 }
 
-/** Packets of its own node to a Pod are mostly the kubelet's probes. */
 function isProbe({ peer, direction }: FlowDetails, own: Own): boolean {
   return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
 }
@@ -182,7 +181,7 @@ const resources = new Map([
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
 ]);
 
-/** Policies' names come from logs: only what may name an object goes into a command. */
+/** Names come from logs, so only valid ones go into a command. */
 function isShown({ kind, namespace, name }: PolicyName): boolean {
   if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
   return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
@@ -204,7 +203,7 @@ function describeIn(namespace: string, { logger }: FlowDetails): string {
   return `kubectl -n ${namespace} describe ${logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy'}`;
 }
 
-/** '' where no advice is true of every such drop. `answer`: what policies say of it, where they were asked. */
+/** '' if no advice fits all such drops. `answer`: the verdict of policies, if they were asked. */
 export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
   const row = table.find(({ applies }) => applies(details, own));
   const advice = row?.say(details, own) ?? '';
@@ -223,8 +222,7 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
   const [mine, theirs] = receiving ? (['ingress', 'egress'] as const) : (['egress', 'ingress'] as const);
-  // Who enforces policies writes records without a prefix, of what a policy denied. A prefix is chosen by an operator: the rule
-  // behind the LOG rule is not known.
+  // Programs that enforce policies write records without a prefix, of what a policy denied. A prefix is chosen by an operator, and the rule behind the LOG rule is not known.
   const isRecord = prefix === '';
   const of = (side: 'ingress' | 'egress', whose: string): string =>
     isRecord ? `an ${side} policy of ${whose}` : `${side} policies of ${whose}`;

@@ -7,12 +7,12 @@ import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
-/** The number of ports of one peer that looks like a scan. */
+/** So many ports of one peer look like a scan. */
 const portsOfScan = 16;
 
 /**
- * People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. `answer`: what
- * policies say, where they were asked.
+ * Alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. `answer`: the verdict of
+ * policies, if they were asked.
  */
 export function dropMessage(
   series: Series,
@@ -41,11 +41,11 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
   const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
-    // Before the advice, which often ends in a command: what a stranger wrote is not to be pasted with it.
+    // Stands before the advice, which may end in a command, so that no stranger's text is pasted with it.
     loggedAt(details, series.finding.node),
     sharedText(details),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
-    // A verdict of the policies says more than the policy in the LOG prefix, so that one is left out.
+    // A verdict of policies says more than the policy in the LOG prefix.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
     details.martian
@@ -125,16 +125,16 @@ function decidedBy(details: FlowDetails): string {
 }
 
 /**
- * Whether the log only shows that a rule of a policy matched. After Calico's action Log, and in kube-router (k3s 9032), the next rule or
- * policy may admit the packet. Antrea and OVN log what denied it, without a prefix; host firewalls name the rule that dropped it.
+ * After Calico's action Log, and in kube-router (k3s 9032), the next rule or policy may admit the packet. Antrea and OVN log what denied it,
+ * without a prefix; host firewalls name the rule that dropped it.
  */
 function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
   return enforcer !== 'host-firewall' && prefix !== '';
 }
 
 /**
- * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`: where to look on. Interfaces are left out where a
- * network policy denied the packet, because they only repeat the Pods.
+ * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`. If a policy denied the packet, interfaces only repeat the
+ * Pods.
  */
 function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node: string): string {
   const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
@@ -142,11 +142,10 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
   return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
 }
 
-/** Fields that packets on several ports need not share. */
 const none = undefined;
 const differing = { port: none, policy: none, refusedBy: none, clusterTier: none, dropReason: none };
 
-/** Describes one peer with many ports: a scan of this Pod or by it, or a protocol that chooses its ports. */
+/** One peer with many ports: a scan by or of this Pod, or a protocol that chooses ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const example: FlowDetails = { ...given, ...differing };
@@ -168,7 +167,7 @@ function scanAdvice({ direction, peer }: FlowDetails): string {
   return who === undefined ? `T${look}` : `Check what ${who} runs: t${look}`;
 }
 
-/** All that was dropped for this Pod beyond the findings that have an Event of their own. */
+/** What has no Event of its own. */
 function overflowSentences(example: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= portsOfScan;
@@ -181,7 +180,6 @@ function overflowSentences(example: FlowDetails, series: Series): string[] {
   ];
 }
 
-/** Says whether the tries look like a scan, like monitoring, or like either. */
 function lookOf({ scan }: Series, { enforcer }: FlowDetails): string {
   const rule = enforcer === 'network-policy' ? 'a policy' : 'a rule';
   if (scan?.look === 'scan') return 'This looks like a scan.';
@@ -213,14 +211,14 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
   return [`Packets from ${peerText(peer, aloneAs(peer))} to ${which}.`, look, summary, ...ends];
 }
 
-/** Advice that fits all its packets, or the answer of the policies for the peer that is named. */
+/** Advice for all packets, or the verdict of policies for the named peer. */
 function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: PolicyVerdict | undefined): string {
   const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
   if (answer === undefined) return adviseOn({ ...example, policy: undefined, refusedBy: undefined }, own);
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Names the places where packets were logged that came by several ways and policies. */
+/** Packets may have come by several ways and policies. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];
@@ -241,7 +239,6 @@ function portsText({ seen, past }: DistinctValues): string {
   return `, on ${seen.length === 1 ? 'port' : 'ports'} ${listed(seen, past)}`;
 }
 
-/** A peer without the other Pods of its workload. */
 function aloneAs({ address }: Endpoint): DistinctValues {
   return { seen: [address], past: 0 };
 }

@@ -17,7 +17,7 @@ import {
   type Trace,
 } from '../policies/policies.ts';
 
-/** Objects of the cluster, as far as they are known. */
+/** Known objects of the cluster. */
 export interface KnownPolicies {
   /** The Namespace with its labels; undefined: not known. */
   readonly pod: (namespace: string, name: string) => Pod | undefined;
@@ -31,14 +31,14 @@ export interface PolicyNeeds {
   readonly namespaces: readonly string[];
 }
 
-/** Returns the connection that policies are asked about for the Event of a series; for a scan of one port, that of the first packet. */
+/** The connection that policies are asked about; of a scan of one port that of the first packet. */
 export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
   const { details } = finding;
   const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
   return isOfOne ? { ...finding, details: details.example } : finding;
 }
 
-/** Undefined if policies have no part in the drop, or too little is known of the packet. */
+/** Undefined if policies have no part in the drop, or too little of the packet is known. */
 export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
@@ -46,9 +46,8 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 }
 
 /**
- * A record of what enforces policies (Antrea, OVN) names the policy that denied. A LOG prefix, which such records do not have, names one
- * whose LOG rule matched. The ClusterNetworkPolicies of AWS are not evaluated. A Service's address is none that a
- * policy sees, and of a peer that is only named (Calico's flows) no address is known.
+ * Records of Antrea and OVN name the policy that denied. A LOG prefix names one whose LOG rule matched. ClusterNetworkPolicies of AWS are not
+ * evaluated. Policies do not see addresses of Services, and the address of a peer that is only named (Calico's flows) is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
   const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
@@ -66,19 +65,17 @@ function isOfPolicies(details: FlowDetails): boolean {
   );
 }
 
-/** One end of the connection, asked for its policies. */
 export interface Side {
   readonly direction: Direction;
   readonly isOwn: boolean;
 }
 
-/** Returns what decides on a drop: one end denies it, or else it is not known, or both ends admit it. */
+/** The end that denies the drop, or else is unknown, or admits it. */
 interface TracedDrop {
   readonly side: Side;
   readonly trace: Trace;
 }
 
-/** The connection of a drop, and whose policies are asked. */
 interface Question {
   readonly flow: Flow;
   readonly sides: readonly Side[];
@@ -109,17 +106,17 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
   );
 }
 
-/** Returns the ends whose policies may have dropped it: the end that the interfaces show, else both, its own first. */
+/** The ends whose policies may have dropped it: the one that the interfaces show, else both, the own first. */
 function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
   const receiving = direction === 'receiving';
-  // An answer is admitted with the connection, so both ends of that are asked.
+  // Answers are admitted with the connection, so both ends are asked.
   const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
   const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
   if (reply || refusedBy === undefined) return [own, other];
   return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
 }
 
-/** It had the address when the packet was dropped, whatever has become of it. */
+/** It had the address then, whatever has become of it. */
 function podEnd(pod: Pod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
@@ -147,24 +144,21 @@ function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pic
 /** Names what the known policies decide about a drop, for a row of the audit. */
 export interface PolicyFacts {
   readonly verdict: 'denied' | 'admitted' | 'unknown';
-  /** The end whose policies decide: the destination or the source. Undefined: not known. */
+  /** Whose policies decide: of the destination or the source. */
   readonly direction: 'ingress' | 'egress' | undefined;
-  /** `NetworkPolicy shop/default-deny`: the one whose rule decides, or else those that isolate the Pod. At most `mostNamed`. */
+  /** The policy whose rule decides, or else those that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
   readonly decidedBy: readonly string[];
-  /** The number of policies. */
   readonly count: number;
-  /** `ingress[0]`: the rule that decides; undefined if none does. */
   readonly rule: string | undefined;
-  /** `NetworkPolicy shop/allow-frontend ingress[0]`: of what denies, the rule that fails at the fewest places. */
+  /** The denying rule that fails at the fewest places: `NetworkPolicy shop/allow-frontend ingress[0]`. */
   readonly nearest: string | undefined;
 }
 
-/** More have no place in a row. */
 const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
 
-/** Returns the first of a packet's findings that policies can decide. Undefined if there is none, or too little is known of policies. */
+/** The facts on the first finding that policies can decide; undefined if there is none, or too little is known. */
 export function policyFacts(
   findings: readonly Finding[],
   known: (finding: Finding) => KnownPolicies | undefined,
@@ -192,16 +186,15 @@ function factsOf(trace: Trace): PolicyFacts {
   };
 }
 
-/** Nothing where they do not deny. */
 function isolating({ verdict, policies, selecting }: Trace): { policies: readonly PolicyRef[]; count: number } {
   if (verdict.reason !== 'isolated') return { policies: [], count: 0 };
   const found = policies.filter(({ tier, selects }) => tier === verdict.tier && selects === true);
-  // The tier of policies that are not traced is not known.
+  // The tier of policies without a trace is not known.
   const untraced = selecting - policies.length;
   return { policies: found.map(({ policy }) => policy), count: found.length + untraced };
 }
 
-/** Spelled as `loggedName` if a log names the same policy. */
+/** The same spelling as `loggedName`. */
 function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   return loggedName({

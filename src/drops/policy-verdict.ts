@@ -10,16 +10,16 @@ import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
-  /** The text of at most `longest` bytes, printable, with the reason first. */
+  /** Printable, of `longest` bytes at most, the reason first. */
   readonly text: string;
-  /** The only policy that denies; undefined if several do, or where it is not to be named to the reader. */
+  /** The only policy that denies; undefined if several do, or the reader may not know it. */
   readonly policy: PolicyName | undefined;
 }
 
-/** Bytes: with all that an Event says beside it, it stays below 600. */
+/** Bytes; the whole message stays below 600. */
 const longest = 400;
 
-/** `at`: wall-clock time of the packet. Undefined if there is nothing to say, as of `policyNeeds`. */
+/** `at`: the wall-clock time of the packet. Undefined as for `policyNeeds`. */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
   const { details, regarding } = finding;
   const traced = traceDrop(finding, known);
@@ -28,13 +28,13 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   const shown = withoutLabels(trace, details.peer, regarding, known);
   const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
   if (details.policy === undefined) return verdict;
-  // Only the policy that the log names is known then.
+  // Then only the policy in the log is known.
   return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
 }
 
 /**
- * That a rule of a policy has logged a packet does not mean that it denied it: the next rule, or another policy, may admit it. Undefined
- * where that policy is not known, so that what others say does not count against the log.
+ * A rule that logs a packet need not deny it: the next rule, or another policy, may admit it. Undefined if the logged policy is unknown, so
+ * that others do not contradict the log.
  */
 function besideLog(
   verdict: PolicyVerdict,
@@ -44,7 +44,7 @@ function besideLog(
 ): PolicyVerdict | undefined {
   const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
   if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
-  // A name that was cut off means the only policy that begins so; of another Namespace it stays what the log has.
+  // A cut name means the only policy that begins so. A policy of another Namespace keeps the name in the log.
   const [only] = asked.length === 1 ? asked : [];
   const isShown = only !== undefined && (only.namespace === undefined || only.namespace === own.namespace);
   const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
@@ -59,7 +59,6 @@ function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): bool
   return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
 }
 
-/** Marks the place where a text was cut off. */
 function matches(whole: string, named: string): boolean {
   return named.endsWith('…') ? whole.startsWith(named.slice(0, -1)) : whole === named;
 }
@@ -70,7 +69,7 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
   return { outcome, text, policy: denying(trace) };
 }
 
-/** Policies of another Namespace are not for who reads this one's Events; those of the whole cluster are, and what is so of a Node. */
+/** Readers of this Namespace's Events may know policies of the cluster and about Nodes, but none of other Namespaces. */
 function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
@@ -93,7 +92,7 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
   return { outcome, text, policy };
 }
 
-/** The rule's that denies, or the one that isolates the Pod. */
+/** The policy of the rule that denies, or the one that isolates the Pod. */
 function denying({ verdict, policies, selecting }: Trace): PolicyName | undefined {
   if (verdict.outcome !== 'denies') return undefined;
   const policy = verdict.decision?.policy ?? (selecting === 1 ? policies[0]?.policy : undefined);
@@ -105,7 +104,7 @@ function denying({ verdict, policies, selecting }: Trace): PolicyName | undefine
 /** Clauses that show labels, of Kubernetes, Cilium and Calico. */
 const ofPeer = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
 
-/** Leaves out what the peer has instead of what a rule wants if its Namespace asked not to be named, or is not known. */
+/** Hides labels of the peer if its Namespace asked not to be named, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
   if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;

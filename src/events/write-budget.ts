@@ -1,7 +1,6 @@
 /** Limits the Events that one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
-import type { WriteKind } from '../model/series.ts';
-import type { WriteBudgetState } from '../model/state-change.ts';
+import type { WriteBudgetState, WriteKind } from '../model/series.ts';
 import { monotonicNow } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 

@@ -1,10 +1,9 @@
-import type { FelixSettings, NodeFacts } from '../model/incident.ts';
+import type { Backend, FelixSettings, NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import { RefusedError } from './http.ts';
-import type { Backend } from '../model/service-chain.ts';
 import { backendsIn } from '../resolving/objects.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 

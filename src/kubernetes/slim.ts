@@ -11,7 +11,7 @@ import {
   type Service,
   workloadOf,
 } from '../resolving/objects.ts';
-import type { Backend } from '../model/service-chain.ts';
+import type { Backend } from '../model/incident.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 

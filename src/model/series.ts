@@ -133,3 +133,11 @@ export interface SeriesState {
   reports: [string, LossReports][];
   counts: { uncounted: number; overflowed: number };
 }
+
+/** The rest of a node's hourly budget of writes, kept so that an agent that is killed again and again writes no more than others. */
+export interface WriteBudgetState {
+  /** Writes, also in part. */
+  left: number;
+  /** The time of it, counted from the start of the machine, because the wall clock may be set meanwhile. */
+  at: Millis;
+}

@@ -4,31 +4,29 @@ import type { LogLine } from '../model/log-line.ts';
 import type { Observation, PacketPart } from '../model/observation.ts';
 import type { Verdict } from '../model/packet.ts';
 
-/** Distinct values kept for the summary, so that a hostile log cannot fill the memory. */
+/** Distinct values of the summary; a hostile log must not fill the memory. */
 const keep = 256;
 
 export interface Statistics {
   verdicts: Record<Verdict, number>;
-  /** Dropped or rejected, but chatter of the link. */
   noise: number;
-  /** Drops, noise apart, with a Pod at one end or both; with none. */
+  /** Drops, noise apart, with and without a Pod at an end. */
   withPods: number;
   withoutPods: number;
   /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
   unresolved: Map<string, number>;
-  /** Lines with an interface named as a CNI plugin names a Pod's, and how many of those were a known Pod's. */
+  /** Lines with an interface named like a Pod's, and those of a known Pod. */
   podInterfaces: { seen: number; known: number };
-  /** Prefixes of lines that only log, and how often. */
   loggedPrefixes: Map<string, number>;
   unparsable: number;
-  /** Reasons by `format: reason`, each with its count and the first place it was seen. */
+  /** By `format: reason`: the count and the first place. */
   unparsableReasons: Map<string, { count: number; place: string }>;
   conntrackFull: number;
   neighbourOverflow: number;
   martian: number;
   programRecords: number;
   suppressed: number;
-  /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
+  /** Lines in a format that their writer may not use: a packet as the kernel prints it, from sshd. */
   notKernel: number;
   nodeUnknown: number;
   /** `lines`: so many were alike. */
@@ -36,7 +34,7 @@ export interface Statistics {
   resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
 }
 
-/** `onLost`: called with the ends of lost packets, noise apart. */
+/** `onLost` gets lost packets, noise apart. */
 export function createStatistics(onLost?: (ends: Ends, weight: number) => void): Statistics {
   const statistics: Statistics = {
     verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 },

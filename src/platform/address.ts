@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
-/** Enough for every address one node talks to in an hour; a scan with random sources only costs its own misses. */
+/** Enough for the addresses of a node in an hour; a scan with random sources costs only its own misses. */
 const cache = new LRUCache<string, string>({ max: 8192 });
 
 /** RFC 5952, or '' for no address. Strict: four decimal parts without leading zeros, or IPv6 without a zone. */
@@ -10,7 +10,7 @@ export function canonicalAddress(text: string): string {
   const known = cache.get(text);
   if (known !== undefined) return known;
   const canonical = parse(text);
-  // Long garbage must not fill the cache: a fixed number of entries bounds memory only if each is small.
+  // A fixed number of entries bounds memory only if each is small.
   if (text.length <= 45) cache.set(copy(text), canonical);
   return canonical;
 }
@@ -25,7 +25,7 @@ function parse(text: string): string {
   return address.isIPv4MappedAddress() ? `::ffff:${address.toIPv4Address().toString()}` : address.toString();
 }
 
-/** Whether the bytes are four decimal parts up to 255 without leading zeros. By hand: asked twice for every packet. */
+/** Four decimal parts up to 255 without leading zeros. By hand, because it is asked twice for every packet. */
 export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boolean {
   if (end - at > 15) return false;
   let parts = 0;
@@ -48,12 +48,12 @@ export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boo
 
 const dot = 46;
 
-/** A slice keeps the whole text it was cut from in memory; what is kept longer than a line is copied first. */
+/** A slice keeps the whole text in memory, so what is kept longer than a line is copied. */
 export function copy(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
-/** Whether it is a name that a logger without addresses gives an end: `shop/web-*`, `public network`. */
+/** A name that a logger without addresses gives an end: `shop/web-*`, `public network`. */
 export function isName(end: string): boolean {
   return end.includes('/') || end.includes(' ');
 }

@@ -3,15 +3,14 @@ import type { Millis } from '../model/log-line.ts';
 export type BackOff = ReturnType<typeof createBackOff>;
 
 /**
- * Pauses between attempts at what fails. Each has a random length, up to a limit that doubles with each failure: who failed together must
- * not try again together.
+ * Pauses of random length between attempts, up to a limit that doubles with each failure, so that those who failed together do not try again
+ * together.
  */
 export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number) {
   let failures = 0;
   return {
-    /** The pause after one more failure, `least` at least, which the other side asked for. */
+    /** The pause after a failure; the other side asked for `least`. */
     next: (least: Millis = 0): Millis => least + random() * Math.min(limits.first * 2 ** failures++, limits.longest),
-    /** An attempt did not fail. */
     reset: (): void => void (failures = 0),
   };
 }

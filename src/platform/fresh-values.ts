@@ -3,26 +3,25 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface Fresh<T> {
   readonly value: T;
-  /** The time at which reading it began. */
   readonly at: Millis;
 }
 
 export interface FreshValuesOptions<T extends object> {
   /** May reject; must settle. */
   readonly read: (key: string) => Promise<T>;
-  /** Asked before each reading: false where it would cost too much now. */
+  /** False if reading would cost too much now. */
   readonly mayRead: () => boolean;
   readonly onFailed: (error: unknown) => void;
-  /** A key that failed is not read again for that long. */
+  /** The pause before a key that failed is read again. */
   readonly failedFor: Millis;
   readonly max: number;
-  /** Bound of all sizes together; a value that is larger alone is not kept. */
+  /** Bound of all sizes together; a larger value is not kept. */
   readonly maxSize: number;
   readonly sizeOf: (value: T) => number;
   readonly now: () => Millis;
 }
 
-/** Values by key that are read again when one is needed that is not older than a certain time. */
+/** Values by key that are read again when a newer one is needed. */
 export function createFreshValues<T extends object>(options: FreshValuesOptions<T>) {
   const { read, mayRead, onFailed, failedFor, max, maxSize, sizeOf, now } = options;
   const values = new LRUCache<string, Fresh<T>>({
@@ -34,13 +33,11 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   const running = new Map<string, Promise<void>>();
 
   return {
-    /** The value that was read last. */
     get: (key: string): Fresh<T> | undefined => values.get(key),
-    /** Sum of the sizes. */
     get size(): number {
       return values.calculatedSize;
     },
-    /** Resolves when a value that was read after `since` is there, or is not to be had. Never rejects. */
+    /** Resolves when a value read after `since` is there, or cannot be had. Never rejects. */
     async refresh(key: string, since: Millis): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
@@ -65,7 +62,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   }
 }
 
-/** Answers by key, shared by all who ask for the same at the same time, and for a while after. `ask` may reject: who asks next asks again. */
+/** Answers by key, shared by all who ask at the same time or soon after. `ask` may reject: the next one asks again. */
 export function createSharedAnswers<T>(
   ask: (key: string) => Promise<T>,
   { entries, now }: { entries: number; now: () => Millis },
@@ -73,7 +70,7 @@ export function createSharedAnswers<T>(
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
 
   return {
-    /** Returns a value at most `maxAge` old; `isNew`: asked for by this call, or under way already. */
+    /** Returns a value of `maxAge` at most; `isNew`: it was not known before this call. */
     async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;

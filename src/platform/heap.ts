@@ -1,4 +1,4 @@
-/** A binary heap: gives the least of its values first. A class, because there may be one for each of many thousand flows. */
+/** A binary heap, least value first. A class, because there may be thousands. */
 export class Heap<T> {
   readonly #compare: (a: T, b: T) => number;
   readonly #values: T[] = [];

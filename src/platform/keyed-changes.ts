@@ -1,14 +1,22 @@
-import type { StateChange } from '../model/state-change.ts';
+/**
+ * One change of what the agent keeps on disk under a key, as plain JSON that does not change any more: `set` puts a value in place of what was there, `merge`
+ * replaces the named fields of the object there, `extend` replaces all elements of one of its lists from an index on, `remove`
+ * forgets it. `merge` and `extend` do nothing where there is nothing.
+ */
+export type StateChange =
+  | readonly ['set', key: string, value: unknown]
+  | readonly ['merge', key: string, fields: Readonly<Record<string, unknown>>]
+  | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
+  | readonly ['remove', key: string];
 
 export type KeyedChanges = ReturnType<typeof createKeyedChanges>;
 
-/** Notes which entries of a map have changed since that was last written to disk. `kind` goes before each key, so that several maps can be kept together. */
+/** Notes which entries of a map have changed since it was last written to disk. `kind` is the beginning of each key there. */
 export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>) {
   let changed: Set<string> | undefined;
   let revision = 0;
 
   return {
-    /** Another number after every change. */
     get revision(): number {
       return revision;
     },
@@ -16,7 +24,7 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       revision++;
       changed?.add(key);
     },
-    /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
+    /** Since the last call; at first everything. Values are copied, but not what is in them. */
     take(this: void): StateChange[] {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
@@ -26,7 +34,7 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       changed.clear();
       return changes;
     },
-    /** Everything, as it is when it is taken out; copied in the same way. */
+    /** Everything, copied when it is taken out. */
     *entries(this: void): Generator<StateChange> {
       for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },

@@ -1,4 +1,4 @@
-/** Makes text safe for one line of a terminal: control characters, invisible ones, line separators and lone surrogates are shown, not sent. */
+/** Shows control characters, invisible ones, line separators and lone surrogates as escapes, for one line of a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -7,7 +7,7 @@ export function printable(text: string): string {
   });
 }
 
-/** JSON fit for a terminal. The value is the same; line ends between its parts stay. */
+/** The same for JSON, whose value and line ends stay. */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
     character
@@ -17,12 +17,12 @@ export function printableJson(json: string): string {
   );
 }
 
-/** Chat programs find no mention or link: Slack reads `<!channel>` and `<https://…|text>`, and links a URL. Commands have `>`. */
+/** Hides mentions and links from chat programs: Slack reads `<!channel>` and `<https://…|text>`, and links a URL. Commands have `>`. */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }
 
-/** Returns at most `max` bytes of UTF-8, cut between characters, with a mark where it was cut. */
+/** Cuts to `max` bytes of UTF-8, between characters, and marks it. */
 export function cutBytes(text: string, max: number): string {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
   const mark = '…';

@@ -6,7 +6,6 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
   let pending: { at: Millis; cancel: () => void } | undefined;
 
   return {
-    /** Calls the task after the delay, and no earlier. */
     set,
     /** Calls the task after the delay, or earlier if that was planned already. */
     setEarliest(delay: Millis): void {
@@ -33,7 +32,7 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
   }
 }
 
-/** Calls `task` after `delay` (0: once all else that waits had its turn); keeps the process alive. Returns how to call it off. */
+/** Calls `task` after `delay` (0: after all that waits); keeps the process alive. Returns how to cancel it. */
 export type Schedule = (task: () => void, delay: Millis) => () => void;
 
 export const schedule: Schedule = (task, delay) => {

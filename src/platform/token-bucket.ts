@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 
 export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
-/** Lets through `burst` at once and `rate` a second after that. `tokens`: those that are there at first; by default all. */
+/** Lets through `burst` at once and `rate` a second. `tokens`: at first; by default all. */
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst) {
   let filled: Millis | undefined;
   return {
@@ -13,26 +13,22 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       tokens -= 1;
       return true;
     },
-    /** Returns a token that was taken and not used. */
     giveBack: (): void => void (tokens = Math.min(burst, tokens + 1)),
-    /** Tokens that are there, also in part. */
     level(now: Millis): number {
       fill(now);
       return tokens;
     },
-    /** The number of times that `take` would succeed now. */
     available(now: Millis): number {
       fill(now);
       return Math.floor(tokens);
     },
-    /** The time of the next token. */
     availableAt(now: Millis): Millis {
       const last = fill(now);
       return tokens >= 1 ? now : last + Math.ceil(((1 - tokens) / rate) * 1000);
     },
   };
 
-  /** Lines of a log are a little out of order: an earlier time adds nothing. */
+  /** Lines of a log may be out of order: an earlier time adds nothing. */
   function fill(now: Millis): Millis {
     filled ??= now;
     if (now <= filled) return filled;
@@ -41,13 +37,12 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   }
 }
 
-/** Lets pieces of work take `part` of the time, between 0 and 1, and `atOnce` of it after a rest. The last piece may take longer. */
+/** Lets work take `part` of the time, between 0 and 1, and `atOnce` of it after a rest; the last piece may take longer. */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
-  /** The time at which all taken tokens will have been earned. */
+  /** When all taken tokens will be earned. */
   let earnedAt: Millis = -Infinity;
   return {
     mayBegin: (now: Millis): boolean => (earnedAt - now) * part < atOnce,
-    /** A piece of work lasted from `began` until now. */
     ended(began: Millis, now: Millis): void {
       earnedAt = Math.max(earnedAt, began) + (now - began) / part;
     },

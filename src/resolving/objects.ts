@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Endpoint, type ObjectRef, podRef, type Workload } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
-import type { Backend } from '../model/service-chain.ts';
+import type { Backend } from '../model/incident.ts';
 
 /** The fields of a Pod that are kept; each byte counts with thousands of Pods on every node. */
 export interface Pod {

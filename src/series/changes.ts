@@ -1,6 +1,5 @@
 import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
-import type { StateChange } from '../model/state-change.ts';
-import { entriesOfKind } from '../platform/keyed-changes.ts';
+import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './slots.ts';
 
 /** The series of a table; iterated lazily, while they may change. */

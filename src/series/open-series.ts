@@ -1,7 +1,7 @@
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
-import type { StateChange } from '../model/state-change.ts';
+import type { StateChange } from '../platform/keyed-changes.ts';
 import type { SeriesChanges } from './changes.ts';
 import {
   createDistinctValues,

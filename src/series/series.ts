@@ -1,7 +1,7 @@
 /** Counts findings by problem, object and hour, and says what is due to be written. */
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState, Written } from '../model/series.ts';
-import type { StateChange } from '../model/state-change.ts';
+import type { StateChange } from '../platform/keyed-changes.ts';
 import { createSeriesChanges } from './changes.ts';
 import { type Counter, createCounter } from './counter.ts';
 import { createOpenSeries, type SeriesLimits } from './open-series.ts';

@@ -1,6 +1,6 @@
 import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/incidents.ts';
-import type { WriteBudgetState } from '../model/state-change.ts';
+import type { WriteBudgetState } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { LookupQueue } from '../pipeline/pipeline.ts';
 import { readSeries, type SeriesTable } from '../series/series.ts';

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
-import type { StateChange } from '../model/state-change.ts';
+import type { StateChange } from '../platform/keyed-changes.ts';
 import {
   checksum,
   format,

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { StateChange } from '../model/state-change.ts';
+import type { StateChange } from '../platform/keyed-changes.ts';
 
 export const format = 'kube-netfilter-tailer state log';
 export const version = 1;

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
+import type { Millis } from '../model/log-line.ts';
 import { printable, printableJson } from '../platform/printable.ts';
 import { writeAll } from '../platform/write-all.ts';
 
-/** The levels from the most important to the most detailed. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Further fields of a line, for machines. An Error belongs in `error`. The names that every line has are taken. */
+/** Fields of a line. An Error belongs in `error`; names that every line has are taken. */
 export type Fields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
@@ -19,15 +19,13 @@ export interface Write {
   (fields: Fields, text: string): void;
 }
 
-/** The program's own log. Lines are written before the call returns; nothing it does throws. */
+/** The program's own log. Lines are written before the call returns; nothing throws. */
 export type Log = Readonly<Record<LogLevel, Write>>;
 
-/** A change of the level holds for all who have the log. */
 export type AdjustableLog = Log & { level: LogLevel };
 
 export interface LoggerOptions {
   level: LogLevel;
-  /** Lines for a person rather than JSON. */
   terminal: boolean;
   /** The node that the program runs on: a field of every line. */
   node?: string | undefined;
@@ -52,13 +50,13 @@ export async function createLogger({
       errorKey: 'error',
       serializers: { error: (error: unknown) => errorFields(error, log.level === 'debug') },
     },
-    // Pino's own stream is not used: while a pipe stays full it calls itself every 100 ms, until the stack overflows.
+    // Pino's own stream calls itself every 100 ms while a pipe is full, until the stack overflows.
     {
       write(line) {
         try {
           write(format(line));
         } catch {
-          // Its reader is gone, or a disk is full: there is nowhere to report that.
+          // Its reader is gone or a disk is full, which cannot be reported.
         }
       },
     },
@@ -66,12 +64,12 @@ export async function createLogger({
   return log as AdjustableLog;
 }
 
-/** Loads the formatter here alone, so that it costs no memory in a Pod. */
+/** A Pod does not need the formatter, so it costs no memory there. */
 async function loadFormat(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
-  // The formatter alone: the stream around it would write later, and lose lines when the process ends.
+  // The stream around it would write later, and lose lines at the end.
   const format = prettyFactory({ ignore: 'node', translateTime: 'SYS:HH:MM:ss', singleLine: true });
-  // It takes off control characters of ASCII, and no other: an escape is one of its own, for colours.
+  // It removes only ASCII control characters, except escapes, which it uses for colours.
   return (line) => format(line)?.replace(/(?![\n\t\x1b])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, printable) ?? '';
 }
 
@@ -79,12 +77,10 @@ function toStandardOutput(line: string): void {
   writeAll(1, line);
 }
 
-/** Characters of a message. */
 const longest = 1000;
 /** Causes of causes; a chain may be a circle. */
 const deepest = 4;
 
-/** Anything may be thrown. Objects that are no errors are left as they are. */
 export function errorFields(error: unknown, withStack: boolean, depth = 0): unknown {
   if (!(error instanceof Error))
     return typeof error === 'object' && error !== null ? error : { message: String(error).slice(0, longest) };
@@ -97,8 +93,83 @@ export function errorFields(error: unknown, withStack: boolean, depth = 0): unkn
   };
 }
 
-/** A connection refused on every address of a host is an AggregateError that says nothing itself. */
+/** An AggregateError, of a connection refused on every address, says nothing itself. */
 function messageOf(error: Error): string {
   if (error.message !== '' || !(error instanceof AggregateError)) return error.message;
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
+}
+
+export type RateLimitedLog = ReturnType<typeof createRateLimitedLog>;
+
+interface Problem {
+  logged: Millis;
+  repeated: number;
+  uncounted: number;
+  total: number;
+}
+
+const pause: Millis = 3_600_000;
+const limit = 256;
+const others = 'other problems';
+
+/** Logs once an hour what may go wrong a thousand times a second. Past 256 keys all problems share one. */
+export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
+  const known = new Map<string, Problem>();
+
+  return {
+    report,
+    /** Logs that a reported problem is over. Returns whether it was reported. */
+    resolve(this: void, key: string, text = `${key}: well again`): boolean {
+      const problem = known.get(key);
+      if (problem === undefined) return false;
+      known.delete(key);
+      log.info({ problem: key, reports: problem.total }, text);
+      return true;
+    },
+    /** Reports by key that were not logged since the last call. */
+    takeCounts(this: void): Record<string, number> {
+      const counts: Record<string, number> = {};
+      for (const [key, problem] of known) {
+        if (problem.uncounted > 0) counts[key] = problem.uncounted;
+        problem.uncounted = 0;
+      }
+      return counts;
+    },
+  };
+
+  /** Logs a new key, and one that was logged an hour ago, with the number of reports since. */
+  function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
+    const problem = known.get(key);
+    if (problem === undefined && key !== others && isFull())
+      return report(
+        'warn',
+        others,
+        { example: key },
+        `More than ${limit} different problems; the rest is only counted`,
+      );
+    if (problem !== undefined && !isOver(problem)) {
+      problem.repeated++;
+      problem.uncounted++;
+      problem.total++;
+      return;
+    }
+    known.delete(key);
+    const { uncounted = 0, total = 0 } = problem ?? {};
+    known.set(key, { logged: now(), repeated: 0, uncounted, total: total + 1 });
+    log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
+  }
+
+  /** Forgets the oldest problem if its next report would be logged anyway. */
+  function isFull(): boolean {
+    if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
+    for (const [key, problem] of known) {
+      if (key === others) continue;
+      return !(isOver(problem) && known.delete(key));
+    }
+    return true;
+  }
+
+  function isOver({ logged }: Problem): boolean {
+    return now() - logged >= pause;
+  }
 }

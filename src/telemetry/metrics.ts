@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
-import type { LegacyMetric } from './legacy-metric.ts';
+import type { LegacyMetric } from './drop-metrics.ts';
 import { counter, gauge, histogram, type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 
-/** The metrics of prom-client that are kept; the others are five times as many, on each of thousands of nodes. */
+/** These metrics of prom-client are kept; there are five times as many others, on thousands of nodes. */
 const processTable: readonly MetricRow[] = [
   counter('process_cpu_user_seconds_total', 'Processor time spent in the program.'),
   counter('process_cpu_system_seconds_total', 'Processor time spent in the kernel for the program.'),
@@ -12,7 +12,7 @@ const processTable: readonly MetricRow[] = [
   gauge('process_resident_memory_bytes', 'Memory in use.'),
   gauge('process_open_fds', 'Open file descriptors.'),
   gauge('process_max_fds', 'How many may be open.'),
-  // The next two are set when this one is.
+  // This one sets the next two.
   gauge('nodejs_eventloop_lag_seconds', 'How long the event loop took to come round at the last scrape.'),
   gauge(
     'nodejs_eventloop_lag_mean_seconds',
@@ -31,7 +31,6 @@ export const allMetrics: readonly MetricRow[] = [...Object.values(metricTable).m
 
 type MetricsByName = { readonly [Name in keyof MetricTable]: MetricOf<MetricTable[Name]> };
 
-/** All metrics of the program, by their names in the table; times in seconds, as Prometheus has them. */
 export interface Metrics extends MetricsByName, MetricsText {}
 
 export function createMetrics({ version }: { version: string }): Metrics {
@@ -47,7 +46,7 @@ export function createMetrics({ version }: { version: string }): Metrics {
   return metrics;
 }
 
-/** The answer to a scrape, for which `collect` sets what is counted elsewhere. Rejects when that throws. */
+/** `collect` sets what is counted elsewhere. Rejects if that throws. */
 export function scrapeOf(metrics: Metrics, legacyMetric: LegacyMetric | undefined, collect: () => void): MetricsText {
   return {
     contentType: metrics.contentType,
@@ -63,7 +62,7 @@ function withPrefix(row: MetricRow): MetricRow {
   return { ...row, name: prefix + row.name };
 }
 
-/** Milliseconds. Looking every 10 ms, prom-client's default, is 100 wake-ups a second, each of 0.05 to 0.2 ms of CPU. */
+/** Milliseconds. The default, 10, wakes the program 100 times a second for 0.05 to 0.2 ms of CPU. */
 const eventLoopMonitoringPrecision = 1000;
 
 export function addProcessMetrics(registry: Registry): void {
@@ -74,7 +73,7 @@ export function addProcessMetrics(registry: Registry): void {
   for (const { name } of registry.getMetricsAsArray()) if (!kept.has(name)) registry.removeSingleMetric(name);
 }
 
-/** Makes a lag of what prom-client sets, the time between two looks; that is NaN where there was none since the last scrape. */
+/** prom-client sets the time between two looks, or NaN if there was none since the last scrape. */
 function subtractInterval(registry: Registry, name: string): void {
   const metric = registry.getSingleMetric(name) as { set: (labels: LabelValues<string>, seconds: number) => void };
   const set = metric.set.bind(metric);
@@ -92,7 +91,7 @@ type Given<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [la
 
 interface CounterOf<Row extends MetricRow> {
   add: (count: number, ...labels: Given<Row>) => void;
-  /** Shows a total that is counted elsewhere; for what is counted too often to be counted here (0.2 to 1 µs). */
+  /** Shows a total that is counted elsewhere, because counting here takes 0.2 to 1 µs. */
   setTotal: (total: number, ...labels: Given<Row>) => void;
 }
 
@@ -110,7 +109,6 @@ export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
     ? GaugeOf<Row>
     : HistogramOf<Row>;
 
-/** Combinations of label values that one metric shows. */
 const limit = 256;
 
 type AnyMetric = CounterOf<MetricRow> | GaugeOf<MetricRow> | HistogramOf<MetricRow>;
@@ -153,7 +151,7 @@ function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   }
 }
 
-/** Bounds the label values. Past the limit counters count under `other`, and gauges are left out rather than shown wrong. */
+/** Bounds the label values. Past the limit counters count under `other`, and gauges are left out. */
 function createBounds({ labels }: MetricRow) {
   const names = Object.keys(labels);
   const seen = new Set<string>();
@@ -169,7 +167,7 @@ function createBounds({ labels }: MetricRow) {
   };
 }
 
-/** A counter that is there from the start lets Prometheus see its first increase. Only where that is a handful. */
+/** Prometheus sees the first increase only of a counter that is there from the start; for a handful of values. */
 function combinationsOf({ labels }: MetricRow): Labels[] {
   const [[name, values] = ['', ''], ...more] = Object.entries(labels);
   return typeof values === 'string' || more.length > 0 ? [] : values.map((value) => ({ [name]: value }));

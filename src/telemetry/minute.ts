@@ -1,6 +1,8 @@
+import type { Millis } from '../model/log-line.ts';
+import type { Verdict } from '../model/packet.ts';
 import type { Log } from './logger.ts';
+import type { Metrics } from './metrics.ts';
 
-/** Words for the counts, for one and for several, in the order in which they are logged. */
 const words = {
   packetsDropped: ['packet dropped', 'packets dropped'],
   packetsRejected: ['packet rejected', 'packets rejected'],
@@ -29,17 +31,15 @@ export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>
 
 export interface MinuteOptions {
   snapshot: () => MinuteCounts;
-  /** Reports that were not logged, by key, since the last call. */
+  /** Reports by key that were not logged since the last call. */
   takeRepeated: () => Record<string, number>;
 }
 
-/** Problems that one line names, the most frequent first. */
 const shown = 10;
 
-/** One line for a minute in which anything was counted: `12 packets dropped, 3 Events written`, the same numbers as fields. */
+/** Logs a line for a minute in which anything was counted: `12 packets dropped, 3 Events written`, with the numbers as fields. */
 export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: MinuteOptions): { stop: () => void } {
   let last = { ...snapshot() };
-  // No process stays alive for the sake of a summary.
   const timer = setInterval(summarize, 60_000).unref();
   return {
     /** Logs what has been counted since the last line. */
@@ -67,5 +67,47 @@ export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: Minute
       parts.push(`${count} repeated ${count === 1 ? 'problem' : 'problems'}`);
     }
     if (parts.length > 0) log.info(fields, parts.join(', '));
+  }
+}
+
+export interface LastSeenOptions {
+  metrics: Pick<Metrics, 'lastLine' | 'lastDrop' | 'lastEvent'>;
+  sources: readonly { readonly name: string; readonly counts: { readonly lines: number } }[];
+  verdicts: Readonly<Record<Verdict, number>>;
+  counts: { readonly eventsWritten: number };
+  restored: { lastDrop: Millis | undefined; lastEvent: Millis | undefined } | undefined;
+  now: () => Millis;
+}
+
+export type LastSeen = ReturnType<typeof createLastSeen>;
+
+/** Notes when something was last counted, by looking whether the count has grown, so that counting costs nothing more. */
+export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions) {
+  const looks = [
+    ...sources.map((source) =>
+      lookAt(
+        () => source.counts.lines,
+        (seconds) => metrics.lastLine.set(seconds, { source: source.name }),
+      ),
+    ),
+    lookAt(() => verdicts.dropped + verdicts.rejected, metrics.lastDrop.set),
+    lookAt(() => counts.eventsWritten, metrics.lastEvent.set),
+  ];
+  if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
+  if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
+  return {
+    /** Called every few seconds, and before the metrics are shown. */
+    look(this: void): void {
+      for (const look of looks) look();
+    },
+  };
+
+  function lookAt(count: () => number, show: (seconds: number) => void): () => void {
+    let seen = 0;
+    return () => {
+      const counted = count();
+      if (counted > seen) show(now() / 1000);
+      seen = counted;
+    };
   }
 }

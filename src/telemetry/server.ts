@@ -5,11 +5,9 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
-/** Reasons why something is wrong; none when all is well. Asked at each request, so it must be quick. */
+/** Reasons why something is wrong; asked at each request. */
 export interface Health {
-  /** Reasons that only a restart would cure. */
   live: () => readonly string[];
-  /** Why the program is not (yet) doing its work. */
   ready: () => readonly string[];
 }
 
@@ -19,7 +17,6 @@ export interface MetricsText {
 }
 
 export interface ServerOptions {
-  /** The setting that the address is from, for errors. */
   setting: 'METRICS_ADDRESS' | 'HEALTH_ADDRESS' | 'DROPS_ADDRESS';
   /** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`. */
   address: string;
@@ -27,16 +24,15 @@ export interface ServerOptions {
   /** The answer to `/drops`, as JSON. */
   drops?: (() => Promise<string>) | undefined;
   health: Health;
-  /** A client may take so long to ask, to take its answer, and to ask again. */
+  /** The time for a request, for taking the answer, and until the next request. */
   timeout?: Millis | undefined;
-  /** One text of the metrics serves all clients for so long. */
   scrapeInterval?: Millis | undefined;
 }
 
 export interface RunningServer {
-  /** The address where it listens, with the port that was found for port 0. */
+  /** With the port that was found for port 0. */
   readonly address: string;
-  /** Ends idle connections at once, others when they have their answer or `timeout` is over. */
+  /** Ends idle connections at once, and others after their answer or `timeout`. */
   stop: () => Promise<void>;
 }
 
@@ -46,10 +42,10 @@ interface Answer {
   body: string;
 }
 
-/** Each costs some 20 KB; Prometheus and the kubelet need three. */
+/** Each takes 20 KB; Prometheus and the kubelet need three. */
 const ownLimits = { total: 64, perAddress: 8 };
 
-/** `/metrics` and `/drops` where there are such, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
+/** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. Rejects, naming the setting, if it cannot listen. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
   const options = {
@@ -66,7 +62,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     connectionsCheckingInterval: timeout / 2,
     maxHeaderSize: 8192,
   });
-  // The limit also ends clients that do not take their answer.
+  // This also ends clients that do not take their answer.
   server.setTimeout(timeout);
   limitConnections(server, ownLimits);
   const answering = new Set<ServerResponse>();
@@ -76,7 +72,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     void answer(request, response, options);
   });
   await listen(server, where, given);
-  // One connection that cannot be accepted (too many open files): its client sees it.
+  // If a connection cannot be accepted (too many open files), its client sees it.
   server.on('error', () => {});
   const bound = server.address() as AddressInfo;
   return {
@@ -85,7 +81,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   };
 }
 
-/** One text serves all who ask for it within `interval` of its beginning. */
+/** One text serves all requests within `interval`. */
 function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
   let latest: Promise<string> | undefined;
   return () => {
@@ -149,14 +145,13 @@ function healthOf(reasons: readonly string[]): Answer {
 async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Promise<void> {
   const closed = once(server.close(), 'close');
   for (const response of answering) await once(response, 'close');
-  // A connection on which nothing was ever asked is not idle to Node.js, and would be waited for.
+  // Node.js does not count a connection without a request as idle, and would wait for it.
   server.closeAllConnections();
   await closed;
 }
 
-/** Always serves the newest: past a limit closes the oldest idle connection of the same address, or of the one that has most. */
+/** Serves the newest: past a limit it closes the oldest idle connection of the same address, or of the address with most. */
 export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
-  /** Sockets by remote address, oldest first. */
   const open = new Map<string, Set<Socket>>();
   const answering = new Set<Socket>();
   let count = 0;
@@ -169,7 +164,7 @@ export function limitConnections(server: Server, limits: Readonly<{ total: numbe
     socket.once('close', () => {
       count--;
       own.delete(socket);
-      // Another set may have taken the place of one that was empty.
+      // Another set may have replaced an empty one.
       if (own.size === 0 && open.get(address) === own) open.delete(address);
     });
     if (own.size > limits.perAddress) closeOne(own, socket);
@@ -185,7 +180,6 @@ export function limitConnections(server: Server, limits: Readonly<{ total: numbe
     (older.find((socket) => !answering.has(socket)) ?? older[0])?.destroy();
   }
 
-  /** The oldest of those that have as many. */
   function largest(): ReadonlySet<Socket> {
     return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packetSink } from '../../src/agent/audit.ts';
+import { packetSink } from '../../src/agent/ingest.ts';
 import type { Audit } from '../../src/audit/audit.ts';
 import type { Drop } from '../../src/pipeline/pipeline.ts';
 import { ends, line, nine, observation } from '../builders.ts';

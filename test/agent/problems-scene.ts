@@ -1,7 +1,6 @@
-import { noProblems } from '../../src/agent/api-problems.ts';
-import { createProblems } from '../../src/agent/problems.ts';
+import { createProblems, noProblems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-writer.ts';
-import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
+import { createRateLimitedLog } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { nine } from '../builders.ts';
 import { fakeLog } from '../telemetry/fake-log.ts';

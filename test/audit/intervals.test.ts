@@ -6,7 +6,7 @@ import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import type { AuditState } from '../../src/audit/audit.ts';
 import type { PolicyFacts } from '../../src/drops/policy-trace.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import {
   ends,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowRecord, fields } from '../../src/audit/fields.ts';
-import { packetRow } from '../../src/audit/record.ts';
+import { packetRow } from '../../src/audit/flow.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
 import {

@@ -3,7 +3,7 @@ import { createAudit, readAudit } from '../../src/audit/audit.ts';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { noNamespace } from '../../src/audit/privacy.ts';
 import type { PolicyFacts } from '../../src/drops/policy-trace.ts';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { ends, finding, nine, observation, podEnd, workerEnd } from '../builders.ts';
 

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { clickHouseTable, openSearchTemplate, recordSchema, withFieldsTable } from '../../scripts/update-audit-docs.ts';
 import { fields } from '../../src/audit/fields.ts';
-import { packetRow } from '../../src/audit/record.ts';
+import { packetRow } from '../../src/audit/flow.ts';
 import { ends, line, observation } from '../builders.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

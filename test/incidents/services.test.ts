@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Backend, ServiceChains } from '../../src/model/service-chain.ts';
+import type { Backend, ServiceChains } from '../../src/model/incident.ts';
 import { serviceLimit, servicesOf } from '../../src/incidents/reporting/details.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { type Endpoint, objectKey } from '../../src/model/endpoint.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';

@@ -10,7 +10,7 @@ import { createFelixReader } from '../../src/kubernetes/incident-facts.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { Millis } from '../../src/model/log-line.ts';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { messageOf } from '../../src/pipeline/message.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { createBatchWriter } from '../../src/state/batch-writer.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import { type Segment, segmentFile } from '../../src/state/segments.ts';

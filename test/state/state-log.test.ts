@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { StateChange as Change } from '../../src/model/state-change.ts';
+import type { StateChange as Change } from '../../src/platform/keyed-changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
 import { descriptorsOf } from '../sources/following.ts';

@@ -5,7 +5,7 @@ import { createEventWriter, type EventStore, stateAnnotation } from '../../src/e
 import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/series.ts';
 import { windowOf } from '../../src/series/times.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
-import type { StateChange } from '../../src/model/state-change.ts';
+import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { clampTimes } from '../../src/state/state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { beginAll } from '../series/begin-all.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDropsByOwner } from '../../src/telemetry/drops-by-owner.ts';
+import { createDropsByOwner } from '../../src/telemetry/drop-metrics.ts';
 import type { FlowMeaning } from '../../src/pipeline/meaning.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { ends, externalEnd, observation, podEnd, podRef, workerEnd } from '../builders.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLastSeen, type LastSeenOptions } from '../../src/telemetry/last-seen.ts';
+import { createLastSeen, type LastSeenOptions } from '../../src/telemetry/minute.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { nine } from '../builders.ts';
 

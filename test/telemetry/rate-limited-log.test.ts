@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
+import { createRateLimitedLog } from '../../src/telemetry/logger.ts';
 import { nine } from '../builders.ts';
 import { fakeLog } from './fake-log.ts';
 

@@ -1,6 +1,6 @@
 /** The wording of the log and the servers. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
-import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
+import { createRateLimitedLog } from '../../src/telemetry/logger.ts';
 import { fakeLog } from './fake-log.ts';
 
 test('more problems than have keys of their own, and one that is over', () => {

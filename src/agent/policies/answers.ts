@@ -23,8 +23,7 @@ import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createTimeShare } from '../../platform/token-bucket.ts';
-import type { Log } from '../../telemetry/logger.ts';
-import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
+import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
 
 export interface PolicyAnswersOptions {

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FlowRecord } from '../../audit/fields.ts';
 import { noNamespace, redactionOf } from '../../audit/privacy.ts';
-import { packetRow } from '../../audit/record.ts';
+import { packetRow } from '../../audit/flow.ts';
 import type { CoreEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../kubernetes/kubernetes.ts';
 import type { PacketSink } from '../../pipeline/pipeline.ts';

@@ -1,8 +1,7 @@
 import { objectKey, type ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
-import type { IncidentDetails, NamedService, NodeFacts } from '../../model/incident.ts';
+import type { Backend, IncidentDetails, NamedService, NodeFacts, ServiceChains } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { Backend, ServiceChains } from '../../model/service-chain.ts';
 import { causeOf, diagnose } from '../catalogue/catalogue.ts';
 import { type Incident, keyOf } from '../incident.ts';
 import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';

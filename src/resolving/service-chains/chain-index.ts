@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../model/log-line.ts';
-import type { Backend, ChainOwner } from '../../model/service-chain.ts';
+import type { Backend, ChainOwner } from '../../model/incident.ts';
 import {
   backendsIn,
   type EndpointSlice,

@@ -1,10 +1,9 @@
 /** The wording of what the agent logs of policies. */
 import { expect, test } from 'vitest';
 import { createListReport, createPolicyRights } from '../../../src/agent/policies/answers.ts';
-import { createRateLimitedLog } from '../../../src/telemetry/rate-limited-log.ts';
+import { createRateLimitedLog, type Log } from '../../../src/telemetry/logger.ts';
 import { answered } from '../../commands/doctor/fake.ts';
 import { nine } from '../../builders.ts';
-import type { Log } from '../../../src/telemetry/logger.ts';
 
 test('a right that is missing, and then is there', async () => {
   const logged: string[] = [];

@@ -8,7 +8,7 @@ import {
 } from '../../../src/resolving/service-chains/chain-index.ts';
 import { hostAndPort } from '../../../src/platform/address.ts';
 import { chainHash } from '../../../src/resolving/service-chains/chain-name.ts';
-import type { Backend } from '../../../src/model/service-chain.ts';
+import type { Backend } from '../../../src/model/incident.ts';
 import type { ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { backend, endpointSlice, nine, service } from '../../builders.ts';
 

@@ -1,0 +1,208 @@
+import { LRUCache } from 'lru-cache';
+import { Counter, Registry } from 'prom-client';
+import type { LegacyMetricSetting } from '../model/choices.ts';
+import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
+import type { Martian } from '../model/observation.ts';
+import type { PacketObservation } from '../model/packet.ts';
+import type { FlowMeaning } from '../pipeline/pipeline.ts';
+import { printable } from '../platform/printable.ts';
+
+/** Labels of one time series; `other` past a limit. */
+interface DropLabels {
+  namespace: string;
+  workload: string;
+  direction: 'ingress' | 'egress';
+  verdict: 'dropped' | 'rejected';
+  reason: 'network-policy' | 'host-firewall' | 'martian' | 'unknown';
+}
+
+interface Cell {
+  labels: DropLabels;
+  packets: number;
+}
+
+interface DropsByOwnerLimits {
+  total: number;
+  perNamespace: number;
+  /** Time series for the other workloads of a namespace, which it has even if others took all room. */
+  namespaces: number;
+}
+
+/** With 16 for all others, these are as many as a metric shows. */
+const defaultLimits: DropsByOwnerLimits = { total: 140, perNamespace: 30, namespaces: 100 };
+
+export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
+
+const other = 'other';
+
+/** Counts lost packets, noise apart, by the workload of each end that is a Pod. */
+export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
+  const cells: Cell[] = [];
+  /** By namespace, then by workload: joining a key would cost more than all the rest. */
+  const places = new Map<string, Map<string, Cell[]>>();
+  let workloads = 0;
+  const ofNamespace = new Map<string, number>();
+
+  return {
+    cells: () => cells.values(),
+    count({ ends, noise }: FlowMeaning, observation: PacketObservation | Martian, packets: number): void {
+      if (noise !== undefined) return;
+      const { source, destination } = ends;
+      if (destination.kind === 'pod') cellOf(destination, 'ingress', observation).packets += packets;
+      if (source.kind === 'pod') cellOf(source, 'egress', observation).packets += packets;
+    },
+  };
+
+  function cellOf(
+    { object, workload }: Endpoint,
+    direction: DropLabels['direction'],
+    observation: PacketObservation | Martian,
+  ): Cell {
+    const namespace = object?.namespace ?? other;
+    const name = workload?.name ?? object?.name ?? other;
+    const isMartian = observation.kind === 'martian';
+    const verdict = !isMartian && observation.verdict === 'rejected' ? 'rejected' : 'dropped';
+    const reason = isMartian ? 'martian' : observation.enforcer;
+    const known = find(namespace, name, direction, verdict, reason);
+    if (known !== undefined) return known;
+    const rest = { direction, verdict, reason } as const;
+    const own = { namespace, workload: name, ...rest };
+    const ofThis = ofNamespace.get(namespace) ?? 0;
+    if (ofThis < limits.perNamespace && workloads < limits.total) {
+      workloads++;
+      ofNamespace.set(namespace, ofThis + 1);
+      return at(own);
+    }
+    const others = { namespace, workload: other, ...rest };
+    const hasRoom = findOf(others) !== undefined || cells.length - workloads < limits.namespaces;
+    // The last one has as many cells as there are directions, verdicts and reasons.
+    return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
+  }
+
+  function at(labels: DropLabels): Cell {
+    const found = findOf(labels);
+    if (found !== undefined) return found;
+    const { namespace, workload } = labels;
+    const cell = { labels, packets: 0 };
+    cells.push(cell);
+    let ofThis = places.get(namespace);
+    if (ofThis === undefined) places.set(namespace, (ofThis = new Map()));
+    const ofWorkload = ofThis.get(workload);
+    if (ofWorkload === undefined) ofThis.set(workload, [cell]);
+    else ofWorkload.push(cell);
+    return cell;
+  }
+
+  function findOf({ namespace, workload, direction, verdict, reason }: DropLabels): Cell | undefined {
+    return find(namespace, workload, direction, verdict, reason);
+  }
+
+  function find(
+    namespace: string,
+    workload: string,
+    direction: DropLabels['direction'],
+    verdict: DropLabels['verdict'],
+    reason: DropLabels['reason'],
+  ): Cell | undefined {
+    // A loop, because it is called for each packet, and a closure would be made.
+    for (const cell of places.get(namespace)?.get(workload) ?? none) {
+      const { labels } = cell;
+      if (labels.direction === direction && labels.verdict === verdict && labels.reason === reason) return cell;
+    }
+    return undefined;
+  }
+}
+
+const none: readonly Cell[] = [];
+
+export type Naming = Exclude<LegacyMetricSetting, 'off'>;
+
+/** kube-iptables-tailer's metric, for dashboards and alerts that have it already. */
+export interface LegacyMetric {
+  count: (ends: Ends, packets: number) => void;
+  text: () => Promise<string>;
+}
+
+interface LegacyMetricOptions {
+  naming: Naming;
+  hostNameOf: (address: string) => string | undefined;
+  limit?: number;
+}
+
+const others = { src: 'other', dst: 'other' };
+
+const candidatesPerPlace = 4;
+
+/** Characters of a label: the owner of an outside address chooses its host name. */
+const longest = 128;
+
+const namings: Readonly<Record<Naming, (object: ObjectRef, workload: Endpoint['workload']) => string>> = {
+  namespace: ({ namespace = '' }) => namespace,
+  name: ({ name }) => name,
+  name_with_namespace: ({ namespace = '', name }) => `${namespace}/${name}`,
+  workload: ({ name }, workload) => workload?.name ?? name,
+};
+
+interface Pair {
+  labels: { src: string; dst: string };
+  packets: number;
+}
+
+/** A pair with twice the packets of the least takes its place; `other` counts the rest. So each time series only grows while it lasts. */
+export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
+  const registry = new Registry();
+  const counter = new Counter({
+    name: 'packet_drops_count',
+    help: 'Lost packets by their two ends, as kube-iptables-tailer names them; other: beyond the busiest pairs.',
+    labelNames: ['src', 'dst'],
+    registers: [registry],
+  });
+  const placed = new Map<string, Pair>();
+  const candidates = new LRUCache<string, number>({ max: limit * candidatesPerPlace });
+  /** A lower bound of the packets of pairs with a place. */
+  let least = 0;
+
+  return { count, text: () => registry.metrics() };
+
+  function count(ends: Ends, packets: number): void {
+    const labels = { src: nameOf(ends.source), dst: nameOf(ends.destination) };
+    const key = JSON.stringify([labels.src, labels.dst]);
+    const pair = placed.get(key) ?? place(key, labels);
+    if (pair === undefined) {
+      candidates.set(key, (candidates.get(key) ?? 0) + packets);
+      counter.inc(others, packets);
+    } else {
+      pair.packets += packets;
+      counter.inc(labels, packets);
+    }
+  }
+
+  function place(key: string, labels: Pair['labels']): Pair | undefined {
+    const before = candidates.get(key) ?? 0;
+    if (placed.size >= limit && !(before > 2 * least && makeRoom(before))) return undefined;
+    candidates.delete(key);
+    // Packets that were counted in `other` count, too.
+    const pair = { labels, packets: before };
+    placed.set(key, pair);
+    return pair;
+  }
+
+  function makeRoom(packets: number): boolean {
+    let weakest: [string, Pair] | undefined;
+    for (const each of placed) if (weakest === undefined || each[1].packets < weakest[1].packets) weakest = each;
+    least = weakest?.[1].packets ?? 0;
+    if (weakest === undefined || packets <= 2 * least) return false;
+    const [key, pair] = weakest;
+    placed.delete(key);
+    candidates.set(key, pair.packets);
+    counter.remove(pair.labels);
+    return true;
+  }
+
+  function nameOf({ kind, address, object, workload }: Endpoint): string {
+    // A Pod on the host's network is its node, as it was there.
+    const nameOfObject = kind === 'node' ? namings.name : namings[naming];
+    const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(object, workload);
+    return printable(name).slice(0, longest).toWellFormed();
+  }
+}
