@@ -69,7 +69,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
 }
 
 /** The fields of one packet; the caller adds its time and name. */
-export function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
+function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
   const { fields } = flowOf(packet);
   const of: FlowRecord = {
     ...fields,
