@@ -46,6 +46,8 @@ function strayRightsFile(): string[] {
 /** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */
 function pastDoors(): string[] {
   const folders = new Set([
+    'agent',
+    'audit',
     'directory',
     'drops',
     'events',
@@ -54,6 +56,7 @@ function pastDoors(): string[] {
     'parsing',
     'pipeline',
     'policies',
+    'resolving',
     'series',
     'sources',
     'state',

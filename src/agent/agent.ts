@@ -5,7 +5,7 @@ import { createReload } from '../config/reload.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
 import { createEventStore } from '../kubernetes/kubernetes.ts';
 import { textOf } from '../pipeline/pipeline.ts';
-import { type Clock, createSteadyClock } from '../platform/clock.ts';
+import { type Clock, createSteadyClock, monotonicNow } from '../platform/clock.ts';
 import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
 import { createLastSeen } from '../telemetry/minute.ts';
 import { type AdjustableLog, createRateLimitedLog } from '../telemetry/logger.ts';
@@ -16,6 +16,10 @@ import { type Ingest, createIngest } from './ingest.ts';
 import { createNodeChecks } from './node-checks.ts';
 import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
 import { createScrape } from './scrape.ts';
+
+export { connect } from './cluster.ts';
+export { createApiProblems, noProblems } from './problems.ts';
+export { minuteCounts } from './scrape.ts';
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
@@ -118,6 +122,7 @@ function createPublishing(options: PublishingOptions) {
   const budget = createWriteBudget({
     nodeCount: () => context.cluster.nodeCount,
     restored: restored.state?.budget,
+    monotonic: monotonicNow,
   });
   const stateLog = createStateLog({
     folder: config.stateDir,

@@ -10,16 +10,22 @@ import {
   type WatchedResource,
 } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../platform/clock.ts';
-import { createKeptPods } from '../resolving/kept-pods.ts';
-import { createLiveLists, defaultLiveLimits, type LiveLists } from '../resolving/live-lists.ts';
-import { createRemoteLookups } from '../resolving/lookups/remote.ts';
-import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
+import {
+  createFinderChain,
+  createKeptPods,
+  createLiveLists,
+  createRemoteLookups,
+  createReverseDns,
+  defaultLiveLimits,
+  type FinderChain,
+  type LiveLists,
+  statesOf,
+} from '../resolving/resolving.ts';
 import type { Restored } from '../state/state.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from '../directory/directory.ts';
-import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/pod-finder.ts';
 import { readSpreadOf } from '../series/series.ts';
 
 /** `cluster`: an owner of an address may be known now. `due`: an Event is due earlier than before. */

@@ -1,7 +1,13 @@
-import { type Audit, createAudit } from '../audit/audit.ts';
-import { createLiveFlows, type LiveFlowTable } from '../audit/live-flows.ts';
-import { noNamespace, type Privacy, redactionOf } from '../audit/privacy.ts';
-import { createSink } from '../audit/sinks/create-sink.ts';
+import {
+  type Audit,
+  createAudit,
+  createLiveFlows,
+  createSink,
+  type LiveFlowTable,
+  noNamespace,
+  type Privacy,
+  redactionOf,
+} from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { createPrefixTable } from '../parsing/parsing.ts';
 import {

@@ -3,7 +3,7 @@ import type { Reload } from '../config/reload.ts';
 import type { NodeIncidents } from '../incidents/incidents.ts';
 import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { LookupCounts } from '../resolving/lookups/lookup.ts';
+import type { LookupCounts } from '../resolving/resolving.ts';
 import type { LastSeen, MinuteCounts } from '../telemetry/minute.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';

@@ -10,6 +10,12 @@ import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './pr
 import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
 
+export { fields, type FlowRecord, schemaVersion } from './fields.ts';
+export { flagNames, packetRow } from './flow.ts';
+export { createLiveFlows, liveFlowsVersion, type LiveFlowTable } from './live-flows.ts';
+export { noNamespace, type Privacy, redactionOf } from './privacy.ts';
+export { createSink, type SinkSetting } from './sinks/create-sink.ts';
+
 /** The rest of the kept audit, beside flows and rows. */
 export interface AuditRest extends QueueState {
   closings: number;

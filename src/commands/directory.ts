@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createApiProblems, noProblems } from '../agent/problems.ts';
-import { connect } from '../agent/cluster.ts';
+import { connect, createApiProblems, noProblems } from '../agent/agent.ts';
 import { version } from '../config/config.ts';
 import {
   type Certificate,

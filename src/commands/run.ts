@@ -1,5 +1,4 @@
-import { type Agent, createAgent } from '../agent/agent.ts';
-import { minuteCounts } from '../agent/scrape.ts';
+import { type Agent, createAgent, minuteCounts } from '../agent/agent.ts';
 import { type LoadedConfig, version } from '../config/config.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createLogger } from '../telemetry/logger.ts';

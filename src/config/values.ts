@@ -1,7 +1,7 @@
 /** Checks values of settings, and words the message for each that is wrong. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
-import type { SinkSetting } from '../audit/sinks/create-sink.ts';
+import type { SinkSetting } from '../audit/audit.ts';
 import { parseContainerRule } from '../sources/sources.ts';
 import { parseListenAddress } from '../platform/address.ts';
 

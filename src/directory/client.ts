@@ -2,7 +2,7 @@ import { Agent, request } from 'node:https';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
-import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
+import type { Owners, PodFinder, WayState } from '../resolving/resolving.ts';
 import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.ts';
 import { hostAndPort } from '../platform/address.ts';
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { isSubdomain } from '../platform/api-names.ts';
 import { at, type Json, spelled } from '../platform/json.ts';
 import type { Clock } from '../platform/clock.ts';
-import { podFromRecord, podRecordOf } from '../resolving/pod-record.ts';
-import type { Owners } from '../resolving/lookups/pod-finder.ts';
+import { type Owners, podFromRecord, podRecordOf } from '../resolving/resolving.ts';
 
 /** A running Pod of the directory. Agents use its own address, because rules of kube-proxy may be broken. */
 export interface Replica {

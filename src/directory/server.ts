@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Owners } from '../resolving/lookups/pod-finder.ts';
+import { createLiveLists, type LiveLists, type Owners } from '../resolving/resolving.ts';
 import { limitConnections } from '../telemetry/server.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
 import {
@@ -16,7 +16,6 @@ import {
 import { at, strings } from '../platform/json.ts';
 import type { Verdict } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
-import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 export type Result = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';

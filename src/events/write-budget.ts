@@ -1,7 +1,6 @@
 /** Limits the Events that one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 import type { WriteBudgetState, WriteKind } from '../model/series.ts';
-import { monotonicNow } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
 /** Writes at once, and a second in the long run. */
@@ -40,6 +39,7 @@ export interface WriteBudgetOptions {
   random?: (() => number) | undefined;
   /** `state` of an earlier run, if there is one. */
   restored?: WriteBudgetState | undefined;
+  /** Time since the start of the machine, by which `state` is kept; without it no state is. */
   monotonic?: (() => Millis) | undefined;
 }
 
@@ -48,7 +48,7 @@ export function createWriteBudget({
   nodeCount = () => 1,
   random = Math.random,
   restored,
-  monotonic = monotonicNow,
+  monotonic = () => 0,
 }: WriteBudgetOptions = {}) {
   const all = createTokenBucket(limits.all);
   const began = monotonic();

@@ -16,9 +16,8 @@ import {
 import { countAll, type ListOptions } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { LiveLists } from '../resolving/live-lists.ts';
+import { type LiveLists, onSteadyClock } from '../resolving/resolving.ts';
 import type { Connection } from './connection.ts';
-import { onSteadyClock } from '../resolving/pod-record.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
 /** The agent is ready once it knows these, because findings name them. */

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import { RefusedError } from './http.ts';
-import { backendsIn } from '../resolving/objects.ts';
+import { backendsIn } from '../resolving/resolving.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
 export interface FelixReaderOptions {

@@ -1,8 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
-import { createInterner, type Pod, type ServicePort } from '../resolving/objects.ts';
+import { createInterner, packPorts, type Pod, type ServicePort } from '../resolving/resolving.ts';
 import { at, instant, type Json, list, spelled, text } from '../platform/json.ts';
 import { isLabel, isPortName } from '../platform/api-names.ts';
-import { packPorts } from '../resolving/pod-record.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 
 /** Without conditions a Pod counts as healthy. */

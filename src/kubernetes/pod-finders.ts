@@ -1,11 +1,9 @@
 import type { LookupWay } from '../model/choices.ts';
-import { OverBudget, type PodFinder } from '../resolving/lookups/pod-finder.ts';
-import { onSteadyClock } from '../resolving/pod-record.ts';
+import { onSteadyClock, OverBudget, type Pod, type PodFinder } from '../resolving/resolving.ts';
 import { createCalicoBlockFinder, type PodListOptions } from './calico-block.ts';
 import { countAll, listAll } from './list-watch.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import type { Millis } from '../model/log-line.ts';
-import type { Pod } from '../resolving/objects.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 

@@ -10,7 +10,7 @@ import {
   type Pod,
   type Service,
   workloadOf,
-} from '../resolving/objects.ts';
+} from '../resolving/resolving.ts';
 import type { Backend } from '../model/incident.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { auditOptOut } from '../model/choices.ts';
 import type { NodeFacts } from '../model/incident.ts';
-import type { ClusterObjects } from '../resolving/objects.ts';
+import type { ClusterObjects } from '../resolving/resolving.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import { settingsOf } from './incident-facts.ts';
 import { type Json, parsed } from '../platform/json.ts';

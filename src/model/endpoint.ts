@@ -31,6 +31,10 @@ export interface Workload {
   name: string;
 }
 
+export function workloadKey({ kind, namespace, name }: Workload): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
 /**
  * How the owner was found; the first that applies. `pod-name`: the logger names Pods and no addresses. `earlier-run`: the Pod is only in the
  * state, and the API server has not listed it since this agent was started.

@@ -6,9 +6,7 @@ import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import type { Schedule } from '../platform/timer.ts';
-import type { Directory } from '../resolving/directory.ts';
-import type { RemoteLookups } from '../resolving/lookups/remote.ts';
-import { endsOf } from '../resolving/resolver.ts';
+import { type Directory, endsOf, type RemoteLookups } from '../resolving/resolving.ts';
 import { weightOf } from './decision.ts';
 import type { Alike } from './repeated-decisions.ts';
 

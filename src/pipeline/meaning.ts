@@ -7,8 +7,7 @@ import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import { hashOf } from '../platform/hash.ts';
-import type { Directory, Moment } from '../resolving/directory.ts';
-import { nodeOf, resolveMartian, resolvePacket } from '../resolving/resolver.ts';
+import { type Directory, type Moment, nodeOf, resolveMartian, resolvePacket } from '../resolving/resolving.ts';
 
 /** Equal for every packet of one flow through one rule, as long as addresses keep their owners. */
 export interface FlowMeaning {

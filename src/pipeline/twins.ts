@@ -7,7 +7,7 @@ import type { Finding } from '../model/finding.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { PacketPart, Unparsable } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
-import { generateNameOf } from '../resolving/pod-index.ts';
+import { generateNameOf } from '../resolving/resolving.ts';
 
 /** Flows that are remembered until their other line comes. */
 const flowsKept = 4096;

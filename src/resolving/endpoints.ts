@@ -1,8 +1,15 @@
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { type AddressRange, type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
+import {
+  type AddressRange,
+  type Endpoint,
+  type Evidence,
+  type ObjectRef,
+  podRef,
+  workloadKey,
+} from '../model/endpoint.ts';
 import { copy, isName } from '../platform/address.ts';
-import { type Node, type Pod, type Service, workloadKey } from './objects.ts';
+import type { Node, Pod, Service } from './objects.ts';
 
 export function addressOnly(address: string) {
   const none = { object: undefined, workload: undefined, node: undefined, role: undefined, note: undefined };

@@ -2,9 +2,9 @@ import type { Millis } from '../model/log-line.ts';
 import { createChainIndex } from './service-chains/chain-index.ts';
 import { directoryOf, type Remote } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
-import { createInterner, isEqual, keyOf, type Node, type Pod, type Service, workloadKey } from './objects.ts';
+import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
 import { createTombstones, type TombstoneLimits } from './tombstones.ts';
-import type { Workload } from '../model/endpoint.ts';
+import { type Workload, workloadKey } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
 /** For packets from before its end, a deleted Pod is found by its addresses for so long. */

@@ -124,10 +124,6 @@ export function workloadOf(
   return { kind: owner.kind, namespace, name: owner.name };
 }
 
-export function workloadKey({ kind, namespace, name }: Workload): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
 /** Finds the Pod that runs a program, by the names that installers give, on the host's network, which others rarely have. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;

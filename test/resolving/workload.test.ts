@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { workloadKey, workloadOf } from '../../src/resolving/objects.ts';
+import { workloadKey } from '../../src/model/endpoint.ts';
+import { workloadOf } from '../../src/resolving/objects.ts';
 
 test.each([
   {

@@ -2,7 +2,7 @@
 import { type Answer, type Connection, ifUsable, slimNode, slimPod } from '../../kubernetes/kubernetes.ts';
 import { denierOf, type Refusal } from '../../events/events.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
-import type { Node, Pod } from '../../resolving/objects.ts';
+import type { Node, Pod } from '../../resolving/resolving.ts';
 import type { PodName } from './own-pod.ts';
 
 /** `request` resolves whatever happens; a refusal with status 0 is no answer. */

@@ -12,9 +12,7 @@ import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, text } from '../../platform/json.ts';
-import { statesOf } from '../../resolving/lookups/pod-finder.ts';
-import type { Node, Pod } from '../../resolving/objects.ts';
-import { indexPodRanges } from '../../resolving/endpoints.ts';
+import { indexPodRanges, type Node, type Pod, statesOf } from '../../resolving/resolving.ts';
 import type { Api, Asked, Looked } from './api.ts';
 
 export interface VersionAnswer extends Pick<Api, 'server' | 'unusable' | 'clockSkew'> {

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PrefixTable } from '../../parsing/parsing.ts';
-import type { Pod } from '../../resolving/objects.ts';
+import type { Pod } from '../../resolving/resolving.ts';
 import {
   bpfTraceObstacle,
   calicoFlowsObstacle,

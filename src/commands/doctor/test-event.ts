@@ -7,7 +7,7 @@ import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Series } from '../../model/series.ts';
 import { createEventWriter, denierOf, eventOf, namespaceOf, type Refusal } from '../../events/events.ts';
-import { externalEndpoint, nodeRef } from '../../resolving/endpoints.ts';
+import { externalEndpoint, nodeRef } from '../../resolving/resolving.ts';
 import { createSeriesTable } from '../../series/series.ts';
 import { type Api, findNode, findPod, refusalText } from './api.ts';
 import type { PodName } from './own-pod.ts';

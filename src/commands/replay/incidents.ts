@@ -7,9 +7,14 @@ import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { NodeCounts } from '../../pipeline/pipeline.ts';
-import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
-import { type ClusterObjects, type Pod, podOf } from '../../resolving/objects.ts';
-import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
+import {
+  type ClusterObjects,
+  createChainIndex,
+  type Directory,
+  nodeRefOf,
+  type Pod,
+  podOf,
+} from '../../resolving/resolving.ts';
 import type { SeriesTable } from '../../series/series.ts';
 
 interface ReplayIncidentsOptions {

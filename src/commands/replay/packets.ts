@@ -1,9 +1,7 @@
 /** Prints single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FlowRecord } from '../../audit/fields.ts';
-import { noNamespace, redactionOf } from '../../audit/privacy.ts';
-import { packetRow } from '../../audit/flow.ts';
+import { type FlowRecord, noNamespace, packetRow, redactionOf } from '../../audit/audit.ts';
 import type { CoreEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../kubernetes/kubernetes.ts';
 import type { PacketSink } from '../../pipeline/pipeline.ts';

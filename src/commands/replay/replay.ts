@@ -4,7 +4,7 @@ import { felixOf } from '../../kubernetes/kubernetes.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
-import { createDirectory } from '../../resolving/directory.ts';
+import { createDirectory } from '../../resolving/resolving.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
 import { InputError, openInput } from '../../sources/sources.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';

@@ -5,7 +5,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../events/events.ts';
-import type { ClusterObjects, Pod } from '../../resolving/objects.ts';
+import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
 /** Prints what was asked for. Returns the time that ages were counted from, if any were shown. */

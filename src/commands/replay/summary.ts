@@ -7,8 +7,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { isKernelMessage } from '../../parsing/parsing.ts';
 import type { Statistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
-import { type Directory, shorten } from '../../resolving/directory.ts';
-import type { ClusterObjects } from '../../resolving/objects.ts';
+import { type ClusterObjects, type Directory, shorten } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { ReadTotals } from './read-log.ts';
 

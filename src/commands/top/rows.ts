@@ -1,5 +1,5 @@
 /** Asks the agents for their flows, and makes rows of them: what each lost in a second is the difference of two looks. */
-import { liveFlowsVersion } from '../../audit/live-flows.ts';
+import { liveFlowsVersion } from '../../audit/audit.ts';
 import { type Connection, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isSubdomain } from '../../platform/api-names.ts';

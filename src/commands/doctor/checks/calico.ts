@@ -5,7 +5,7 @@ import { rightsFile } from '../../../kubernetes/kubernetes.ts';
 import type { FelixSettings, NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
-import { podOf } from '../../../resolving/objects.ts';
+import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 

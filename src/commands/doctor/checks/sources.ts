@@ -1,7 +1,7 @@
 /** Checks of the state folder and of the sources: whether they are there, can be read, and have what the agent needs. */
 import { documentAt } from '../../../config/docs-url.ts';
 import type { Millis } from '../../../model/log-line.ts';
-import { podOf } from '../../../resolving/objects.ts';
+import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
 import { defaultFlowsFolder, defaultTracefs } from '../../../sources/sources.ts';
 import type { ContainerLogFile } from '../files.ts';

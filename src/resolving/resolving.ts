@@ -1,0 +1,35 @@
+/** Finds whose an address or an interface was at a moment, from lists of the cluster and look-ups. */
+export { createDirectory, type Directory, type Moment, nodeRefOf, shorten } from './directory.ts';
+export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
+export { createKeptPods } from './kept-pods.ts';
+export { createLiveLists, defaultLiveLimits, type LiveLists } from './live-lists.ts';
+export { createLookup, type LookupCounts } from './lookups/lookup.ts';
+export {
+  createFinderChain,
+  type FinderChain,
+  OverBudget,
+  type Owners,
+  type PodFinder,
+  statesOf,
+  type WayState,
+} from './lookups/pod-finder.ts';
+export { createRemoteLookups, type RemoteLookups } from './lookups/remote.ts';
+export { createReverseDns } from './lookups/reverse-dns.ts';
+export {
+  backendsIn,
+  type ClusterObjects,
+  createInterner,
+  type EndpointSlice,
+  type Node,
+  type Owner,
+  packEndpoints,
+  type Pod,
+  podOf,
+  type Service,
+  type ServicePort,
+  workloadOf,
+} from './objects.ts';
+export { generateNameOf } from './pod-index.ts';
+export { onSteadyClock, packPorts, podFromRecord, podRecordOf } from './pod-record.ts';
+export { endsOf, nodeOf, resolveMartian, resolvePacket } from './resolver.ts';
+export { createChainIndex } from './service-chains/chain-index.ts';
