@@ -53,7 +53,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       decision = decided;
     },
     /** Makes the memo of that line; undefined if lines like it are decided on one by one. */
-    last(): Repeat | undefined {
+    last(this: void): Repeat | undefined {
       if (line === undefined || (decision?.kind !== 'drop' && decision?.kind !== 'no-drop')) return undefined;
       const { observation } = decision;
       // Other loggers vary other numbers in their lines, and an ICMP error shows two packets.

@@ -42,7 +42,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
   for (const slice of objects.endpointSlices) chains.setSlice(slice, 0);
 
   return {
-    countsOf(node: string): NodeCounts {
+    countsOf(this: void, node: string): NodeCounts {
       let counts = countsByNode.get(node);
       if (counts === undefined) countsByNode.set(node, (counts = createCounts(node)));
       return counts;
