@@ -354,15 +354,6 @@ test('stopped: journalctl is killed, and nothing is heard any more', () => {
   expect(run.source.position).toEqual({ cursor: cursorOf(1) });
 });
 
-test('stopped by its own listener, in the middle of a block', () => {
-  const run = scene({}, () => run.source.stop());
-  run.current.print([1, 2, 3].map((number) => printed(drop(number))).join(''));
-  expect(texts(run.heard)).toEqual(['drop: IN=eth0 N=1']);
-  expect(run.source.state).toBe('stopped');
-  expect(run.source.position).toEqual({ cursor: cursorOf(1) });
-  expect(run.source.counts.lines).toBe(1);
-});
-
 test('stopped while it waits to be started again', () => {
   const run = scene();
   run.current.end(0);

@@ -229,17 +229,6 @@ describe('turns', () => {
     expect(texts()).toStrictEqual(['IN=1']);
   });
 
-  test('stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
-    const all = machine();
-    for (const text of ['IN=1', 'IN=2', 'IN=3']) all.ring.log(text);
-    const first = read(all, { onLine: (source) => source.counts.lines === 2 && source.stop() });
-    expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(first.source.position).toMatchObject({ seq: 1 });
-    expect([first.source.state, first.notices]).toStrictEqual(['stopped', []]);
-    expect([all.ring.descriptors, all.time.pending]).toStrictEqual([0, 0]);
-    expect(read(all, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
-  });
-
   test('an error of whom it hands a line to passes through', () => {
     const all = machine();
     all.ring.log('IN=1');
@@ -272,19 +261,6 @@ describe('where it begins', () => {
     all.ring.log('IN=new');
     all.time.advance(minute);
     expect(texts()).toStrictEqual(['IN=new']);
-  });
-
-  test('it begins where an earlier source stopped, however long ago that was', () => {
-    const all = machine();
-    all.ring.log('IN=1');
-    const first = read(all);
-    first.source.stop();
-    all.ring.log('IN=2');
-    all.time.advance(minute);
-    const { texts, source, losses } = read(all, { saved: kept(first.source), since: all.time.now() });
-    expect(texts()).toStrictEqual(['IN=2']);
-    expect(losses).toStrictEqual([]);
-    expect(source.counts.lines).toBe(1);
   });
 
   test('a position outlives a start that reads nothing', () => {
