@@ -163,7 +163,7 @@ export function isPodInterface(name: string): boolean {
   return (name.length === 15 && name.startsWith('cali')) || (name.length === 14 && name.startsWith('eni'));
 }
 
-/** Finds the ends of packets that a logger without addresses names (parsing/policy-loggers/calico-flow.ts). */
+/** Finds the ends of packets that a logger without addresses names (parsing/policy-loggers/calico.ts). */
 interface NamedLists {
   pods: PodIndex;
   earlier: PodIndex | undefined;

@@ -1,31 +1,6 @@
 import { type Packet, protocolName } from '../../model/packet.ts';
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
 
-/** A header as it was read, before it is known to be whole. -1 stands for what was printed but is no number. */
-export interface Header {
-  inInterface: string;
-  outInterface: string | undefined;
-  physIn: string | undefined;
-  physOut: string | undefined;
-  /** The first octets of `MAC=` and of `MACDST=`; '' for what is no address. */
-  mac: string | undefined;
-  macDestination: string | undefined;
-  mtu: number | undefined;
-  mark: number | undefined;
-  uid: number | undefined;
-  outer: Packet;
-  inner: Packet | undefined;
-  /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
-  arp: boolean;
-  /** Words that no rule prints stand before `SRC=`. */
-  hasForeignWords: boolean;
-  problem: ParseProblem;
-  innerProblem: ParseProblem;
-  innerIsClosed: boolean;
-  /** The line ends within the addresses of the inner packet. */
-  innerIsCut: boolean;
-}
-
 /** '' in an address or the protocol means: not read yet. */
 export function newPacket(): Packet {
   return {
@@ -44,24 +19,31 @@ export function newPacket(): Packet {
   };
 }
 
-export function newHeader(): Header {
+export type Header = ReturnType<typeof newHeader>;
+
+/** A header as it was read, before it is known to be whole. -1 stands for what was printed but is no number. */
+export function newHeader() {
   return {
     inInterface: '',
-    outInterface: undefined,
-    physIn: undefined,
-    physOut: undefined,
-    mac: undefined,
-    macDestination: undefined,
-    mtu: undefined,
-    mark: undefined,
-    uid: undefined,
+    outInterface: undefined as string | undefined,
+    physIn: undefined as string | undefined,
+    physOut: undefined as string | undefined,
+    /** The first octets of `MAC=` and of `MACDST=`; '' for what is no address. */
+    mac: undefined as string | undefined,
+    macDestination: undefined as string | undefined,
+    mtu: undefined as number | undefined,
+    mark: undefined as number | undefined,
+    uid: undefined as number | undefined,
     outer: newPacket(),
-    inner: undefined,
+    inner: undefined as Packet | undefined,
+    /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
     arp: false,
+    /** Words that no rule prints stand before `SRC=`. */
     hasForeignWords: false,
-    problem: { text: undefined },
-    innerProblem: { text: undefined },
+    problem: { text: undefined } as ParseProblem,
+    innerProblem: { text: undefined } as ParseProblem,
     innerIsClosed: false,
+    /** The line ends within the addresses of the inner packet. */
     innerIsCut: false,
   };
 }

@@ -40,22 +40,17 @@ export interface ClockOptions {
   lastUptime?: number | undefined;
 }
 
-export interface Clock {
-  zone: ToInstant;
-  /** The last stamps, by the text that they begin with, because many lines have the same second. */
-  recent: { second: string; time: Millis; minute: string; minuteZone: string; minuteStart: Millis };
-  /** Reads `Nov 21 03:42:11`, with the latest year that is not after `latest`. `month`: as in `monthIndex`. */
-  yearless: (month: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
-  /** `exact` is false if the time of the boot was guessed. */
-  sinceBoot: (seconds: number) => { time: Millis; exact: boolean };
-}
+export type Clock = ReturnType<typeof createClock>;
 
-export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): Clock {
+/** Reads the time stamps of one log. */
+export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions) {
   let guessedBoot: Millis | undefined;
   return {
     zone,
+    /** The last stamps, by the text that they begin with, because many lines have the same second. */
     recent: { second: '', time: 0, minute: '', minuteZone: '', minuteStart: 0 },
-    yearless(name, date, hours, minutes, seconds) {
+    /** Reads `Nov 21 03:42:11`, with the latest year that is not after `latest`. `name`: as in `monthIndex`. */
+    yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);
       if (month === undefined || !isTime(date, hours, minutes, seconds)) return undefined;
       // A day of slack: the stamp is in the node's zone, and clocks differ. Eight years reach over any 29 February.
@@ -66,7 +61,8 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       }
       return undefined;
     },
-    sinceBoot(seconds) {
+    /** `exact` is false if the time of the boot was guessed. */
+    sinceBoot(seconds: number): { time: Millis; exact: boolean } {
       if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
       // A stamp of more than a century is garbage, and would move all others.
       if (seconds > 3e9) return { time: NaN, exact: false };

@@ -4,14 +4,19 @@ import type { Clock } from './clock.ts';
 /** Only the kernel and ulogd may say that a packet was dropped: other programs forge such a line. `unknown`: the envelope does not say. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
-export interface Envelope {
-  text: string;
-  time: Millis | undefined;
-  timeIsExact: boolean;
-  host: string | undefined;
-  origin: Origin;
-  program: string | undefined;
-  layers: string[];
+export type Envelope = ReturnType<typeof newEnvelope>;
+
+export function newEnvelope(text: string) {
+  return {
+    text,
+    time: undefined as Millis | undefined,
+    timeIsExact: true,
+    host: undefined as string | undefined,
+    origin: 'unknown' as Origin,
+    program: undefined as string | undefined,
+    /** Names of the layers that were taken off, outermost first. */
+    layers: [] as string[],
+  };
 }
 
 /** The first exact time stamp counts: the log daemon wrote it, and the application the inner ones. */

@@ -1,6 +1,15 @@
 import { parsedBytes } from '../../platform/json.ts';
 import type { Clock } from './clock.ts';
-import { type Envelope, readKernelTag, readKmsg, readTag, setProgram, setTime, takeOff } from './envelope.ts';
+import {
+  type Envelope,
+  newEnvelope,
+  readKernelTag,
+  readKmsg,
+  readTag,
+  setProgram,
+  setTime,
+  takeOff,
+} from './envelope.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
 /** Real envelopes nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
@@ -8,28 +17,16 @@ const maxLayers = 6;
 
 /** Takes off what log daemons, container runtimes and collectors put around a line. Never throws. */
 export function readEnvelope(line: string, clock: Clock): Envelope {
-  const envelope = envelopeOf(line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line);
+  const envelope = newEnvelope(line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line);
   takeLayers(envelope, clock, 0);
   return envelope;
 }
 
 export function readJournalFields(fields: { readonly [name: string]: string }, clock: Clock): Envelope {
-  const envelope = envelopeOf('');
+  const envelope = newEnvelope('');
   readJournal(envelope, fields);
   takeLayers(envelope, clock, 1);
   return envelope;
-}
-
-function envelopeOf(text: string): Envelope {
-  return {
-    text,
-    time: undefined,
-    timeIsExact: true,
-    host: undefined,
-    origin: 'unknown',
-    program: undefined,
-    layers: [],
-  };
 }
 
 function takeLayers(envelope: Envelope, clock: Clock, first: number): void {
