@@ -55,24 +55,6 @@ test('the Pod of another node is found without a question to the API server', as
   expect(body).not.toMatch(/resource="(?:ipamblocks|ippools|configmaps)"/);
 });
 
-test('an address goes to the Pod that had it then', async () => {
-  const { place, log } = await scene('directory-reused', '10.83.1.2', { past: ['10.83.2.10'] });
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, ...(await directorySettings()) });
-  await agent.untilReady();
-  const then = new Date();
-  await controlPlane.kubectl(['delete', 'pod', 'past', '-n', place, '--grace-period=0', '--force']);
-  const startTime = new Date(Date.now() + 4000).toISOString().replace(/\.\d+/, '');
-  await createObjects(controlPlane, {
-    items: [
-      podObject({ namespace: place, name: 'next', node: 'directory-other', addresses: ['10.83.2.10'], startTime }),
-    ],
-  });
-  for (const replica of replicas) await untilMetric(replica, /tombstones [1-9]\d*$/m);
-  appendFileSync(log, dropLine('10.83.1.2', '10.83.2.10', 80, { time: new Date(then.getTime() - 1000) }));
-  const events = await rig.untilEvents(place, (all) => all.length === 2);
-  expect(events.map(({ involvedObject }) => involvedObject.name).toSorted()).toEqual(['past', 'web']);
-});
-
 test.each([
   ['the agent, with a token for the directory', 'kube-netfilter-tailer', name, undefined],
   ['the agent, with a token for the API server', 'kube-netfilter-tailer', undefined, 'answers 401'],
