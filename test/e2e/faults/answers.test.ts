@@ -66,13 +66,6 @@ testFaults({ name: 'answers', subnet: '10.110' }, [
     problems: [],
   },
   {
-    title: 'answers that never come',
-    begin: failing(() => {}),
-    lasts: refusedWrites(0, 1),
-    end: heal,
-    problems: ['api server'],
-  },
-  {
     title: 'connections that are cut when a request has come',
     begin: failing(({ response }) => void response.destroy()),
     lasts: refusedWrites(0, 3),

@@ -20,11 +20,6 @@ const goneEvent: Answer = ({ response }) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify({ type: 'ERROR', object })}\n`);
 };
 
-const halfAnEvent: Answer = ({ response }) => {
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.write('{"type":"MODIFIED","object":{"metadata":{"na', () => response.destroy());
-};
-
 /** Until the proxy was asked so often, from now on, for what `concerns` matches. */
 const asked =
   (concerns: RegExp, times: number) =>
@@ -46,15 +41,6 @@ testFaults({ name: 'watches', subnet: '10.115' }, [
     begin: failing(goneEvent, watches),
     goesOn: true,
     lasts: asked(podLists, 3),
-    end: heal,
-    problems: [],
-    check: expectNoStorm,
-  },
-  {
-    title: 'watches that are cut in the middle of an object',
-    begin: failing(halfAnEvent, watches),
-    goesOn: true,
-    lasts: asked(watches, 12),
     end: heal,
     problems: [],
     check: expectNoStorm,
