@@ -4,7 +4,7 @@ import type { FlowRecord } from '../../src/audit/fields.ts';
 import { createIntervals, type Intervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
 import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import type { AuditState } from '../../src/audit/audit.ts';
-import type { PolicyFacts } from '../../src/drops/policy-trace.ts';
+import type { PolicyFacts } from '../../src/drops/policy-facts.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
@@ -112,6 +112,15 @@ describe('a flow in one interval', () => {
     expect(record).toMatchObject({ 'network.packets': 4, 'source.addresses': 3, 'source.k8s.owner.name': 'worker' });
     expect(record).not.toHaveProperty(['source.k8s.pod.name']);
     expect(record).not.toHaveProperty(['destination.addresses']);
+  });
+
+  test('each further address of a workload is kept on disk', () => {
+    const { intervals, drop } = open();
+    for (const number of [1, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
+    intervals.takeChanges();
+    drop(1, ends({ source: workerEnd(3), destination: podEnd() }));
+    const others = { source: [workerEnd(2).address, workerEnd(3).address] };
+    expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
   });
 
   test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
@@ -344,6 +353,14 @@ describe('past the limits packets are counted and not lost', () => {
       'destination.k8s.pod.name': 'web-0',
     });
     expect(records.find((record) => record['destination.k8s.owner.name'] === 'worker')).toBeDefined();
+  });
+
+  test('further flows of two workloads are two records', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    for (const destination of [podEnd(), workerEnd(1)])
+      for (let index = 0; index < 5; index++) drop(1, ends({ ...fromAddress(index), destination }));
+    const joined = closeAt(66).filter((record) => record['source.kind'] === 'other');
+    expect(joined.map((record) => record['network.packets'])).toEqual([2, 2]);
   });
 
   test('flows of a Pod that scans another one are joined, and those of the Pod that is scanned are not', () => {

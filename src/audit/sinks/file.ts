@@ -21,7 +21,7 @@ const mebibyte = 1024 * 1024;
 export function createFileSink({ path, size, total, now = Date.now }: FileSinkOptions): Sink {
   const finished = createFinishedFiles(path, total * mebibyte);
   let handle: FileHandle | undefined;
-  let day = '';
+  let day: string | undefined;
 
   return {
     name: 'file',
@@ -95,7 +95,7 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));
   const { bytesRead } = await file.read(tail, 0, tail.length, size - tail.length);
-  const end = tail.lastIndexOf(10, bytesRead - 1) + 1;
+  const end = tail.lastIndexOf(10) + 1;
   if (size === 0 || end === bytesRead) return size;
   if (end === 0 && size > tailLength) throw new Error(`${path} is no file of records: it has no lines`);
   const length = size - bytesRead + end;
