@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { appendFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
@@ -80,13 +80,14 @@ test.each([
   ['the disk fails, another one takes its place', false, 2],
 ])('where %s', async (_, usable, segments) => {
   const folder = temporary(`fails-${usable}`);
-  const { values, set, kept } = createState(3);
+  const { values, set, kept } = createState(200);
   let failing = false;
   const create = async (...given: Parameters<typeof openSegment>): Promise<Segment> => {
     const segment = await openSegment(...given);
     return Object.create(segment, {
       append: {
         async value(...batch: Parameters<Segment['append']>) {
+          if (failing && !usable) appendFileSync(segmentFile(folder, segment.number), 'half');
           if (failing) throw Object.assign(new Error('fails'), { code: usable ? 'ENOSPC' : 'EIO' });
           return await segment.append(...batch);
         },
@@ -94,7 +95,8 @@ test.each([
       usable: { get: () => usable || !failing },
     }) as Segment;
   };
-  const writer = createBatchWriter({ folder, state: kept, create, lost: () => {} });
+  const losses: string[] = [];
+  const writer = createBatchWriter({ folder, state: kept, create, lost: (loss) => losses.push(loss) });
   await writer.write();
   set('key 1', 'new');
   failing = true;
@@ -102,7 +104,8 @@ test.each([
   failing = false;
   set('key 2', 'newer');
   await writer.write();
-  expect(readSegments(folder).values).toEqual(values);
+  await writer.write();
+  expect([readSegments(folder).values, losses]).toEqual([values, []]);
   expect(statSync(segmentFile(folder, segments)).size).toBeGreaterThan(filler.length);
   expect(readdirSync(folder)).toHaveLength(1);
 });

@@ -60,10 +60,13 @@ test('all is taken at first, then each part that differs from what was taken bef
 });
 
 test('a change of any table, incident or write makes another revision', () => {
-  const { kept, table, incidents, budget } = rig();
+  const { parts, table, incidents, budget } = rig();
+  const [waiting, audit, pods] = [{ revision: 1000 }, { revision: 5 }, { revision: 7 }];
+  const given = { ...parts, queue: { changes: waiting }, audit, pods: { changes: pods } };
+  const kept = createKeptState(given as unknown as KeptParts);
   const before = kept.revision();
-  const after = [table, incidents, budget].map((part) => (part.revision++, kept.revision()));
-  expect(after).toEqual([before + 1, before + 2, before + 3]);
+  const after = [table, incidents, budget, waiting, audit, pods].map((part) => (part.revision++, kept.revision()));
+  expect(after).toEqual([1, 2, 3, 4, 5, 6].map((changes) => before + changes));
 });
 
 test('what was taken is read as one state', () => {
@@ -85,7 +88,8 @@ test('what only some agents have is kept where it is there', () => {
   const kept = (given: object): string[] =>
     read(createKeptState({ ...parts, ...given } as unknown as KeptParts).all()).map(([key]) => String(key));
   expect(kept({})).not.toContain('alive');
-  const changes = createKeyedChanges('flow', new Map());
+  const changes = createKeyedChanges('flow', new Map([['web', {}]]));
   const extra = { rest: () => 'rows', alive: () => 9, changes, takeChanges: changes.take, entries: changes.entries };
-  expect(kept({ audit: extra, pods: extra })).toEqual(expect.arrayContaining(['audit', 'alive']));
+  expect(kept({ audit: extra })).toEqual(expect.arrayContaining(['audit', 'flow web']));
+  expect(kept({ pods: extra })).toEqual(expect.arrayContaining(['alive', 'flow web']));
 });
