@@ -212,6 +212,7 @@ test('that lines were lost before it was known as a scan makes its counts lower 
 });
 
 describe('no scan', () => {
+  const unreachable = { reporter: stranger, protocol: 'ICMP', type: 3, code: 1, mtu: undefined };
   const many = Array.from({ length: 40 }, (_, pod) => `web-${pod}`);
 
   test.each<[string, (pod: string) => Finding]>([
@@ -222,6 +223,7 @@ describe('no scan', () => {
     ['answers of one server', (pod) => refused(pod, stranger, 443, { reply: true })],
     ['the node, which probes its Pods', (pod) => refused(pod, { ...stranger, kind: 'node' }, 8080)],
     ['a source address that cannot be', (pod) => refused(pod, stranger, 0, { martian: true })],
+    ['ICMP errors of one router', (pod) => refused(pod, stranger, 0, { error: unreachable })],
     ['a peer of each its own', (pod) => refused(pod, externalEnd({ address: pod }), 22)],
   ])('%s', (_, findingOf) => {
     const table = createSeriesTable();
