@@ -4,7 +4,7 @@ import type { FlowRecord } from '../../src/audit/fields.ts';
 import { createIntervals, type Intervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
 import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import type { AuditState } from '../../src/audit/audit.ts';
-import type { PolicyFacts } from '../../src/drops/policy-facts.ts';
+import type { PolicyFacts } from '../../src/drops/policy-trace.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
