@@ -50,7 +50,7 @@ export interface ConnectOptions {
   clock: Clock;
 }
 
-/** Rejects when there is no kubeconfig where one should be, or there is no API server to be found. */
+/** Rejects if the kubeconfig is missing or no API server can be found. */
 export async function connect({ config, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
     load: await findAccess(config.kubeconfig),

@@ -164,7 +164,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
   };
 }
 
-/** Keys of notices whose end is the notice `well`. */
+/** Notices with these keys end when the source reports `well`. */
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];
 
 /** Reports problems: once in the log, each time in the metrics. */

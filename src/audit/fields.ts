@@ -1,4 +1,4 @@
-/** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
+/** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit-fields.md and the JSON Schema are made from it. */
 
 /** Says whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
 type Cardinality = 'fine' | 'careful' | 'avoid';
@@ -91,7 +91,7 @@ type EndFields<E extends End> = {
   [Name in keyof ReturnType<typeof fieldsOfEnd> as `${E}.${Name}`]: ReturnType<typeof fieldsOfEnd>[Name];
 };
 
-/** `source.address`, …; the cast gives the names back that `fromEntries` forgets. */
+/** Names the fields of one end (`source.address`, …). The cast restores the names, which `fromEntries` loses. */
 function endFields<const E extends End>(end: E): EndFields<E> {
   const named = Object.entries(fieldsOfEnd(end)).map(([name, field]) => [`${end}.${name}`, field] as const);
   return Object.fromEntries(named) as EndFields<E>;
@@ -218,19 +218,19 @@ export const fields = {
 
 type Value = { string: string; time: string; integer: number; boolean: true };
 
-/** One line of NDJSON. What is not known is left out, so is what is false. */
+/** One line of NDJSON, without unknown and false values. */
 export type FlowRecord = {
   -readonly [Name in keyof typeof fields]?: Value[(typeof fields)[Name]['type']] | undefined;
 };
 
 const rows: readonly (readonly [string, Field])[] = Object.entries(fields);
 
-/** Names of the fields whose rows have it, in the order of the table. */
+/** Returns the names of the fields that meet a condition, in the order of the table. */
 export function fieldsThat<Name extends keyof FlowRecord = keyof FlowRecord>(have: (field: Field) => boolean): Name[] {
   return rows.flatMap(([name, field]) => (have(field) ? [name as Name] : []));
 }
 
-/** Fields without which a line is no record. */
+/** Fields that every record has. */
 export const requiredFields = [
   '@timestamp',
   'schema.version',

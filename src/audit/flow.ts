@@ -47,7 +47,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   const fields = redact === undefined ? found : redact(found);
   const isShown = (end: 'source' | 'destination'): boolean => fields[`${end}.kind`] !== 'redacted';
   const isPod = (end: 'source' | 'destination'): boolean => ends[end].kind === 'pod' && isShown(end);
-  // A Pod that a neighbour scans keeps its own room.
+  // The sender counts first, so that a scan does not use up the room of its target.
   const subject = isPod('source') ? ends.source : isPod('destination') ? ends.destination : undefined;
   const { 'interface.in': __, 'interface.out': ___, ...logged } = ruleOf(observation);
   const rule =

@@ -37,7 +37,7 @@ export function createIntervals(options: IntervalsOptions) {
   const gaps = createGaps(restored?.flows ?? []);
   let closings = restored?.closings ?? 0;
   let revision = 0;
-  /** A clock that was ahead must not keep an interval open for years. */
+  /** Limits times from a clock that was ahead, which would keep an interval open for years. */
   const startOf = (time: Millis): Millis => Math.floor(Math.min(time, now() + interval) / interval) * interval;
 
   return {

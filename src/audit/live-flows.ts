@@ -1,4 +1,4 @@
-/** The flows that a node dropped in the last hour, in memory, for whoever looks at it now (docs/kubectl-plugin.md). */
+/** Keeps the dropped flows of the last hour in memory, for `/drops` (docs/kubectl-plugin.md). */
 import type { Millis } from '../model/log-line.ts';
 import { cutBytes } from '../platform/printable.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
@@ -9,7 +9,7 @@ import { stampOf } from './record.ts';
 /** Changes when a key goes or gets another meaning. */
 export const liveFlowsVersion = 1;
 
-/** The answer of `/drops`, as JSON. The keys of a flow are fields of docs/audit.md. */
+/** The answer of `/drops`, as JSON. The keys of a flow are fields of docs/audit-fields.md. */
 export interface LiveFlows {
   version: typeof liveFlowsVersion;
   node: string;

@@ -15,9 +15,9 @@ export interface OpenFlow {
   packets: number;
   first: Millis;
   last: Millis;
-  /** Addresses beside the one in `fields`. */
+  /** Further addresses of each end, besides the one in `fields`. */
   others: Record<'source' | 'destination', string[]>;
-  /** Fields of which the packets had several values. */
+  /** Fields with several values among the packets. */
   mixed: (keyof FlowRecord)[];
 }
 

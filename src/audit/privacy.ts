@@ -164,7 +164,7 @@ function redactFlow(flow: OpenFlow, redact: (fields: FlowRecord) => FlowRecord, 
   };
   return {
     ...flow,
-    // The keys of flows name their ends.
+    // Replace the key, because it contains the names of the ends.
     key: JSON.stringify(['redacted', index]),
     subject: '',
     namespace: '',

@@ -72,7 +72,7 @@ export function createWriteBudget({
       }
       return true;
     },
-    /** No request was made. */
+    /** Returns a write that was not made. */
     giveBack(kind: WriteKind): void {
       for (const bucket of buckets[kind]) bucket.giveBack();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };

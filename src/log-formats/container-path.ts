@@ -15,7 +15,7 @@ export interface ContainerName extends PodName {
 /** Windows takes both, where `replay` may run. */
 const separator = sep === '/' ? sep : /[/\\]/;
 
-/** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */
+/** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined for other paths. */
 export function containerOf(path: string): ContainerName | undefined {
   const [file = '', container, folder = ''] = path.split(separator).toReversed();
   const pod = podOf(folder);

@@ -55,7 +55,7 @@ export interface Endpoint {
   kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
   /** A name where the logger has no addresses and the Pod is not known (`Packet.source`). */
   address: string;
-  /** Equal for all that count as one peer: the workload of a Pod, else the object, else the address. */
+  /** Equal for all endpoints of one peer: the workload of a Pod, else the object, else the address. */
   identity: string;
   evidence: Evidence;
   object: ObjectRef | undefined;
@@ -74,7 +74,7 @@ export interface Endpoint {
   candidates?: readonly Endpoint[] | undefined;
 }
 
-/** The two ends of a packet and, for an ICMP error that goes back to the sender of the packet it is about, of that packet. */
+/** The two ends of a packet. For an ICMP error that goes back to the sender of the inner packet, also the ends of that packet. */
 export interface Ends {
   source: Endpoint;
   destination: Endpoint;

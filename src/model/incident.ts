@@ -11,11 +11,11 @@ export interface NamedService {
   /** `shop/db-0 on node-b`: Pods behind it, the first few. */
   backends: string[];
   moreBackends: number;
-  /** It had been deleted when its chain was named. */
+  /** The Service had been deleted when its chain was named. */
   deleted: boolean;
 }
 
-/** FelixConfiguration for one node: `node.<name>` goes field by field over `default`. Undefined: not set, or of no known type. */
+/** FelixConfiguration for one node: fields of `node.<name>` override `default`. Undefined fields are not set or invalid. */
 export interface FelixSettings {
   bpfEnabled: boolean | undefined;
   bpfKubeProxyIptablesCleanupEnabled: boolean | undefined;
@@ -35,7 +35,7 @@ export interface NodeFacts {
     | { kind: 'absent' }
     | { kind: 'unreadable'; reason: 'forbidden' | 'failed' }
     | undefined;
-  /** Whether felix can use eBPF here, as it has logged or as the kernel's version shows; else it goes on without, whatever its settings say. */
+  /** Whether felix can use eBPF here, by its log or by the kernel's version. If not, felix ignores its setting. */
   ebpf?: boolean | undefined;
   kubeProxyHere: boolean | undefined;
   conntrack: { count: number | undefined; max: number | undefined } | undefined;
@@ -43,7 +43,7 @@ export interface NodeFacts {
   topSources: readonly { name: string; connections: number }[];
   /** The backends of iptables that programs of this node were seen to use in the last hour. */
   backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
-  /** uid of the Pod whose network namespace alone it is about; null: of a namespace of an unknown Pod. */
+  /** uid of the Pod, if the incident concerns only its network namespace; null if that Pod is unknown. */
   namespacePod?: string | null | undefined;
   /** The time at which the host's firewall began to drop, if that was near the beginning of the incident. */
   firewallDropsSince: Millis | undefined;
@@ -54,7 +54,7 @@ export interface IncidentDetails {
   /** `full`: on the failing Pod, the Node and Services; `pod-notice`, or another word in older state files: short, on a Pod that is affected. */
   role: 'full' | 'pod-notice';
   phase: 'open' | 'over';
-  /** The cause as the lines say it, and as the facts explain it: a row of the catalogue each. */
+  /** The cause that the lines show; `diagnosis` is the one that facts point to. Both are rows of the catalogue. */
   code: string;
   diagnosis: string;
   failing: Failing;
@@ -63,7 +63,7 @@ export interface IncidentDetails {
   since: Millis;
   last: Millis;
   failures: number;
-  /** The sign by which it was seen to be over. */
+  /** What showed that it is over. */
   endedBy: 'success' | 'silence' | undefined;
   ended: Millis | undefined;
   families: string[];

@@ -1,4 +1,4 @@
-/** A finding, counted in one window of time, and what was published of it. Plain JSON: the state on disk holds it as it is. */
+/** A finding, its count in one window of time, and its published count. Plain JSON, which the state on disk keeps as it is. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 
@@ -19,15 +19,15 @@ export interface Published {
   at: Millis | null;
   /** The published count is a lower bound. */
   suppressed: boolean;
-  /** A write that was due failed: it no longer goes before updates of other Events. */
+  /** A due write failed, so it no longer goes before updates of other Events. */
   retried?: true | undefined;
-  /** Packets that the Event counts beside the series, of a run that lost its state; negative after it was deleted. */
+  /** Packets in the Event's count from a run that lost its state; negative after the Event was deleted. */
   base: number;
   /** The Event's resourceVersion after the last write. */
   resourceVersion: string | undefined;
   /** The time of the Event's first packet, if that is not the series' own. */
   first?: Millis | undefined;
-  /** The Event's count and end when it was found: as long as our packets are not later, they may be the same. */
+  /** The count and last time of an Event that was found. Packets up to that time may be in its count already. */
   overlap?: { count: number; until: Millis } | undefined;
 }
 
@@ -53,7 +53,7 @@ export const writeResults = [
 ] as const;
 export type WriteResult = (typeof writeResults)[number];
 
-/** Signs that distinguish a scan from monitoring that is kept out. Minutes begin with the first packet, and begin again after a pause. */
+/** Signs that distinguish a scan from monitoring. Minutes are counted from the first packet, and again after a pause. */
 export interface ScanSigns {
   /** Undefined as long as it may be either. */
   look?: 'scan' | 'monitoring' | undefined;
@@ -77,11 +77,11 @@ export interface Series {
   last: Millis;
   /** Log lines were lost or suppressed meanwhile: `count` is a lower bound. */
   suppressed: boolean;
-  /** Names of the peer's Pods; of an overflow and of the target of a scan, identities of peers; else of a scan, what was tried. */
+  /** Names of the peer's Pods. For an overflow and the target of a scan: identities of peers. For a scanner: the objects that it tried. */
   peers: DistinctValues;
-  /** `5432/TCP` and the like; none of a single flow, whose port is in its details. */
+  /** Ports such as `5432/TCP`; empty for a single flow, whose port is in its details. */
   ports: DistinctValues;
-  /** Set only for a peer that many objects refuse, and for these objects. */
+  /** Set only for a scanner and for the objects that it tries. */
   scan?: ScanSigns | undefined;
   published: Published;
   /** The earliest time of the next write; null if there is nothing to publish. */
@@ -89,8 +89,8 @@ export interface Series {
 }
 
 /**
- * Which part of the budget a write takes: that of `first` ones, of which an object has one in an hour; that of what comes to `rest`, a flow
- * that is over; or that of all `more`.
+ * Which budget a write uses: `first` for the first Event of an object in an hour, `rest` for the last count of a flow that is
+ * over, `more` for all others.
  */
 export type WriteKind = 'first' | 'rest' | 'more';
 
@@ -107,7 +107,7 @@ export interface ObjectSlots {
   window: number;
   /** Problems with an Event of their own. */
   distinct: number;
-  /** Drops by the identity of the peer; those that have become one Event for several ports are counted as before. */
+  /** Number of drop Events by the identity of the peer, also after they became one Event for several ports. */
   peers: Record<string, number>;
 }
 
@@ -118,7 +118,7 @@ export interface LossReports {
   felix: Millis | null;
 }
 
-/** All that a table of series is. Times that are null have not been yet. */
+/** The whole state of a table of series. A time of null has not happened yet. */
 export interface SeriesState {
   clock: Millis | null;
   /** The time at which series of past windows are next looked for. */

@@ -113,7 +113,7 @@ function inMinute(flow: string, time: Millis): string {
   return `${Math.floor(time / minute)} ${flow}`;
 }
 
-/** Equal for packets that end in the same series, whoever owns their addresses. */
+/** Equal for packets that count in the same series, whoever owns their addresses. */
 function keyOf(line: LogLine, observation: PacketObservation | Martian): string {
   if (observation.kind === 'martian') {
     const { source, destination, device, impossible } = observation;

@@ -62,7 +62,7 @@ export function isIPv6(canonical: string): boolean {
   return canonical.includes(':');
 }
 
-/** The network of an address, `203.0.113.0/24`; '' for what is no address. */
+/** Returns the network of an address, `203.0.113.0/24`; '' if the text is not an address. */
 export function networkOf(address: string, bits: { ipv4: number; ipv6: number }): string {
   const canonical = canonicalAddress(address);
   if (canonical === '') return '';

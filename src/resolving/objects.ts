@@ -103,7 +103,7 @@ export function workloadOf(
   owner: Owner | undefined,
   labels: Record<string, string>,
 ): Workload | undefined {
-  // A static Pod belongs to its node, which is no workload.
+  // The owner of a static Pod is its node, which is not a workload.
   if (owner === undefined || owner.kind === 'Node') return undefined;
   if (owner.kind === 'ReplicaSet') {
     // Argo Rollouts label their Pods with a key of their own.
@@ -151,7 +151,7 @@ export function createInterner<T extends {}>(): (key: string, value: T) => T {
  */
 type Packed = [pods: string, nodes: string, ...(string | 0 | 1)[]];
 
-/** The endpoints of a slice as one text: a quarter of the memory of as many objects. */
+/** Keeps the endpoints of a slice as one text, which takes a quarter of the memory of objects. */
 export function packEndpoints(namespace: string, endpoints: readonly Backend[]): string {
   const names = endpoints.map(
     ({ pod }) => pod && (pod.namespace === namespace ? pod.name : `${pod.namespace}/${pod.name}`),

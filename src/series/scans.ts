@@ -153,7 +153,7 @@ function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
 
 /** So many ports of a Pod by each peer are a scan; monitoring asks on a few. */
 const manyPorts = 16;
-/** Health checks do not come from so many addresses within a minute. */
+/** More addresses than this within a minute are not health checks. */
 const manySources = 64;
 const fewSources = 8;
 

@@ -19,7 +19,7 @@ export interface SeriesTable
   extends
     Pick<Counter, 'count' | 'suppress'>,
     Pick<Queue, 'next' | 'begin' | 'giveBack' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
-  /** The API server has it. What was counted meanwhile is published later. */
+  /** Notes that the API server has the Event. Packets counted meanwhile are published later. */
   published: (series: Series, published: Written) => void;
   /** It cannot be published before then, for a reason that is not its own. */
   delay: (series: Series, at: Millis) => void;

@@ -32,7 +32,7 @@ export interface Looks {
 
 /** The files of rsyslog and syslog-ng on Debian, on Red Hat and SUSE, and where there is one file for everything. */
 const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
-/** A kernel that has logged nothing for so long has probably logged elsewhere. */
+/** A kernel that has logged nothing for this long probably logs elsewhere. */
 const maxSilence: Millis = 7 * 86_400_000;
 /** Clocks are often set right only after the boot. */
 const bootSlack: Millis = 60_000;

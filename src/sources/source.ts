@@ -31,7 +31,7 @@ export interface Repeat {
   readonly sourcePortsFrom: number;
 }
 
-/** Counts lines that repeat an earlier one in everything that says whose the packet is and what became of it. */
+/** Counts lines that repeat an earlier one: the same ends, rule and verdict. */
 export interface Repeats {
   /** Of the line that was handed over last; undefined: lines like it are to be handed over, too. */
   last: () => Repeat | undefined;
@@ -41,7 +41,7 @@ export interface Repeats {
   flush: () => void;
 }
 
-/** Takes what a source reads. All calls are synchronous; none is made after `stop`. */
+/** Receives what a source reads. All calls are synchronous, and there are none after `stop`. */
 export interface SourceListener {
   take: (line: LogLine, origin: LineOrigin) => void;
   repeats?: Repeats | undefined;

@@ -27,7 +27,7 @@ export interface BatchWriterOptions {
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
-  /** The files are no longer there, for the reason given; all of the state is written again. */
+  /** Tells that the files are gone or changed; all of the state is written again. */
   lost: (reason: string) => void;
   /** A segment of so many bytes is followed by another. */
   segmentSize?: number;
@@ -114,7 +114,7 @@ const sliceSize = 256 * 1024;
 interface Round {
   began: number;
   rest: Iterator<KeptChange>;
-  /** All is on disk with the batch under way. */
+  /** With the current batch, all of the state is on disk. */
   isTaken: boolean;
   bytes: number;
 }

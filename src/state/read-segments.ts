@@ -109,7 +109,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Neither waits for a pipe in the file's place, nor reads what is far too large. */
+/** Reads a file, but neither waits for a pipe nor reads a file that is too large. */
 function readWhole(file: string): { text: string; size: number; modified: Millis } {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -125,12 +125,12 @@ export function isNoRoom(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Throws what is wrong, if it is anything else. */
+/** Returns undefined for a missing file, and throws any other error. */
 export function ifMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** A new name is on disk only after its folder is. */
+/** Syncs a folder, because a new file name is on disk only after that. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

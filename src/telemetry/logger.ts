@@ -78,7 +78,7 @@ function toStandardOutput(line: string): void {
 }
 
 const longest = 1000;
-/** Causes of causes; a chain may be a circle. */
+/** The depth of nested causes, because a chain may be circular. */
 const deepest = 4;
 
 export function errorFields(error: unknown, withStack: boolean, depth = 0): unknown {

@@ -92,7 +92,7 @@ function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');
   if (outerProblem !== undefined || inner === undefined) return outerProblem;
-  // Nothing is known of an inner packet that was not printed, or cut off within its addresses.
+  // An inner packet that was not printed, or was cut within its addresses, is unknown.
   if (inner.source === '' || inner.destination === '' || header.innerIsCut) {
     header.inner = undefined;
     return undefined;

@@ -125,7 +125,7 @@ export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
 
-/** Returns `shop/web-0`; undefined for what is no name of a Pod. */
+/** Returns a valid Pod name such as `shop/web-0`, else undefined. */
 export function podName(namespace: unknown, name: unknown): string | undefined {
   const isPod = typeof namespace === 'string' && typeof name === 'string' && isLabel(namespace) && isSubdomain(name);
   return isPod ? `${namespace}/${name}` : undefined;

@@ -43,7 +43,7 @@ export function createFieldReader() {
       const field = endOfField(block, at);
       if (field === undefined || 'left' in field) break;
       const isText = block[nameEnd] === equals;
-      // A field without a name is kept so, to be shown.
+      // A malformed field is kept under an empty name, so that a report can show it.
       const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
       const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
       const known = hasName ? names[nameEnd - at]?.find(({ bytes }) => standsAt(block, bytes, at)) : undefined;

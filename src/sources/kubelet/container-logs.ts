@@ -104,7 +104,7 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
   hurried: 'had more than 1,000 records or 256 KiB waiting for an earlier one to end: that is taken as far as it came',
 };
 
-/** Publishes what is wrong with folders and with what is in the logs, each condition once as long as it lasts. */
+/** Reports problems of folders and logs, each once while it lasts. */
 function createConditions(root: string, notify: SourceListener['notice']) {
   const published = new Map<string, string>();
 

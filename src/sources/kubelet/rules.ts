@@ -1,6 +1,6 @@
 import type { PodName } from '../../log-formats/container-path.ts';
 
-/** Names containers whose logs are read. In every list `*` stands for any text, also none. */
+/** Names containers whose logs are read. In every list `*` stands for any text, even an empty one. */
 export interface ContainerRule {
   readonly namespaces: readonly string[];
   readonly pods: readonly string[];

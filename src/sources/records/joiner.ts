@@ -14,7 +14,7 @@ export interface RecordLine {
 export interface RecordJoinerOptions<Line extends RecordLine> {
   saved: Json | undefined;
   onRecord: (record: Line) => void;
-  /** A record to which nothing was added for so long is complete. */
+  /** A record is complete after this time without a further line. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
   counts: JoinerCounts;

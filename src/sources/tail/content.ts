@@ -34,7 +34,7 @@ export type OpenContent = (log: OpenLog, listener: ContentListener) => Content;
 /** All files share it: a block is used up before the next one is read. */
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Processor time after which other work has its turn. */
+/** The processor time after which other work has its turn. */
 const longestTurn: Millis = 4;
 
 /** Reads a descriptor, so that renaming does not matter; the package `tail` only watches the file (docs/decisions.md). */
