@@ -77,6 +77,7 @@ export function createIngest(options: IngestOptions) {
     statistics,
     counts: () => counts,
     node: config.node,
+    hasKernelDrops: config.sources.some(({ kind }) => kind === 'kernel-drops'),
     hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
     lookups: { queue, remote, isSynced: () => cluster.synced, now },
     packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),

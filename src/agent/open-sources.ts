@@ -15,6 +15,7 @@ import {
   createFollowFile,
   createFollowProgram,
   createJournal,
+  createKernelDrops,
   createKernelRing,
   defaultFlowsFolder,
   defaultTracefs,
@@ -101,6 +102,8 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
       case 'bpf-trace':
         return createBpfTrace({ ...common, tracefs: setting.directory ?? defaultTracefs });
+      case 'kernel-drops':
+        return createKernelDrops({ ...common, tracefs: setting.directory ?? defaultTracefs });
       case 'calico-flows':
         return createCalicoFlows({ ...common, folder: setting.directory ?? defaultFlowsFolder });
       case 'kernel':

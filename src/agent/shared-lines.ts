@@ -42,7 +42,7 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
       return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
     if (origin !== 'kernel') return true;
     // No other source has these.
-    if (program === 'bpf' || program === 'calico-flows') return true;
+    if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
     // The kernel gives these packets to ulogd alone.
     if (program === 'ulogd' || program === 'ulogd2') return (ulogdGiver ??= source) === source;
     return source === kernelGiver;

@@ -105,7 +105,7 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       return [...lossRows(observation, meaningOf(line, observation)), event];
     }
     case 'twin':
-      return [...packetRows(decision.observation), ['Event', 'none: another line of the same packet was counted']];
+      return [...rowsOf(decision.observation), ['Event', 'none: another line of the same packet was counted']];
     case 'part': {
       const { logger, part } = decision.observation;
       if (typeof part !== 'string') return [...packetRows(part), ['Event', 'none: the verdict is in a later line']];
@@ -140,7 +140,7 @@ function lossRows(observation: PacketObservation | Martian, meaning: FlowMeaning
   const { source, destination, inner } = meaning.ends;
   const rows: Row[] = [
     nodeRow(meaning),
-    ...(observation.kind === 'packet' ? packetRows(observation) : [['format', 'martian'] satisfies Row]),
+    ...rowsOf(observation),
     ['source', endText(source)],
     ['destination', endText(destination)],
   ];
@@ -149,6 +149,10 @@ function lossRows(observation: PacketObservation | Martian, meaning: FlowMeaning
   if (observation.kind === 'packet' && observation.inner)
     return [...rows, ['inner ends', 'not believed: the error does not go back to its source']];
   return rows;
+}
+
+function rowsOf(observation: PacketObservation | Martian): Row[] {
+  return observation.kind === 'packet' ? packetRows(observation) : [['format', 'martian']];
 }
 
 function recordRows({ program, caller, severity, message, error }: ProgramRecord): Row[] {

@@ -154,7 +154,7 @@ function problemOf({ path: [key = '', index], message }: z.core.$ZodIssue, given
   return problemWith(items?.[Number(index)] ?? origin, item, message + hintFor(name, item));
 }
 
-const sourceKinds = ['auto', 'kernel', 'containers', 'journal', 'bpf-trace', 'calico-flows'] as const;
+const sourceKinds = ['auto', 'kernel', 'containers', 'journal', 'bpf-trace', 'kernel-drops', 'calico-flows'] as const;
 
 function hintFor(name: SettingName, value: unknown): string {
   if (typeof value !== 'string') return '';

@@ -25,7 +25,7 @@ export const sourceSettings = {
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
       'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
       'file of kube-proxy, or of a program that it is a part of), bpf-trace or bpf-trace:DIR (what BPF programs print, in the ' +
-      "tracefs of the node), calico-flows or calico-flows:DIR (what Calico's Felix counts; the folder of its socket)",
+      "tracefs of the node), kernel-drops or kernel-drops:DIR (the kernel's own record of dropped packets, in the same), calico-flows or calico-flows:DIR (what Calico's Felix counts; the folder of its socket)",
     default: 'auto,containers',
     list: /[,\n]/,
     schema: listOf(source).check(

@@ -14,7 +14,7 @@ export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
   | { kind: 'journal'; directory: string | undefined }
-  | { kind: 'bpf-trace' | 'calico-flows'; directory: string | undefined }
+  | { kind: 'bpf-trace' | 'kernel-drops' | 'calico-flows'; directory: string | undefined }
   | { kind: 'file'; path: string }
   | { kind: 'program'; program: string; path: string };
 
@@ -45,10 +45,10 @@ export function bitsUpTo(most: number) {
 export const source = z.pipe(
   text.check(
     z.regex(
-      /^(?:auto|kernel|containers|journal|bpf-trace|calico-flows|(?:journal|file|bpf-trace|calico-flows):\/.*|program:[\w.@-]{1,64}=\/.*)$/,
+      /^(?:auto|kernel|containers|journal|bpf-trace|kernel-drops|calico-flows|(?:journal|file|bpf-trace|kernel-drops|calico-flows):\/.*|program:[\w.@-]{1,64}=\/.*)$/,
       {
         error:
-          'must be auto, kernel, containers, journal, journal:DIR, file:PATH, program:NAME=PATH, bpf-trace, bpf-trace:DIR, calico-flows or calico-flows:DIR, with absolute paths',
+          'must be auto, kernel, containers, journal, journal:DIR, file:PATH, program:NAME=PATH, bpf-trace, bpf-trace:DIR, kernel-drops, kernel-drops:DIR, calico-flows or calico-flows:DIR, with absolute paths',
       },
     ),
   ),
@@ -138,7 +138,7 @@ function readSource(given: string): SourceSetting {
     const at = where.indexOf('=');
     return { kind, program: where.slice(0, at), path: where.slice(at + 1) };
   }
-  if (kind === 'journal' || kind === 'bpf-trace' || kind === 'calico-flows')
+  if (kind === 'journal' || kind === 'bpf-trace' || kind === 'kernel-drops' || kind === 'calico-flows')
     return { kind, directory: given === kind ? undefined : where };
   return { kind: kind as 'auto' | 'kernel' | 'containers' };
 }

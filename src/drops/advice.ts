@@ -1,6 +1,6 @@
 import { isLabel, isPlainInterface, isSubdomain } from '../platform/api-names.ts';
 import type { FlowDetails } from '../model/finding.ts';
-import type { PolicyName } from '../model/packet.ts';
+import { kernelDrop, type PolicyName } from '../model/packet.ts';
 import { isPacketTooBig, nameOf } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
@@ -119,6 +119,12 @@ const table: readonly Advice[] = [
     say: (details, { namespace }) =>
       `Allow ingress from the nodes' addresses: ${describeIn(namespace, details)} (without the kubelet's probes this Pod stays unready)`,
     sayAnswer: ({ text }) => `${text} Without the kubelet's probes this Pod stays unready.`,
+  },
+  {
+    applies: ({ logger }) => logger === kernelDrop,
+    say: () =>
+      "A rule of this node dropped it, and the kernel does not say which: a network policy's, the node's own firewall's, one for packets that conntrack calls INVALID, or kube-proxy's for a Service without endpoints.",
+    sayAnswer: ({ text }) => text,
   },
   {
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',

@@ -2,7 +2,7 @@ import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/en
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
 import { isDhcp, orient, type Orientation } from '../model/flow-identity.ts';
 import type { Martian } from '../model/observation.ts';
-import type { Packet, PacketObservation } from '../model/packet.ts';
+import { kernelDrop, type Packet, type PacketObservation } from '../model/packet.ts';
 import { isNoise } from './reasons.ts';
 
 /** Returns the name that a Pod or Service gives to its port. */
@@ -42,9 +42,8 @@ function ofBothEnds(
 
   function findingsOf(direction: Direction, end: Endpoint, peer: Endpoint): Finding[] {
     if (end.kind === 'pod') return [finding(direction, end, peer, details(direction, peer, end), node)];
-    const { candidates = [] } = end;
-    return candidates.map((own) => {
-      const sharedWith = candidates.flatMap((each) => (each === own ? [] : (each.object?.name ?? [])));
+    return (end.candidates ?? []).map((own, _, all) => {
+      const sharedWith = all.flatMap((each) => (each === own ? [] : (each.object?.name ?? [])));
       return finding(direction, own, peer, { ...details(direction, peer, own), sharedWith }, node);
     });
   }
@@ -55,6 +54,7 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
   return ofBothEnds(ends, node, (direction, peer, own) => ({
     ...bareFlow(direction, peer, own),
     prefix: `martian ${observation.impossible}`,
+    logger: observation.logger,
     path: observation.device,
     martian: true,
   }));
@@ -135,7 +135,7 @@ function flow(
   { port, reply }: Orientation,
   portName: string | undefined,
 ): FlowDetails {
-  const { packet, inInterface, outInterface, verdict, prefix, enforcer, policy } = observation;
+  const { packet, verdict, prefix, enforcer, policy } = observation;
   return {
     kind: 'flow',
     direction,
@@ -155,10 +155,10 @@ function flow(
     enforcer,
     logger: observation.logger,
     policy,
-    refusedBy: observation.policySide ?? refusedBy(ends),
+    refusedBy: refusedBy(observation, ends),
     clusterTier: observation.clusterTier,
     dropReason: observation.dropReason,
-    path: pathOf(inInterface, outInterface),
+    path: pathOf(observation),
     martian: false,
   };
 }
@@ -168,13 +168,13 @@ function isForeign({ kind, note }: Endpoint): boolean {
 }
 
 /** Policies act at a Pod's interface: what came from one and left by none was refused at its sender, else at its receiver. */
-function refusedBy({ fromPodInterface, toPodInterface }: Ends): FlowDetails['refusedBy'] {
-  if (fromPodInterface === toPodInterface) return undefined;
-  return fromPodInterface ? 'sender' : 'receiver';
+function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {
+  if (policySide !== undefined || logger === kernelDrop) return policySide;
+  return ends.fromPodInterface === ends.toPodInterface ? undefined : ends.fromPodInterface ? 'sender' : 'receiver';
 }
 
-function pathOf(inInterface: string, outInterface: string): string {
-  if (inInterface === '' && outInterface === '') return '';
+function pathOf({ logger, inInterface, outInterface }: PacketObservation): string {
+  if (logger === kernelDrop || (inInterface === '' && outInterface === '')) return inInterface || outInterface;
   return `${inInterface || 'this node'} → ${outInterface || 'this node'}`;
 }
 

@@ -2,6 +2,7 @@ import type { Endpoint } from '../model/endpoint.ts';
 import { type EventDetails, type FlowDetails, isSummary, type ScanDetails } from '../model/finding.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
+import { kernelDrop } from '../model/packet.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
@@ -48,7 +49,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     // A verdict of policies says more than the policy in the LOG prefix.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
-    details.martian
+    details.martian && details.logger !== kernelDrop
       ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
       : '',
   ];

@@ -7,6 +7,8 @@ interface Reason {
   readonly act: string | ((namespace: string) => string);
   /** It is a policy's doing, but not one by addresses and ports. */
   readonly ofPolicy?: true;
+  /** Who dropped it; by default Cilium. */
+  readonly by?: string;
 }
 
 const lookAtServices = (namespace: string): string => `kubectl -n ${namespace} get services,endpointslices`;
@@ -33,6 +35,29 @@ const layer7: Reason = {
 const starting: Reason = {
   means: 'the programs of Cilium for that Pod or node were not loaded yet',
   act: 'Nothing, if it is over in a minute. Else look at the Pod of cilium on that node, and restart it',
+};
+
+const kernel = "the node's kernel, not a policy";
+const program = "a program of the node's traffic control, which is where eBPF data planes enforce policies";
+const route: Reason = {
+  by: kernel,
+  means: "the node's routes do not lead to that address",
+  act: 'Check on the node: ip route get ADDRESS',
+};
+const neighbour: Reason = {
+  by: kernel,
+  means: 'nobody answered for that address on the link: it is down, gone, or never was',
+  act: (namespace) => `Check who still uses the address: ${lookAtServices(namespace)}`,
+};
+const foreign: Reason = {
+  by: kernel,
+  means: "the source address cannot be the sender's",
+  act: 'Check what the sender runs: a VPN, a bridge or a forged address',
+};
+const traffic: Reason = {
+  by: program,
+  means: 'its policy, or another filter of that device, refused it',
+  act: 'The log of the eBPF data plane names the policy: turn it on',
 };
 
 /** Names as in DropReason of Cilium's api/v1/flow/flow.proto. */
@@ -152,6 +177,48 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
   ['L7_KAFKA', layer7],
 ]);
 
+/** Names as in the kernel's include/net/dropreason-core.h; docs/kernel-drops.md has the same list. */
+export const kernelReasons: ReadonlyMap<string, Reason> = new Map([
+  ['IP_INNOROUTES', route],
+  ['IP_OUTNOROUTES', route],
+  ['NEIGH_FAILED', neighbour],
+  ['NEIGH_CREATEFAIL', neighbour],
+  ['IP_LOCAL_SOURCE', foreign],
+  ['IP_INVALID_SOURCE', foreign],
+  [
+    'PKT_TOO_BIG',
+    {
+      by: kernel,
+      means:
+        'it is larger than the next link takes, and may not be cut. The sender is told, once for each path, and sends less',
+      act: 'If it goes on, the sender does not get ICMP "fragmentation needed": allow that, or lower the MTU of Pods',
+    },
+  ],
+  [
+    'XFRM_POLICY',
+    {
+      by: kernel,
+      means: 'a policy of IPsec (xfrm) refuses it, as where a packet had to be encrypted and was not',
+      act: 'Check on the node: ip xfrm policy',
+    },
+  ],
+  [
+    'IPV6DISABLED',
+    { by: kernel, means: 'IPv6 is off on that device', act: 'Turn it on there, or let Pods have no IPv6 address' },
+  ],
+  [
+    'VXLAN_NO_REMOTE',
+    {
+      by: kernel,
+      means: 'the tunnel knows no node for that address',
+      act: "Look at the network plug-in of the receiver's node, which tells the others of its tunnel",
+    },
+  ],
+  ['TC_INGRESS', traffic],
+  ['TC_EGRESS', traffic],
+  ['XDP', traffic],
+]);
+
 /** Packets that Cilium does not handle, or handles itself: no connection of a Pod is lost. */
 const noise: ReadonlySet<string> = new Set([
   'UNSUPPORTED_L2_PROTOCOL',
@@ -172,10 +239,10 @@ export function isNoise(reason: string): boolean {
 
 /** `reason`: a name or a number, which the parser has checked. */
 export function adviseOnReason(reason: string, namespace: string): string {
-  const known = reasons.get(reason);
+  const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;
-  const { means, act, ofPolicy } = known;
-  const cause = ofPolicy ? 'Cilium' : 'Cilium, not a policy';
+  const { means, act, ofPolicy, by } = known;
+  const cause = by ?? (ofPolicy ? 'Cilium' : 'Cilium, not a policy');
   return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(namespace)}`;
 }

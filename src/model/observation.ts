@@ -1,5 +1,5 @@
 /** The meaning of one log line: everything that parsing returns. Plain data: it can be written as JSON and read back unchanged. */
-import type { PacketObservation, Verdict } from './packet.ts';
+import type { kernelDrop, PacketObservation, Verdict } from './packet.ts';
 import type { ProgramRecord } from './program-record.ts';
 
 /** `nf_conntrack: table full, dropping packet`. */
@@ -28,6 +28,10 @@ export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
 /** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */
 export interface Martian {
   kind: 'martian';
+  /** The kernel's record of the drop; undefined: a line of its log. */
+  logger?: typeof kernelDrop;
+  /** The same as in `PacketObservation`. */
+  notice?: 'drop' | 'verdict' | undefined;
   /** The address of the two that the kernel calls impossible. */
   impossible: 'source' | 'destination';
   source: string;

@@ -90,6 +90,9 @@ export interface PacketObservation {
   repeat: number;
 }
 
+/** The logger of packets that the kernel itself tells of (src/sources/tracefs/kernel-drops.ts), which knows one device of them and no rule. */
+export const kernelDrop = 'kernel-drop';
+
 /** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) of what LOG prints as a number, and of what it names. */
 const keywords: Record<number, string> = {
   1: 'ICMP',

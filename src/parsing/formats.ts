@@ -9,11 +9,12 @@ import {
 import { parseAws, parseNfqueue } from './policy-loggers/agents.ts';
 import { parseCalicoBpf, parseCalicoFlow } from './policy-loggers/calico.ts';
 import { parseGke, parseHubble } from './policy-loggers/cilium.ts';
+import { parseKernelDrop } from './policy-loggers/kernel-drop.ts';
 import { parseAntrea, parseOvn, parseWeave } from './policy-loggers/plug-ins.ts';
 import { parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
 import { isLabel, isSubdomain } from '../platform/api-names.ts';
-import type { PolicyName } from '../model/packet.ts';
+import { kernelDrop, type PolicyName } from '../model/packet.ts';
 
 /** One kind of line. A new one is a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
@@ -38,6 +39,9 @@ const kernel = ['kernel'];
 const bpf = ['bpf'];
 const flows = ['calico-flows'];
 
+/** The kernel, through the agent's own probe. */
+const drops = ['kernel-drops'];
+
 /** The first that does not answer `undefined` has the line. */
 export const formats: readonly Format[] = [
   { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
@@ -54,6 +58,7 @@ export const formats: readonly Format[] = [
   },
   { name: 'calico-bpf', needles: [': policy DENIED', ': policy ALLOWED'], writers: bpf, parse: parseCalicoBpf },
   { name: 'calico-flow', needles: ['WorkloadEndpoint', 'HostEndpoint'], writers: flows, parse: parseCalicoFlow },
+  { name: kernelDrop, needles: ['(skb.kfree_skb) reason='], writers: drops, parse: parseKernelDrop },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
   { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {
@@ -105,7 +110,7 @@ export function parse(
   return refused;
 }
 
-const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...ulogd]);
+const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...drops, ...ulogd]);
 
 const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
 

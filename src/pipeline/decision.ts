@@ -10,7 +10,7 @@ import type {
   Suppressed,
   Unparsable,
 } from '../model/observation.ts';
-import type { PacketObservation } from '../model/packet.ts';
+import { kernelDrop, type PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
 import {
   isPacketLogger,
@@ -31,7 +31,7 @@ export type Decision =
   /** A packet that was accepted, or of which only the log is known. */
   | { kind: 'no-drop'; observation: PacketObservation }
   /** Another line of the same packet was counted. */
-  | { kind: 'twin'; observation: PacketObservation }
+  | { kind: 'twin'; observation: PacketObservation | Martian }
   /** The rest of the packet is in another line. */
   | { kind: 'part'; observation: PacketPart }
   | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
@@ -56,6 +56,8 @@ export interface DecisionSettings {
 export interface DecisionOptions extends DecisionSettings, MeaningOptions {
   /** The same as in `observe`. */
   programsAnywhere?: boolean;
+  /** The kernel's own record of drops will come, so each other line of a drop may be its twin; by default from the first on. */
+  hasKernelDrops?: boolean;
 }
 
 export type Decisions = ReturnType<typeof createDecisions>;
@@ -65,6 +67,7 @@ export function createDecisions(options: DecisionOptions) {
   const uncounted = createTwinLines();
   const joined = createVerdictLines();
   let { prefixes, includeNoise } = options;
+  let hasKernelDrops = options.hasKernelDrops === true;
 
   return {
     decide,
@@ -84,12 +87,12 @@ export function createDecisions(options: DecisionOptions) {
         return observation;
       case 'packet':
         if (observation.notice !== undefined) return twin(line, observation);
-        if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
+        if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return logged(line, observation);
         return { kind: 'no-drop', observation };
       case 'packet-part':
         return { kind: 'part', observation };
       case 'martian':
-        return lost(line, observation);
+        return observation.notice === undefined ? logged(line, observation) : twin(line, observation);
       case 'suppressed':
         return { kind: 'gap', observation, node: meanings.nodeOf(line) };
       case 'unparsable':
@@ -99,7 +102,12 @@ export function createDecisions(options: DecisionOptions) {
     }
   }
 
-  function twin(line: LogLine, observation: PacketObservation): Decision {
+  function logged(line: LogLine, observation: PacketObservation | Martian): Decision {
+    return hasKernelDrops ? twin(line, { ...observation, notice: 'verdict' }) : lost(line, observation);
+  }
+
+  function twin(line: LogLine, observation: PacketObservation | Martian): Decision {
+    hasKernelDrops ||= observation.logger === kernelDrop;
     const rest = uncounted(observation, line.time);
     return rest === undefined ? { kind: 'twin', observation } : lost(line, rest);
   }

@@ -58,6 +58,8 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       const { observation } = decision;
       // Other loggers vary other numbers in their lines, and an ICMP error shows two packets.
       if (observation.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;
+      // Another line may tell of the same packet.
+      if (observation.notice !== undefined) return undefined;
       if (observation.inner !== undefined || observation.packet.protocol === 'ARP') return undefined;
       const epoch = decision.kind === 'drop' ? epochAt(line.time) : undefined;
       const sourcePortsFrom = leastClientPort(observation.packet);

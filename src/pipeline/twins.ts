@@ -5,8 +5,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Finding } from '../model/finding.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
-import type { PacketPart, Unparsable } from '../model/observation.ts';
-import type { PacketObservation } from '../model/packet.ts';
+import type { Martian, PacketPart, Unparsable } from '../model/observation.ts';
+import { kernelDrop, type PacketObservation } from '../model/packet.ts';
 import { generateNameOf } from '../resolving/resolving.ts';
 
 /** Flows that are remembered until their other line comes. */
@@ -63,22 +63,41 @@ function keyOf({ regarding, details, node }: Finding): string | undefined {
   return [regarding.namespace, generateNameOf(regarding.name), node, direction, protocol, port].join('|');
 }
 
+type Lost = PacketObservation | Martian;
+
 /**
- * Cilium may write two lines of a packet that a policy drops: the verdict, which names the policy, and the drop. Either may be switched off,
- * so the first that comes is counted, and as many of the other kind are skipped.
+ * Two lines may tell of a packet that is dropped: a logger's, which names the policy or has the prefix of the rule, and the drop itself, of Cilium
+ * or of the kernel. Either may be missing, so the first that comes is counted, and as many of the other kind are skipped.
  */
-export function createTwinLines(): (observation: PacketObservation, time: Millis) => PacketObservation | undefined {
+export function createTwinLines(): (observation: Lost, time: Millis) => Lost | undefined {
   /** `packets`: counted, while their other line has not come. */
   const waiting = new LRUCache<string, { notice: PacketObservation['notice']; packets: number; time: Millis }>({
     max: flowsKept,
   });
+  const logged = new LRUCache<string, { observation: PacketObservation; time: Millis }>({ max: flowsKept });
+
+  return function count(observation, time) {
+    const uncounted = withoutCounted(observation, time);
+    return uncounted?.kind === 'packet' ? asLogged(uncounted, time) : uncounted;
+  };
+
+  /** Says of a drop that the kernel tells of what the last LOG line of its flow said: the rule and the devices. */
+  function asLogged(observation: PacketObservation, time: Millis): PacketObservation {
+    if (observation.logger !== kernelDrop || observation.dropReason !== undefined) return observation;
+    const { packet, notice } = observation;
+    const last = logged.get(flowKey(observation));
+    if (last === undefined || Math.abs(time - last.time) > longestInterval) return observation;
+    return { ...last.observation, packet, notice, repeat: 1 };
+  }
 
   /** Returns the packets that are to be counted; undefined if all of them were. */
-  return function count(observation, time) {
-    const { notice, packet, repeat } = observation;
+  function withoutCounted(observation: Lost, time: Millis): Lost | undefined {
+    const { notice } = observation;
     if (notice === undefined) return observation;
-    const { source, destination, protocol, sourcePort, destinationPort, icmpType } = packet;
-    const key = [source, destination, protocol, sourcePort, destinationPort ?? icmpType].join(' ');
+    const repeat = observation.kind === 'packet' ? observation.repeat : 1;
+    if (notice === 'verdict' && observation.kind === 'packet' && observation.logger !== 'hubble')
+      logged.set(flowKey(observation), { observation, time });
+    const key = packetKey(observation);
     const known = waiting.get(key);
     const isRecent = known !== undefined && Math.abs(time - known.time) <= longestPause;
     if (!isRecent || known.notice === notice) {
@@ -88,8 +107,21 @@ export function createTwinLines(): (observation: PacketObservation, time: Millis
     const counted = Math.min(known.packets, repeat);
     if (counted === known.packets) waiting.delete(key);
     else known.packets -= counted;
-    return counted === repeat ? undefined : { ...observation, repeat: repeat - counted };
-  };
+    if (counted === repeat) return undefined;
+    return observation.kind === 'packet' ? { ...observation, repeat: repeat - counted } : observation;
+  }
+}
+
+/** A packet is of the Pod behind its device, whatever its source address is. */
+function flowKey({ inInterface, packet }: PacketObservation): string {
+  const { source, destination, protocol, destinationPort, icmpType } = packet;
+  return [inInterface, source, destination, protocol, destinationPort ?? icmpType].join(' ');
+}
+
+function packetKey(observation: Lost): string {
+  if (observation.kind === 'martian') return `${observation.source} ${observation.destination}`;
+  const { source, destination, protocol, sourcePort, destinationPort, icmpType } = observation.packet;
+  return [source, destination, protocol, sourcePort, destinationPort ?? icmpType].join(' ');
 }
 
 /** Joins what some loggers write in two lines: the packet, then its verdict. */

@@ -6,7 +6,6 @@ export {
   type ConfiguredKernelSource,
   type KernelSource,
 } from './auto.ts';
-export { createBpfTrace, defaultTracefs, obstacleOf as bpfTraceObstacle } from './bpf-trace/bpf-trace.ts';
 export {
   createCalicoFlows,
   defaultFlowsFolder,
@@ -31,3 +30,6 @@ export { createRepeatedLines } from './repeats/repeated-lines.ts';
 export type { Json, LineOrigin, Loss, Notice, Position, Repeat, Repeats, Source, SourceListener } from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
+export { createBpfTrace, obstacleOf as bpfTraceObstacle } from './tracefs/bpf-trace.ts';
+export { createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
+export { defaultTracefs } from './tracefs/trace.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
-import { reasons } from '../../src/drops/reasons.ts';
+import { kernelReasons, reasons } from '../../src/drops/reasons.ts';
 import type { FlowDetails } from '../../src/model/finding.ts';
 import type { PolicyName } from '../../src/model/packet.ts';
 import { externalEnd, flow, nodeEnd, podEnd, podRef, serviceEnd, workerEnd } from '../builders.ts';
@@ -137,7 +137,12 @@ const cases: readonly Case[] = [
   ['a policy that rejects: its own words say it', { ...denied, verdict: 'rejected' }],
   ['rules of a stranger', { ...denied, refusedBy: 'sender' }],
   ['receiving from DNS', { peer: dns, port: 53 }],
-  ...[...reasons.keys(), 'reason 231'].map((dropReason): Case => [`no rule, ${dropReason}`, { dropReason }]),
+  ['a rule that does not log', { ...denied, logger: 'kernel-drop' }],
+  ['DNS, by a rule that does not log', { direction: 'sending', peer: dns, port: 53, ...denied, logger: 'kernel-drop' }],
+  ...[...reasons.keys(), 'reason 231', ...kernelReasons.keys()].map((dropReason): Case => [
+    `no rule, ${dropReason}`,
+    { dropReason },
+  ]),
   ['another port of a node', { direction: 'sending', peer: nodeEnd(), port: 10250 }],
 ];
 

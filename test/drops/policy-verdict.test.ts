@@ -158,6 +158,8 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
   ["a probe of the Pod's Node", dropped({ peer: nodeEnd('node-a') }), known([defaultDeny])],
   ['an answer of a connection that is denied', dropped({ reply: true, direction: 'sending' }), known([defaultDeny])],
   ['an answer of a connection that is admitted', dropped({ reply: true, direction: 'sending' }), known([])],
+  ['a drop that the kernel tells of, and policies admit', dropped({ logger: 'kernel-drop' }), known([])],
+  ['a drop that the kernel tells of, and a policy denies', dropped({ logger: 'kernel-drop' }), known([defaultDeny])],
   ['a rejected packet', dropped({ verdict: 'rejected' }), known([defaultDeny])],
   ['the log names the policy that isolates the Pod', dropped(named('allow-frontend')), known([allowFrontend])],
   ['the log names it cut off', dropped(named('allow-fr…')), known([allowFrontend, lockdown])],

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { adviseOnReason, isNoise, reasons } from '../../src/drops/reasons.ts';
+import { adviseOnReason, isNoise, kernelReasons, reasons } from '../../src/drops/reasons.ts';
 import { textOf } from '../monitoring/files.ts';
 
-const page = textOf('docs/logging/cilium.md');
-
-test('the page on Cilium has every reason with its meaning, and no other', () => {
+test.each([
+  ['docs/logging/cilium.md', reasons],
+  ['docs/kernel-drops.md', kernelReasons],
+] as const)('%s has every reason with its meaning, and no other', (path, table) => {
+  const page = textOf(path);
   const rows = page.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
   const listed = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
-  expect(new Set(listed)).toEqual(new Set(reasons.keys()));
-  for (const [name, { means }] of reasons) expect(rows.find((row) => row.includes(`\`${name}\``))).toContain(means);
+  expect(new Set(listed)).toEqual(new Set(table.keys()));
+  for (const [name, { means }] of table) expect(rows.find((row) => row.includes(`\`${name}\``))).toContain(means);
 });
 
 test.each([...reasons])('%s: the reason, what it means and what to do', (name, { means, ofPolicy }) => {
@@ -18,6 +20,13 @@ test.each([...reasons])('%s: the reason, what it means and what to do', (name, {
   expect(text).not.toContain('NAMESPACE');
   expect(text.length).toBeLessThan(420);
   expect(isNoise(name)).toBe(false);
+});
+
+test.each([...kernelReasons])('%s: the reason, who dropped it, what it means and what to do', (name, { means, by }) => {
+  const text = adviseOnReason(name, 'shop');
+  expect(text).toContain(`Dropped by ${by}: ${means} (${name}). `);
+  expect(text).not.toContain('Cilium');
+  expect(text.length).toBeLessThan(420);
 });
 
 test('of a reason that is not in the table, its name is told', () => {

@@ -11,6 +11,7 @@ const kernel = [
   'kernel.test.ts',
   'sources-kernel.test.ts',
   'bpf/*.test.ts',
+  'kernel-drops/*.test.ts',
 ];
 
 const globalSetup = './control-plane/global-setup.ts';

@@ -43,7 +43,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
       expect(believed).toMatch(/^(?:packet|packet-part|conntrack-full|neighbour-overflow|martian|suppressed)$/);
       for (const writer of writers) {
         // Its source alone says so; the name in a syslog is any program's.
-        if (writer === 'bpf' || writer === 'calico-flows') {
+        if (['bpf', 'calico-flows', 'kernel-drops'].includes(writer)) {
           expect(parse(text, prefixes, 'kernel', writer)?.kind).toBe(believed);
           continue;
         }
@@ -138,6 +138,7 @@ test('each format has its writers', () => {
     journald: ['systemd-journald'],
     'calico-bpf': ['bpf'],
     'calico-flow': ['calico-flows'],
+    'kernel-drop': ['kernel-drops'],
     hubble: ['cilium-agent'],
     'gke-policy-action': ['cilium-agent'],
     'aws-network-policy-agent': ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],

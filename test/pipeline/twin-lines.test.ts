@@ -12,7 +12,8 @@ function counted(...lines: Line[]): number[] {
   const uncounted = createTwinLines();
   return lines.map(([notice, time = 0, repeat = 1, port = 40112]) => {
     const given = observation({ notice, repeat, packet: packet({ sourcePort: port }) });
-    return uncounted(given, nine + time)?.repeat ?? 0;
+    const left = uncounted(given, nine + time);
+    return left?.kind === 'packet' ? left.repeat : 0;
   });
 }
 

@@ -62,7 +62,7 @@ e2e libfaketime ${fakeClockLibrary}
 e2e systemd journalctl /lib/systemd/systemd-journald
 e2e systemd-journal-remote /lib/systemd/systemd-journal-remote
 # Networks, their rules and packets
-e2e,capture iproute2 bridge ip ss
+e2e,capture iproute2 bridge ip ss tc
 e2e,capture iptables xtables-legacy-multi xtables-nft-multi
   iptables iptables-restore iptables-save iptables-legacy iptables-legacy-restore iptables-legacy-save
   iptables-nft iptables-nft-restore iptables-nft-save
@@ -83,9 +83,14 @@ e2e,measuring rotel==0.0.1a15 rotel/rotel-agent
 e2e chdb-core-lite==26.5.0 chdb/
 e2e pyarrow==26.0.1 pyarrow/
 # Images, and runc's parts in C
-e2e,bare apt apt-config apt-get
+e2e,bare apt apt-cache apt-config apt-get
 e2e,arm64,bare mmdebstrap mmdebstrap
 e2e dpkg dpkg dpkg-deb
+# Kernels of Debian in QEMU
+e2e qemu-system-x86 qemu-system-x86_64
+e2e busybox-static busybox
+e2e kmod depmod
+e2e libc-bin ldd
 e2e buildah buildah
 e2e gcc gcc
 e2e libc6-dev /usr/include/stdlib.h

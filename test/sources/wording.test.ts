@@ -11,6 +11,7 @@ import { createJournal } from '../../src/sources/journald/journal.ts';
 import type { Ending } from '../../src/sources/journald/journalctl.ts';
 import { adviceOn } from '../../src/sources/kmsg/device.ts';
 import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
+import { obstacleOf } from '../../src/sources/tracefs/kernel-drops.ts';
 import { parseContainerRule } from '../../src/sources/kubelet/rules.ts';
 import { createReport } from '../../src/sources/tail/report.ts';
 import { lookAt, readingAdviceOn } from '../../src/sources/tail/open-log.ts';
@@ -40,6 +41,20 @@ const noon = Date.UTC(2026, 10, 21, 12);
 const folder = temporaryFolder();
 
 const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
+
+test('what keeps the agent from the kernel’s record of drops is said as expected', async () => {
+  const tracefs = folder('tracefs');
+  const btf = `${tracefs}/btf`;
+  const format = `${tracefs}/events/skb/kfree_skb/format`;
+  const said = [obstacleOf(tracefs, btf)];
+  mkdirSync(dirname(format), { recursive: true });
+  writeFileSync(format, 'print fmt: "skbaddr=%p protocol=%u"');
+  said.push(obstacleOf(tracefs, btf));
+  writeFileSync(format, '{ 7, "NETFILTER_DROP" }');
+  writeFileSync(btf, 'nothing of the kernel');
+  said.push(obstacleOf(tracefs, btf));
+  await expectLines(import.meta.dirname, 'tracefs.expected.txt', said.map(String));
+});
 
 test('what the kernel’s log is read from is said as expected', async () => {
   const said = [textOf({ journal: aJournal })];

@@ -5,6 +5,7 @@ import type { PrefixTable } from '../../parsing/parsing.ts';
 import type { Pod } from '../../resolving/resolving.ts';
 import {
   bpfTraceObstacle,
+  kernelDropsObstacle,
   calicoFlowsObstacle,
   defaultFlowsFolder,
   defaultTracefs,
@@ -51,7 +52,7 @@ export interface Facts {
   containers: ContainerLook | undefined;
   programLogs: readonly (ProgramLog & { look: ProgramLogLook })[];
   /** For the trace of BPF programs and the socket of Calico's flows that are in SOURCES, why they cannot be used. */
-  feeds: readonly { kind: 'bpf-trace' | 'calico-flows'; name: string; folder: string; obstacle: string | undefined }[];
+  feeds: readonly { kind: Feed; name: string; folder: string; obstacle: string | undefined }[];
   /** Logs of dropped flows that are not in SOURCES. */
   unreadFlows: readonly string[];
   view: NetworkView;
@@ -130,10 +131,10 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     feeds: look(() =>
       sources.flatMap((setting) => {
         const { kind } = setting;
-        if (kind !== 'bpf-trace' && kind !== 'calico-flows') return [];
-        const isTrace = kind === 'bpf-trace';
-        const folder = setting.directory ?? (isTrace ? defaultTracefs : defaultFlowsFolder);
-        const obstacle = isTrace ? bpfTraceObstacle(folder) : calicoFlowsObstacle(folder);
+        if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
+        const { usual, obstacleOf } = feeds[kind];
+        const folder = setting.directory ?? usual;
+        const obstacle = obstacleOf(folder);
         return [{ kind, name: sourceName(setting), folder, obstacle }];
       }),
     ),
@@ -162,6 +163,14 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     return [...named, ...found.filter(({ path }) => !isRead.has(path))];
   }
 }
+
+export type Feed = keyof typeof feeds;
+
+const feeds = {
+  'bpf-trace': { usual: defaultTracefs, obstacleOf: bpfTraceObstacle },
+  'kernel-drops': { usual: defaultTracefs, obstacleOf: (folder: string) => kernelDropsObstacle(folder) },
+  'calico-flows': { usual: defaultFlowsFolder, obstacleOf: calicoFlowsObstacle },
+} as const;
 
 /** Everybody may read these, of all that may be mounted there; the second is all that conntrack-details has of the two. */
 const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];

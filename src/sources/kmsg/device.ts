@@ -62,6 +62,8 @@ export interface DevicePollOptions {
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
   advise: (error: unknown) => string;
+  /** The wait after a turn that found more than its share. */
+  pauseInFlood?: Millis;
   records: RecordSink;
 }
 
@@ -79,7 +81,8 @@ const readsPerTurn = 256;
 const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
-export function createDevicePoll({ path, device, schedule, listener, advise, records }: DevicePollOptions) {
+export function createDevicePoll(options: DevicePollOptions) {
+  const { path, device, schedule, listener, advise, pauseInFlood = 0, records } = options;
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);
   let found = 0;
@@ -126,7 +129,7 @@ export function createDevicePoll({ path, device, schedule, listener, advise, rec
       if (state === 'stopped') return;
     }
     if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
-    goOn(0);
+    goOn(pauseInFlood);
   }
 
   function goOn(delay: Millis): void {

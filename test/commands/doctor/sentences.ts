@@ -328,7 +328,9 @@ async function calicoFlows(): Promise<Check[]> {
 function feeds(): Check[] {
   const trace = { kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing', obstacle: undefined } as const;
   const missing = { obstacle: 'no such file' };
-  return found('traces and sockets', { feeds: [trace, { ...trace, ...missing }, socket, { ...socket, ...missing }] });
+  const probe = { ...trace, kind: 'kernel-drops', name: 'kernel-drops' } as const;
+  const all = [trace, probe, socket].flatMap((feed) => [feed, { ...feed, ...missing }]);
+  return found('traces and sockets', { feeds: all });
 }
 
 function lookups(): Check[] {

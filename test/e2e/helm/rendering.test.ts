@@ -23,6 +23,7 @@ const components: Readonly<Record<string, Values>> = {
   'audit-file': { audit: { file: true } },
   'audit-opt-out': { audit: { optOut: true } },
   'bpf-trace': { bpfTrace: true },
+  'kernel-drops': { kernelDrops: true },
   'calico-flows': { calicoFlows: true },
   'calico-lookups': { lookups: { calico: true } },
   'conntrack-details': { conntrack: { details: true } },

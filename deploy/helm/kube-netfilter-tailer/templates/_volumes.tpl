@@ -27,7 +27,7 @@
   mountPath: /var/lib/docker/containers
   readOnly: true
 {{- end }}
-{{- if .Values.bpfTrace }}
+{{- if or .Values.bpfTrace .Values.kernelDrops }}
 - name: tracing
   mountPath: /tracing
 {{- end }}
@@ -97,7 +97,7 @@
     path: /var/lib/docker/containers
     type: Directory
 {{- end }}
-{{- if .Values.bpfTrace }}
+{{- if or .Values.bpfTrace .Values.kernelDrops }}
 - name: tracing
   hostPath:
     path: /sys/kernel/tracing

@@ -160,6 +160,11 @@ const feedTexts = {
     mount: defaultTracefs,
     page: 'docs/logging/calico.md#ebpf',
   },
+  'kernel-drops': {
+    works: 'takes the probe that shows why the kernel drops packets',
+    mount: defaultTracefs,
+    page: 'docs/kernel-drops.md',
+  },
   'calico-flows': {
     works: "can hold the socket to which Calico's Felix sends its flows",
     mount: defaultFlowsFolder,

@@ -1,21 +1,17 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Millis } from '../../model/log-line.ts';
 import { monotonicNow } from '../../platform/clock.ts';
-import { reasonOf } from '../../platform/system-error.ts';
 import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
 import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
-/** The event behind bpf_trace_printk (Linux 5.9), below the folder of an instance. */
-const printkEvent = 'events/bpf_trace/bpf_trace_printk';
-const instance = 'instances/kube-netfilter-tailer';
 /** For each CPU: some 4,000 lines. The kernel's own size takes 1.4 MB for each. */
 const bufferKilobytes = 512;
 /** The lines that are made before a read are not longer together (tracing_read_pipe of the kernel). */
 const longestRest = 16_384;
 
-export interface BpfTraceOptions {
+export interface TraceOptions {
   /** The folder where the node's tracefs is mounted. */
   tracefs: string;
   listener: SourceListener;
@@ -25,19 +21,39 @@ export interface BpfTraceOptions {
   device?: Device;
 }
 
-/** `<...>-1234    [001] b.s3.  2727.956539: bpf_trace_printk: TEXT`; the task's name before it may be anything of 15 bytes. */
-const printed = / \[\d{3,5}\] \S{1,8} +(\d{1,10}\.\d{1,9}): bpf_trace_printk: (.*)$/;
+/** One event of the kernel, recorded in an instance of tracefs. */
+export interface TracedEvent {
+  /** Name of the source, and of the writer of its lines. */
+  source: string;
+  program: string;
+  instance: string;
+  /** The name of the event as it stands in a line: a part of a regular expression. */
+  event: string;
+  /** Makes the event ready, and returns its folder below that of the instance. */
+  prepare: () => { folder: string; filter?: string };
+  /** Undoes it, after the instance is gone. */
+  forget?: () => void;
+  /** The same as in `DevicePollOptions`. */
+  pauseInFlood?: Millis;
+  advise: (error: unknown) => string;
+  /** The text that is handed over for what a line has behind the name of the event. */
+  textOf?: (printed: string) => string;
+}
+
 const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
 
 /**
- * Reads what BPF programs print, from an instance of tracefs of its own, so that no other reader loses a line. What is read is gone from there: lines
- * of the second before a SIGKILL are lost, and those that are printed while no agent runs after a stop.
+ * Reads what the kernel records of an event, from an instance of tracefs of its own, so that no other reader loses a line. What is read is gone
+ * from there: lines of the second before a SIGKILL are lost, and those that are printed while no agent runs after a stop. Nothing in
+ * tracefs outlives a boot, so an instance that is there already is of an agent that was killed, and is gone on with.
  */
-export function createBpfTrace(options: BpfTraceOptions): Source {
+export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
-  const folder = join(tracefs, instance);
-  const { device = deviceOf(folder) } = options;
-  const name = 'bpf-trace';
+  const { source: name, program, textOf = (printed) => printed } = traced;
+  const folder = join(tracefs, 'instances', traced.instance);
+  const { device = deviceOf(folder, traced) } = options;
+  // `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`; the task's name before it may be anything of 15 bytes.
+  const line = new RegExp(String.raw` \[\d{3,5}\] \S{1,8} +(\d{1,10}\.\d{1,9}): ${traced.event}: (.*)$`);
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let rest = '';
   const poll = createDevicePoll({
@@ -45,7 +61,8 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
     device,
     schedule: timing.schedule,
     listener,
-    advise: adviceOn,
+    advise: traced.advise,
+    ...(traced.pauseInFlood !== undefined && { pauseInFlood: traced.pauseInFlood }),
     records: { take, foundEmpty() {} },
   });
 
@@ -61,64 +78,47 @@ export function createBpfTrace(options: BpfTraceOptions): Source {
     start: poll.start,
     stop() {
       poll.stop();
-      remove(folder);
+      remove(folder, traced);
     },
   };
 
   function take(text: string): number {
     const lines = (rest + text).split('\n');
     rest = (lines.pop() ?? '').slice(-longestRest);
-    for (const line of lines) if (poll.state !== 'stopped') takeLine(line);
+    for (const each of lines) if (poll.state !== 'stopped') takeLine(each);
     counts.bytes += text.length;
     return lines.length;
   }
 
-  function takeLine(line: string): void {
+  function takeLine(text: string): void {
     counts.lines++;
-    const missing = lost.exec(line)?.[1];
+    const missing = lost.exec(text)?.[1];
     if (missing !== undefined) {
       const reason = `${name} was overwritten before it was read: ${missing} lines are lost`;
       listener.lost({ count: Number(missing), unit: 'records', time: timing.wall(), reason });
       return;
     }
-    const [, seconds, text] = printed.exec(line) ?? [];
-    if (text === undefined) return;
+    const [, seconds, printed] = line.exec(text) ?? [];
+    if (printed === undefined) return;
     const present = timing.wall();
     const time = Math.min(present, present - monotonic() + Number(seconds) * 1000);
     listener.take(
-      { source: name, line: counts.lines, text, time, timeIsExact: true, host: undefined, program: 'bpf' },
+      { source: name, line: counts.lines, text: textOf(printed), time, timeIsExact: true, host: undefined, program },
       'kernel',
     );
   }
 }
 
-function adviceOn(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT')
-    return 'no tracefs is mounted there, or the kernel does not record what BPF programs print (Linux 5.9, CONFIG_BPF_EVENTS)';
-  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
-    return `${reasonOf(error)}. The agent must be root there and may write, and the kernel must not be locked down for confidentiality`;
-  return reasonOf(error);
-}
-
-/** Why it could not be read, to a person; undefined if it can. Nothing is made. */
-export function obstacleOf(tracefs: string): string | undefined {
-  try {
-    accessSync(join(tracefs, printkEvent, 'enable'), constants.W_OK);
-    accessSync(join(tracefs, 'instances'), constants.W_OK);
-    return undefined;
-  } catch (error) {
-    return adviceOn(error);
-  }
-}
-
-function deviceOf(folder: string): Device {
+function deviceOf(folder: string, { prepare }: TracedEvent): Device {
   return {
     ...kmsgDevice,
     open(path) {
+      const event = prepare();
       // Elsewhere than in a tracefs nothing is made.
       if (!existsSync(folder)) mkdirSync(folder);
-      const enable = join(folder, printkEvent, 'enable');
+      const ofEvent = join(folder, event.folder);
+      if (event.filter !== undefined) writeFileSync(join(ofEvent, 'filter'), event.filter);
+      const enable = join(ofEvent, 'enable');
       // An agent that was killed has left it as it is to be; setting the clock again would empty it.
       if (readFileSync(enable, 'latin1').startsWith('0')) {
         writeFileSync(join(folder, 'trace_clock'), 'mono');
@@ -131,9 +131,10 @@ function deviceOf(folder: string): Device {
 }
 
 /** The ring buffer goes with the folder. */
-function remove(folder: string): void {
+function remove(folder: string, { forget }: TracedEvent): void {
   try {
     rmdirSync(folder);
+    forget?.();
   } catch {
     // The instance was never created, or another reader has it open.
   }

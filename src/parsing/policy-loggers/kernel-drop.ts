@@ -1,0 +1,154 @@
+import type { Martian, Unparsable } from '../../model/observation.ts';
+import { kernelDrop, type PacketObservation } from '../../model/packet.ts';
+import { canonicalAddress, copy } from '../../platform/address.ts';
+import { observePacket, type PacketRecord } from './record.ts';
+
+/**
+ * A packet that the kernel has thrown away, as the probe of src/sources/tracefs/kernel-drops.ts prints it, the number of the reason replaced by its name:
+ *
+ *     (skb.kfree_skb) reason=NETFILTER_DROP protocol=2048 node=4026531840 device=0xff40… netns=4026531840 sock=0x0 … bytes={0x4046…,…} dev="va"
+ *
+ * The name of the device stands last, because it may hold any character but white space.
+ */
+/** A saved trace has task, processor and time before it. A task's name may be anything of 15 bytes. */
+const begin = /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) reason=/;
+const line = new RegExp(
+  [
+    String.raw`\(skb\.kfree_skb\) reason=(?<reason>\w{1,64}) protocol=\d{1,5} node=(?<node>\d{1,10})`,
+    String.raw`device=0x(?<device>[\da-f]{1,16}) netns=(?<netns>\d{1,10}) sock=0x(?<sock>[\da-f]{1,16}) socknetns=(?<socknetns>\d{1,10})`,
+    String.raw`iif=(?<iif>\d{1,10}) ifindex=(?<ifindex>\d{1,10}) len=(?<length>\d{1,10}) paged=(?<paged>\d{1,10})`,
+    String.raw`head=0x(?<head>[\da-f]{1,16}) data=0x(?<data>[\da-f]{1,16}) nh=(?<nh>\d{1,5})`,
+    String.raw`bytes=\{(?<bytes>(?:0x[\da-f]{1,16},?){8})\} dev=(?:"(?<dev>\S{1,15})"|\(fault\))$`,
+  ].join(' '),
+);
+
+/** Reasons behind which a network policy may be: netfilter's, and those of the programs of eBPF data planes. */
+const ofPolicies = new Set(['NETFILTER_DROP', 'TC_INGRESS', 'TC_EGRESS', 'XDP']);
+
+export function parseKernelDrop(text: string): PacketObservation | Martian | Unparsable | undefined {
+  if (!begin.test(text)) return undefined;
+  const { groups } = line.exec(text) ?? {};
+  if (groups === undefined) return unparsable('the line is not as the probe prints it');
+  const of = (name: string): string => groups[name] ?? '';
+  const reason = of('reason');
+  if (/^\d/.test(reason)) return unparsable('the reason is a number, whose meaning differs from kernel to kernel');
+  const hasDevice = !isZero(of('device'));
+  // Through a pointer of 0 the kernel fetches what stood there before, so the pointers decide which number means anything.
+  const namespace = hasDevice ? of('netns') : isZero(of('sock')) ? '' : of('socknetns');
+  if (namespace !== of('node')) return unparsable("it is not shown to be of the node's own network namespace");
+  const header = Number(of('nh')) - Number(BigInt(`0x${of('data')}`) - BigInt(`0x${of('head')}`));
+  const bytes = bytesOf(of('bytes')).subarray(0, Math.max(0, Number(of('length')) - Number(of('paged'))));
+  const packet = header < 0 ? undefined : readPacket(bytes.subarray(header));
+  if (packet === undefined) return unparsable('its bytes do not begin with a header of IP');
+  const device = hasDevice ? copy(of('dev')) : '';
+  // Where it came in by another device, this is the one by which it was to leave.
+  const isIn = of('iif') === of('ifindex');
+  const addresses = { source: canonicalAddress(packet.source), destination: canonicalAddress(packet.destination) };
+  if (reason === 'IP_RPFILTER')
+    return { kind: 'martian', logger: kernelDrop, notice: 'drop', impossible: 'source', device, ...addresses };
+  const { laterFragment, ...record } = packet;
+  const observation = observePacket({
+    ...record,
+    logger: kernelDrop,
+    verdict: 'dropped',
+    notice: 'drop',
+    enforcer: ofPolicies.has(reason) ? 'network-policy' : 'unknown',
+    dropReason: reason === 'NETFILTER_DROP' ? undefined : reason,
+    inInterface: isIn ? device : '',
+    outInterface: isIn ? '' : device,
+  });
+  if (observation.kind === 'unparsable' || !laterFragment) return observation;
+  return { ...observation, packet: { ...observation.packet, laterFragment } };
+}
+
+function unparsable(reason: string): Unparsable {
+  return { kind: 'unparsable', format: kernelDrop, reason };
+}
+
+function isZero(hexadecimal: string): boolean {
+  return /^0+$/.test(hexadecimal);
+}
+
+/** The kernel prints eight bytes as one number, the first byte last. */
+function bytesOf(words: string): Buffer {
+  const bytes = Buffer.alloc(64);
+  for (const [index, word] of words.split(',').entries()) bytes.writeBigUInt64LE(BigInt(word), index * 8);
+  return bytes;
+}
+
+type Headers = Pick<
+  PacketRecord,
+  'source' | 'destination' | 'protocol' | 'sourcePort' | 'destinationPort' | 'icmpType' | 'icmpCode' | 'tcpFlags'
+> &
+  Pick<PacketRecord, 'length' | 'ttl'> & { source: string; destination: string; laterFragment: boolean };
+
+/** Nothing is read behind the end that the header names: there stands what the memory held before. */
+function readPacket(bytes: Buffer): Headers | undefined {
+  const version = (bytes[0] ?? 0) >>> 4;
+  if (version === 4) return readIpv4(bytes);
+  return version === 6 ? readIpv6(bytes) : undefined;
+}
+
+function readIpv4(bytes: Buffer): Headers | undefined {
+  const header = (bytes[0] as number) & 15;
+  if (header < 5 || bytes.length < 20) return undefined;
+  const length = bytes.readUInt16BE(2);
+  const address = (at: number): string => bytes.subarray(at, at + 4).join('.');
+  const laterFragment = (bytes.readUInt16BE(6) & 0x1fff) !== 0;
+  const protocol = bytes[9] as number;
+  // Packets that are joined for the way through the kernel may name no length.
+  const end = length === 0 ? bytes.length : length;
+  const transport = laterFragment ? {} : readTransport(protocol, bytes.subarray(header * 4, end));
+  return {
+    source: address(12),
+    destination: address(16),
+    protocol,
+    length: length || undefined,
+    ttl: bytes[8],
+    laterFragment,
+    ...transport,
+  };
+}
+
+/** Headers of IPv6 that stand before the transport's: hop-by-hop, routing and destination options; a fragment's is of eight bytes. */
+const extensions = new Set([0, 43, 60]);
+const fragment = 44;
+
+function readIpv6(bytes: Buffer): Headers | undefined {
+  if (bytes.length < 40) return undefined;
+  const payload = bytes.readUInt16BE(4);
+  const address = (at: number): string =>
+    Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(at + index * 2).toString(16)).join(':');
+  const end = payload === 0 ? bytes.length : 40 + payload;
+  const rest = bytes.subarray(0, end);
+  let protocol = bytes[6] as number;
+  let at = 40;
+  let laterFragment = false;
+  while ((extensions.has(protocol) || protocol === fragment) && at + 8 <= rest.length) {
+    if (protocol === fragment) laterFragment ||= (rest.readUInt16BE(at + 2) & 0xfff8) !== 0;
+    const length = protocol === fragment ? 8 : (1 + (rest[at + 1] as number)) * 8;
+    protocol = rest[at] as number;
+    at += length;
+  }
+  const transport = laterFragment ? {} : readTransport(protocol, rest.subarray(at));
+  return {
+    source: address(8),
+    destination: address(24),
+    protocol,
+    length: payload === 0 ? undefined : 40 + payload,
+    ttl: bytes[7],
+    laterFragment,
+    ...transport,
+  };
+}
+
+/** TCP, UDP, DCCP, SCTP and UDPLITE begin with their ports; ICMP and ICMPv6 with type and code. */
+const withPorts = new Set([6, 17, 33, 132, 136]);
+const icmp = new Set([1, 58]);
+
+function readTransport(protocol: number, bytes: Buffer): Partial<Headers> {
+  if (icmp.has(protocol) && bytes.length >= 2) return { icmpType: bytes[0], icmpCode: bytes[1] };
+  if (!withPorts.has(protocol) || bytes.length < 4) return {};
+  const ports = { sourcePort: bytes.readUInt16BE(0), destinationPort: bytes.readUInt16BE(2) };
+  return protocol === 6 && bytes.length >= 14 ? { ...ports, tcpFlags: bytes[13] } : ports;
+}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { reasonOf } from '../../platform/system-error.ts';
+import type { Source } from '../source.ts';
+import { accessAdviceOn } from './bpf-trace.ts';
+import { readBtf } from './btf.ts';
+import { createTrace, type TraceOptions } from './trace.ts';
+
+/**
+ * The reasons that lead to Events: of each, src/drops/reasons.ts says what it means. With all of them `skb->dev` is a device: where a packet
+ * waits in a tree or in a socket, the kernel keeps something else in its place, and what is fetched through it means nothing.
+ */
+export const toldReasons = [
+  'NETFILTER_DROP',
+  'IP_RPFILTER',
+  'IP_LOCAL_SOURCE',
+  'IP_INVALID_SOURCE',
+  'IP_INNOROUTES',
+  'IP_OUTNOROUTES',
+  'NEIGH_FAILED',
+  'NEIGH_CREATEFAIL',
+  'PKT_TOO_BIG',
+  'XFRM_POLICY',
+  'IPV6DISABLED',
+  'VXLAN_NO_REMOTE',
+  'TC_INGRESS',
+  'TC_EGRESS',
+  'XDP',
+] as const;
+
+/** Also the group of the probe, in which no dash may stand. */
+const instance = 'kube_netfilter_tailer_drops';
+const tracepoint = 'events/skb/kfree_skb/format';
+const btfFile = '/sys/kernel/btf/vmlinux';
+
+export interface KernelDropsOptions extends TraceOptions {
+  /** The types of the running kernel. */
+  btf?: string;
+}
+
+/**
+ * Reads why the kernel throws packets away, from the tracepoint `skb:kfree_skb`, by an event probe that adds the begin of the packet, its device
+ * and its network namespace.
+ */
+export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
+  const { tracefs } = options;
+  let names: ReadonlyMap<number, string> = new Map();
+  let filter = '';
+  let folder = '';
+  let isNarrow = false;
+  return createTrace(
+    {
+      source: 'kernel-drops',
+      program: 'kernel-drops',
+      instance,
+      event: String.raw`drop_\w{8}`,
+      prepare() {
+        names = readReasons(tracefs);
+        filter = filterOf(names);
+        folder = join('events', instance, defineProbe(tracefs, btf));
+        isNarrow = false;
+        return { folder, filter };
+      },
+      forget: () => removeProbes(tracefs),
+      // A flood takes some 40 % of a processor: 256 lines take about 3 ms.
+      pauseInFlood: 4,
+      advise: adviceOn,
+      textOf(printed) {
+        if (!isNarrow) narrow(printed);
+        return printed.replace(/ reason=(\d{1,10}) /, (whole, reason) => {
+          const name = names.get(Number(reason));
+          return name === undefined ? whole : ` reason=${name} `;
+        });
+      },
+    },
+    options,
+  );
+
+  /**
+   * The first line says which network namespace is the node's own: from then on the kernel keeps the rest out, so that a Pod that drops
+   * packets in its own takes no place in the buffer. A number that is fetched through a pointer of 0 is what stood there before.
+   */
+  function narrow(printed: string): void {
+    const node = / node=(\d{1,10}) /.exec(printed)?.[1];
+    if (node === undefined) return;
+    isNarrow = true;
+    const ofNode = `device != 0 && netns == ${node} || device == 0 && sock != 0 && socknetns == ${node}`;
+    try {
+      writeFileSync(join(tracefs, 'instances', instance, folder, 'filter'), `${filter} && (${ofNode})`);
+    } catch {
+      // Lines of other namespaces are refused when they are read, too.
+    }
+  }
+}
+
+/** What keeps the probe from being made, to a person; undefined if nothing does. One is made, and removed again. */
+export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
+  try {
+    filterOf(readReasons(tracefs));
+    const group = `${instance}_check`;
+    const event = defineProbe(tracefs, btf, group);
+    appendFileSync(join(tracefs, 'dynamic_events'), `-:${group}/${event}\n`);
+    const trial = join(tracefs, 'instances', group);
+    mkdirSync(trial);
+    rmdirSync(trial);
+    return undefined;
+  } catch (error) {
+    return adviceOn(error);
+  }
+}
+
+function adviceOn(error: unknown): string {
+  const { code, path, syscall } = error as NodeJS.ErrnoException & { path?: string };
+  if (code === 'ENOENT' && path === btfFile)
+    return `${path} is not there: the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)`;
+  if (code === 'ENOENT') return 'no tracefs is mounted there, or the kernel has no event skb:kfree_skb (CONFIG_FTRACE)';
+  if (code === 'EINVAL' || (code === 'ENOENT' && syscall === 'write'))
+    return 'the kernel does not take the probe (CONFIG_KPROBE_EVENTS, since Linux 6.17 CONFIG_EPROBE_EVENTS; CONFIG_KALLSYMS_ALL)';
+  return accessAdviceOn(error) ?? reasonOf(error);
+}
+
+/** Numbers of reasons differ from kernel to kernel, so they are taken from how the tracepoint prints them: `{ 6, "NETFILTER_DROP" }`. */
+function readReasons(tracefs: string): ReadonlyMap<number, string> {
+  const format = readFileSync(join(tracefs, tracepoint), 'latin1');
+  const names = new Map<number, string>();
+  for (const [, number, name = ''] of format.matchAll(/\{ *(\d{1,10}|0x[\da-f]{1,8}), *"(\w{1,64})" *\}/g))
+    names.set(Number(number), name);
+  return names;
+}
+
+function filterOf(names: ReadonlyMap<number, string>): string {
+  const told: ReadonlySet<string> = new Set(toldReasons);
+  const numbers = [...names].flatMap(([number, name]) => (told.has(name) ? [`reason == ${number}`] : []));
+  if (![...names.values()].includes('NETFILTER_DROP'))
+    throw new Error('this kernel does not say why it drops packets (Linux 5.18 does)');
+  // Nothing but IP has addresses that are Pods'.
+  return `(${numbers.join(' || ')}) && (protocol == 0x800 || protocol == 0x86dd)`;
+}
+
+/** Defines the probe if it is not there yet, and returns the name of its event, which differs where the definition does. */
+function defineProbe(tracefs: string, btf: string, group = instance): string {
+  const definition = definitionFor(readFileSync(btf));
+  const event = `drop_${createHash('sha256').update(definition).digest('hex').slice(0, 8)}`;
+  if (existsSync(join(tracefs, 'events', group, event))) return event;
+  removeProbes(tracefs, group);
+  // To write from the beginning would remove the probes of all others.
+  appendFileSync(join(tracefs, 'dynamic_events'), `e:${group}/${event} skb.kfree_skb ${definition}\n`);
+  return event;
+}
+
+/** The name of the device stands last, because it may hold any character but white space. */
+function definitionFor(btf: Buffer): string {
+  const { offsetOf } = readBtf(btf);
+  const skb = (field: string): string => `+${offsetOf('sk_buff', field)}($skbaddr)`;
+  const inum = offsetOf('net', 'ns', 'inum');
+  return [
+    'reason=$reason:u32',
+    'protocol=$protocol:u16',
+    `node=@init_net+${inum}:u32`,
+    `device=${skb('dev')}:x64`,
+    `netns=+${inum}(+${offsetOf('net_device', 'nd_net')}(${skb('dev')})):u32`,
+    `sock=${skb('sk')}:x64`,
+    `socknetns=+${inum}(+${offsetOf('sock_common', 'skc_net')}(${skb('sk')})):u32`,
+    `iif=${skb('skb_iif')}:u32`,
+    `ifindex=+${offsetOf('net_device', 'ifindex')}(${skb('dev')}):u32`,
+    `len=${skb('len')}:u32`,
+    `paged=${skb('data_len')}:u32`,
+    `head=${skb('head')}:x64`,
+    `data=${skb('data')}:x64`,
+    `nh=${skb('network_header')}:u16`,
+    `bytes=+0(${skb('data')}):x64[8]`,
+    `dev=+${offsetOf('net_device', 'name')}(${skb('dev')}):string`,
+  ].join(' ');
+}
+
+/** Those of an agent that was killed, too. */
+function removeProbes(tracefs: string, group = instance): void {
+  const folder = join(tracefs, 'events', group);
+  if (!existsSync(folder)) return;
+  const trace = join(tracefs, 'instances', group);
+  // What an instance records cannot be removed.
+  if (existsSync(trace)) rmdirSync(trace);
+  for (const { name, isDirectory } of foldersOf(folder))
+    if (isDirectory) appendFileSync(join(tracefs, 'dynamic_events'), `-:${group}/${name}\n`);
+}
+
+function foldersOf(folder: string): { name: string; isDirectory: boolean }[] {
+  return readdirSync(folder, { withFileTypes: true }).map((entry) => ({
+    name: entry.name,
+    isDirectory: entry.isDirectory(),
+  }));
+}

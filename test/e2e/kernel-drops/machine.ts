@@ -1,0 +1,160 @@
+/** Boots a kernel of Debian in QEMU, without KVM, with a program of Node.js as its only process. */
+import { execFile, spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+
+const run = promisify(execFile);
+const cache = join(homedir(), '.cache/kube-netfilter-tailer/kernels');
+
+export interface MachineOptions {
+  /** The beginning of the kernel's version, as in the names of Debian's packages: `6.1`. */
+  version: string;
+  /** Modules of the kernel, which are loaded with those that they need: `veth`. */
+  modules: readonly string[];
+  /** Programs and libraries of this machine that the guest needs, by their paths there. */
+  programs: Readonly<Record<string, string>>;
+  /** The program that is run in the guest: a source of TypeScript. It switches the machine off at its end. */
+  program: string;
+  /** A folder for the image. */
+  folder: string;
+}
+
+/** Files of the guest: the path there without a slash at its beginning, and the file of this machine that it is a copy of. */
+type GuestFiles = Map<string, string | Buffer>;
+
+/** Resolves to what the guest has printed. */
+export async function runMachine(options: MachineOptions): Promise<string> {
+  const { version, modules, programs, program, folder } = options;
+  const kernel = await unpackKernel(version);
+  const [release = ''] = readdirSync(join(kernel, 'lib/modules'));
+  const needed = await modulesOf(kernel, release, modules);
+  const { outputFiles } = await build({
+    entryPoints: [program],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    write: false,
+    logLevel: 'error',
+    define: { 'process.env.MODULES': JSON.stringify(needed.join(' ')) },
+  });
+  const files: GuestFiles = new Map<string, string | Buffer>([
+    ['program.cjs', Buffer.from(outputFiles[0]?.contents ?? [])],
+    ...needed.map((path) => [path, join(kernel, path)] as const),
+  ]);
+  for (const [path, from] of Object.entries({ ...programs, '/bin/node': process.execPath }))
+    await addProgram(files, path, from);
+  const image = join(folder, 'initrd');
+  writeArchive(image, files);
+  return start(join(kernel, 'boot', `vmlinuz-${release}`), image);
+}
+
+/** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
+async function unpackKernel(version: string): Promise<string> {
+  const pattern = `^linux-image-${version.replaceAll('.', String.raw`\.`)}[.-][0-9a-z.+-]*amd64$`;
+  const { stdout } = await run('apt-cache', ['search', '--names-only', pattern]);
+  const names = Array.from(stdout.matchAll(/^(linux-image-\S+)/gm), ([, name = '']) => name);
+  const plain = names.filter((name) => !/-(?:cloud|rt)-amd64$/.test(name));
+  const newest = plain.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true })).at(-1);
+  const kept = existsSync(cache)
+    ? readdirSync(cache).find((name) => name.startsWith(`linux-image-${version}`))
+    : undefined;
+  if (kept !== undefined) return join(cache, kept);
+  if (newest === undefined) throw new Error(`apt-cache knows no package of Linux ${version}: run apt-get update`);
+  mkdirSync(cache, { recursive: true });
+  const work = mkdtempSync(join(cache, 'unpacking-'));
+  await run('apt-get', ['-q', 'download', newest], { cwd: work });
+  const [archive = ''] = readdirSync(work);
+  await run('dpkg-deb', ['-x', archive, 'kernel'], { cwd: work });
+  const [release = ''] = readdirSync(join(work, 'kernel/lib/modules'));
+  await run('depmod', ['-b', join(work, 'kernel'), release]);
+  renameSync(join(work, 'kernel'), join(cache, newest));
+  rmSync(work, { recursive: true });
+  return join(cache, newest);
+}
+
+/** Paths of modules in the order in which they can be loaded. */
+async function modulesOf(kernel: string, release: string, names: readonly string[]): Promise<string[]> {
+  const folder = join('lib/modules', release);
+  const needs = new Map<string, string[]>();
+  for (const line of readFileSync(join(kernel, folder, 'modules.dep'), 'latin1').split('\n')) {
+    const [path = '', rest = ''] = line.split(':');
+    needs.set(path, rest.split(' ').filter(Boolean));
+  }
+  const ordered = new Set<string>();
+  for (const name of names) {
+    const path = [...needs.keys()].find((each) => new RegExp(String.raw`/${name}\.ko(?:\.xz)?$`).test(each));
+    // Some are a part of some kernels.
+    if (path !== undefined)
+      for (const each of [...(needs.get(path) ?? []).toReversed(), path]) ordered.add(join(folder, each));
+  }
+  return [...ordered];
+}
+
+/** A program with its libraries. */
+async function addProgram(files: GuestFiles, path: string, from: string): Promise<void> {
+  files.set(path.slice(1), from);
+  const { stdout } = await run('ldd', [from]).catch(() => ({ stdout: '' }));
+  for (const [library] of stdout.matchAll(/\/\S+/g)) files.set(library.slice(1), library);
+}
+
+/** Writes an archive that a kernel unpacks at its start (Documentation/driver-api/early-userspace/buffer-format.rst). */
+function writeArchive(path: string, files: GuestFiles): void {
+  const fd = openSync(path, 'w');
+  const folders = new Set<string>(['.']);
+  let inode = 1;
+  for (const name of ['proc', 'sys', 'dev', 'run', 'tmp']) addFolder(name);
+  for (const [name, from] of files) {
+    addFolder(dirname(name));
+    add(name, 0o100_755, typeof from === 'string' ? readFileSync(from) : from);
+  }
+  add('TRAILER!!!', 0, Buffer.alloc(0));
+  closeSync(fd);
+
+  function addFolder(name: string): void {
+    if (folders.has(name)) return;
+    addFolder(dirname(name));
+    folders.add(name);
+    add(name, 0o40_755, Buffer.alloc(0));
+  }
+
+  function add(name: string, mode: number, content: Buffer): void {
+    const numbers = [inode++, mode, 0, 0, 1, 0, content.length, 0, 0, 0, 0, name.length + 1, 0];
+    const header = `070701${numbers.map((number) => number.toString(16).padStart(8, '0')).join('')}${name}\0`;
+    for (const part of [Buffer.from(header, 'latin1'), content])
+      writeSync(fd, Buffer.concat([part, Buffer.alloc((4 - (part.length % 4)) % 4)]));
+  }
+}
+
+async function start(kernel: string, image: string): Promise<string> {
+  const machine = spawn(
+    'qemu-system-x86_64',
+    [
+      ...'-accel tcg,thread=multi -cpu max -m 1024 -smp 2 -nographic -no-reboot -nic none'.split(' '),
+      '-kernel',
+      kernel,
+      '-initrd',
+      image,
+      '-append',
+      'console=ttyS0 quiet panic=-1 no_timer_check rdinit=/bin/node -- /program.cjs',
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let printed = '';
+  machine.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  await new Promise((resolve, reject) => machine.on('close', resolve).on('error', reject));
+  return printed.replaceAll('\r', '');
+}

@@ -1,0 +1,221 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { kernelReasons } from '../../src/drops/reasons.ts';
+import { createKernelDrops, obstacleOf, toldReasons } from '../../src/sources/tracefs/kernel-drops.ts';
+import { fakeTime } from './fake-time.ts';
+import { listening } from './heard.ts';
+import { btfOf, kernelTypes } from './made-btf.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** Tests the probe and the lines that come of it, in a folder that looks like tracefs. Against real kernels: test/e2e/kernel-drops. */
+
+const folder = temporaryFolder();
+const start = 1_795_226_670_000;
+const uptime = 5000;
+const group = 'kube_netfilter_tailer_drops';
+const symbols = (...reasons: string[]): string =>
+  `print fmt: "skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, ${reasons.join(', ')})\n`;
+const known = ['{ 2, "NOT_SPECIFIED" }', '{ 7, "NETFILTER_DROP" }', '{ 12, "IP_RPFILTER" }', '{ 70, "TCP_RESET" }'];
+let runs = 0;
+
+interface Tracefs {
+  path: string;
+  btf: string;
+  definitions: () => string;
+  /** Does what the kernel does when a probe is defined and an instance made: their files appear. Returns the name of the event. */
+  react: () => string;
+  read: (file: string) => string;
+}
+
+function tracefsOf(
+  format: string | undefined = symbols(...known),
+  types: Buffer | undefined = btfOf(kernelTypes),
+): Tracefs {
+  const path = folder(`tracefs-${++runs}`);
+  mkdirSync(join(path, 'instances'), { recursive: true });
+  writeFileSync(join(path, 'dynamic_events'), '');
+  if (format !== undefined) {
+    mkdirSync(join(path, 'events/skb/kfree_skb'), { recursive: true });
+    writeFileSync(join(path, 'events/skb/kfree_skb/format'), format);
+  }
+  const btf = join(path, 'btf');
+  if (types !== undefined) writeFileSync(btf, types);
+  const read = (file: string): string => readFileSync(join(path, file), 'latin1');
+  return {
+    path,
+    btf,
+    read,
+    definitions: () => read('dynamic_events'),
+    react() {
+      const [, event = ''] = /^e:\w+\/(\w+) /m.exec(read('dynamic_events')) ?? [];
+      const ofInstance = join(path, 'instances', group, 'events', group, event);
+      mkdirSync(ofInstance, { recursive: true });
+      mkdirSync(join(path, 'events', group, event), { recursive: true });
+      writeFileSync(join(ofInstance, 'enable'), '0\n');
+      writeFileSync(join(path, 'instances', group, 'trace_pipe'), '');
+      return event;
+    },
+  };
+}
+
+function reading(tracefs: Tracefs) {
+  const { heard, listener } = listening();
+  const time = fakeTime(start);
+  const source = createKernelDrops({
+    tracefs: tracefs.path,
+    btf: tracefs.btf,
+    listener,
+    timing: time,
+    monotonic: () => uptime + time.elapsed(),
+  });
+  source.start();
+  return { heard, source, time };
+}
+
+/** A source whose probe is there, and what its kernel prints. */
+function running() {
+  const tracefs = tracefsOf();
+  const { heard, source, time } = reading(tracefs);
+  const event = tracefs.react();
+  time.advance(10_000);
+  return {
+    tracefs,
+    heard,
+    source,
+    print: (text: string, task = '            nc-77      ') => {
+      appendFileSync(
+        join(tracefs.path, 'instances', group, 'trace_pipe'),
+        `${task}[001] ..s2.     4.970478: ${event}: ${text}\n`,
+      );
+      time.advance(200);
+    },
+    filter: () => tracefs.read(`instances/${group}/events/${group}/${event}/filter`),
+  };
+}
+
+const drop = '(skb.kfree_skb) reason=7 protocol=2048 node=4026531840 device=0x0 rest="of it"';
+
+test('every reason that is told has a text, and every text is of such a reason', () => {
+  expect([...kernelReasons.keys(), 'NETFILTER_DROP', 'IP_RPFILTER'].toSorted()).toEqual(toldReasons.toSorted());
+});
+
+test('the probe is defined with the places of this kernel, and added to what others have defined', () => {
+  const tracefs = tracefsOf();
+  writeFileSync(join(tracefs.path, 'dynamic_events'), 'p:others/probe do_sys_open\n');
+  const { source } = reading(tracefs);
+  source.stop();
+  const [others, own = ''] = tracefs.definitions().split('\n');
+  expect(others).toBe('p:others/probe do_sys_open');
+  expect(own).toMatch(/^e:kube_netfilter_tailer_drops\/drop_[0-9a-f]{8} skb\.kfree_skb reason=\$reason:u32 /);
+  expect(own).toContain(' netns=+144(+1280(+16($skbaddr))):u32 sock=+24($skbaddr):x64 ');
+  expect(own).toMatch(/ dev=\+0\(\+16\(\$skbaddr\)\):string$/);
+  // The kernel takes no longer ones.
+  for (const argument of own.split(' ').slice(2)) expect(argument.length).toBeLessThan(64);
+});
+
+test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {
+  const { filter, source } = running();
+  expect(filter()).toBe('(reason == 7 || reason == 12) && (protocol == 0x800 || protocol == 0x86dd)');
+  source.stop();
+});
+
+test('after the first line, the kernel keeps other network namespaces out, and believes a number only with its pointer', () => {
+  const { filter, print, source } = running();
+  print(drop);
+  expect(filter()).toContain(
+    ') && (device != 0 && netns == 4026531840 || device == 0 && sock != 0 && socknetns == 4026531840)',
+  );
+  source.stop();
+});
+
+test('a line has the name of the reason, the time of its stamp, and the kernel as its writer', () => {
+  const { print, heard, source } = running();
+  print(drop);
+  expect(heard.lines).toMatchObject([
+    {
+      text: drop.replace('reason=7', 'reason=NETFILTER_DROP'),
+      timeIsExact: true,
+      program: 'kernel-drops',
+      origin: 'kernel',
+    },
+  ]);
+  expect(Math.round(heard.lines[0]?.time ?? 0)).toBe(start - 30);
+  source.stop();
+});
+
+test('a task whose name looks like a line forges none', () => {
+  const names = ['x\ny-1 [001] b. 1', '] 1.2: drop_0000', '[001] b 1.2: d: ', '\nCPU:0 [LOST 9 ', ') reason=7 node='];
+  const { print, heard, source } = running();
+  for (const name of names) print(drop, `${name}-1   `);
+  expect(heard.lines.map(({ text }) => text)).toEqual(names.map(() => drop.replace('=7', '=NETFILTER_DROP')));
+  expect(heard.losses).toEqual([]);
+  source.stop();
+});
+
+test('what a device is called changes no other field', () => {
+  const { print, heard, source } = running();
+  print(`${drop} dev="reason=12"`);
+  expect(heard.lines[0]?.text).toBe(`${drop.replace('=7', '=NETFILTER_DROP')} dev="reason=12"`);
+  source.stop();
+});
+
+test('what was overwritten before it was read is told as lost', () => {
+  const { tracefs, print, heard, source } = running();
+  appendFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), 'CPU:0 [LOST 4711 EVENTS]\n');
+  print(drop);
+  expect(heard.losses).toMatchObject([{ count: 4711, unit: 'records' }]);
+  source.stop();
+});
+
+test('an agent goes on with the probe that one before it has left, and defines none again', () => {
+  const { tracefs, source } = running();
+  source.stop();
+  const before = tracefs.definitions();
+  const again = reading(tracefs);
+  expect(
+    tracefs
+      .definitions()
+      .split('\n')
+      .filter((line) => line.startsWith('e:')),
+  ).toHaveLength(before.split('\n').filter((line) => line.startsWith('e:')).length);
+  expect(again.source.state).toBe('reading');
+  again.source.stop();
+});
+
+test('a probe that is defined otherwise is removed first', () => {
+  const tracefs = tracefsOf();
+  mkdirSync(join(tracefs.path, 'events', group, 'drop_00000000'), { recursive: true });
+  const { source } = reading(tracefs);
+  expect(tracefs.definitions()).toMatch(
+    /^-:kube_netfilter_tailer_drops\/drop_00000000\ne:kube_netfilter_tailer_drops\/drop_/,
+  );
+  source.stop();
+});
+
+test.each([
+  ['a kernel before 5.18', symbols('{ 2, "NOT_SPECIFIED" }')],
+  ['a kernel before 5.17', 'print fmt: "skbaddr=%p protocol=%u"'],
+] as const)('%s cannot, and the check and the notice say so', (_, format) => {
+  const tracefs = tracefsOf(format);
+  const { heard, source } = reading(tracefs);
+  source.stop();
+  expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
+  const obstacle = obstacleOf(tracefs.path, tracefs.btf);
+  expect(obstacle).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
+  expect(tracefs.definitions()).toBe('');
+});
+
+test('without the types of the kernel, or a tracefs, the check says so', () => {
+  expect(obstacleOf(folder('nothing'))).toBeDefined();
+  const tracefs = tracefsOf(undefined, Buffer.from('no types at all, but more than a header'));
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeDefined();
+  expect(tracefs.definitions()).toBe('');
+});
+
+test('the check leaves nothing behind', () => {
+  const tracefs = tracefsOf();
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(tracefs.definitions()).toMatch(/^e:(\w+\/drop_\w{8}) .*\n-:\1\n$/);
+  expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
+});
