@@ -3,23 +3,24 @@ import type { Millis } from '../model/log-line.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
-import type { Recent } from './tracker/recent.ts';
+import * as z from 'zod/mini';
+import type { Failing } from '../model/program-record.ts';
 
-/** Sources of facts about the node, beside its logs; a missing one is not asked. */
+/** Sources of facts beside the logs of the node; a missing one is not asked. */
 export interface FactSources {
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
-  /** Delays the question for `felix`, because all nodes of a cluster may ask at the same moment; by default not at all. */
+  /** Delays the question for `felix`, because all nodes may ask at the same moment. */
   felixDelay?: () => Millis;
   /** The contents of /proc, and the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
-  /** Linux's, as uname prints it. */
+  /** The version, as uname prints it. */
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
   nameOf?: (address: string) => string | undefined;
   /** Looks up what is behind the Services of these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
-  /** Times how long they may take; by default with the process's timers. */
+  /** By default the timers of the process. */
   schedule?: Schedule;
 }
 
@@ -29,20 +30,19 @@ export interface ConnectionTracking {
   topSources: (
     netns: number | undefined,
   ) => Promise<{ top: readonly { address: string; connections: number }[] } | undefined>;
-  /** Uid of the Pod that a network namespace is of. */
   podOf: (netns: number) => Promise<string | undefined>;
 }
 
 type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
 
-/** Everything else may take so long once `felix` is asked; then the incident is published without. */
+/** The limit for everything but `felix`; what is late is left out. */
 const timeout: Millis = 1000;
 
-/** Longer than kube-proxy takes to write its rules again (5 s): until then no Event could be written, either. */
+/** kube-proxy takes up to 5 s to write its rules again, and until then no Event could be written either. */
 const felixTimeout: Millis = 10_000;
 const felixPause: Millis = 1000;
 
-/** Asks only what bears on the cause, all at once. What is late or fails is undefined; never throws or rejects. */
+/** Asks all at once what matters for the cause. What is late or fails is undefined. Never throws or rejects. */
 export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
   const isAsked = causeOf(incident.code).asks === undefined;
   const delay = isAsked ? (sources.felixDelay?.() ?? 0) : 0;
@@ -78,7 +78,7 @@ function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Mill
   const first = delay === 0 ? attempt(felix) : pause(delay).then(felix);
   return first instanceof Promise ? untilAnswered(first) : first;
 
-  /** Asks again where the API server does not answer: its own address is a Service, whose rules may be what is missing. */
+  /** Asks again if the API server does not answer: the rules for its own Service may be missing. */
   async function untilAnswered(asked: Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
     let settings = await asked;
     for (let left = felixTimeout - felixPause; left > 0 && isUnanswered(settings); left -= felixPause) {
@@ -117,7 +117,7 @@ async function askInTime(
     inTime(attempt(() => prepareChains?.(incident.subjects))),
   ]);
   for (const cancel of cancels) cancel();
-  // Then it is not the host's table that is full, unless it was some time ago.
+  // Then another table is full, or the host's was full some time ago.
   const hasRoom = asks === 'conntrack' && isUnnamed(incident) && isRoomy(table);
   const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
   return {
@@ -148,7 +148,7 @@ function attempt<T>(ask: (() => T) | undefined): T | undefined {
   }
 }
 
-/** felix wants 5.3; from 4.18 on Red Hat's may do, which other kernels of that age do not (felix/bpf/bpf.go). Undefined: perhaps. */
+/** felix needs Linux 5.3; on Red Hat 4.18 may do (felix/bpf/bpf.go). Undefined: perhaps. */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
   if (major === undefined) return undefined;
@@ -157,27 +157,97 @@ function hasEbpf(kernel = ''): boolean | undefined {
   return version < 40_018 ? false : undefined;
 }
 
-/** An entry of a flow without answers stays so long at least (net.netfilter.nf_conntrack_udp_timeout): until then a full table is seen. */
+/** The kernel keeps an entry at least so long (net.netfilter.nf_conntrack_udp_timeout), so until then a full table is still seen. */
 const shortestLife: Millis = 30_000;
 
-/** No line names a namespace: a kernel that does so for none may mean any. */
+/** Some kernels never name the namespace, so any may be meant. */
 function isUnnamed({ subjects }: Incident): boolean {
   return !subjects.some((subject) => /\d/.test(subject));
 }
 
-/** At 95 % the kernel begins to make room (net/netfilter/nf_conntrack_core.c), so that a table that was full is not far below. */
+/** The kernel makes room from 95 % on (net/netfilter/nf_conntrack_core.c), so a table that was full is not far below. */
 function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
-/** A namespace of its own has a table of its own: the host and other Pods are not affected. */
+/** Network namespaces have tables of their own: the host and other Pods are not affected. */
 function isOfNamespaces({ code, subjects }: Incident): boolean {
   return causeOf(code).asks === 'conntrack' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
 }
 
-/** The inode in `4026532317` or `netns 4026532317`; undefined: the host's, or more than one. */
+/** The inode in `4026532317` or `netns 4026532317`; undefined for the host, or several. */
 function namespaceIn(subjects: readonly string[]): number | undefined {
   if (subjects.length !== 1) return undefined;
   const [inode] = /\d{1,10}/.exec(subjects[0] ?? '') ?? [];
   return inode === undefined ? undefined : Number(inode);
+}
+
+const minute: Millis = 60_000;
+const hour = 60 * minute;
+/** A pause this long ends a run. */
+const pause = 5 * minute;
+/** Enough runs for one hour. */
+const runLimit = 16;
+/** A host on the internet always drops something; then the beginning of drops says nothing. */
+const rareDrops = 3;
+
+const shape = z.object({
+  backends: z.record(z.string(), z.object({ backend: z.enum(['legacy', 'nf_tables']), time: z.number() })),
+  /** Sorted spans in which the firewall of the host dropped packets without a pause of five minutes. */
+  runs: z.array(z.object({ first: z.number(), last: z.number(), drops: z.number() })),
+  /** The last that felix logged about using eBPF. */
+  ebpf: z.optional(z.boolean()),
+});
+
+export type RecentState = z.infer<typeof shape>;
+
+/** Recent lines of this node that may explain an incident, in the time of the log. */
+export type Recent = ReturnType<typeof createRecent>;
+
+/** Ignores an invalid state. */
+export function createRecent(restored?: RecentState) {
+  const { data } = shape.safeParse(restored);
+  const backends: RecentState['backends'] = { ...data?.backends };
+  const runs: RecentState['runs'] = data?.runs.slice(-runLimit) ?? [];
+  let ebpf = data?.ebpf;
+
+  return {
+    noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void {
+      if (time >= (backends[failing]?.time ?? -Infinity)) backends[failing] = { backend, time };
+    },
+    /** Returns the last of each program within the hour. */
+    backends(now: Millis): NodeFacts['backends'] {
+      const seen: Partial<Record<Failing, 'legacy' | 'nf_tables'>> = {};
+      for (const [failing, { backend, time }] of Object.entries(backends))
+        if (now - time <= hour) seen[failing as Failing] = backend;
+      return seen;
+    },
+    /** Undefined: felix has logged nothing about it since its restart. */
+    noteEbpf: (on: boolean | undefined): void => void (ebpf = on),
+    get ebpf(): boolean | undefined {
+      return ebpf;
+    },
+    noteFirewallDrop(time: Millis, drops = 1): void {
+      // Mostly the last run; logs may be a little out of order.
+      const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
+      if (run === undefined) return begin(time, drops);
+      run.first = Math.min(run.first, time);
+      run.last = Math.max(run.last, time);
+      run.drops += drops;
+    },
+    /** Returns when the firewall of the host began to drop, if that was within a minute of `at` and drops were rare in the hour before. */
+    firewallDropsSince(at: Millis): Millis | undefined {
+      const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
+      if (run === undefined) return undefined;
+      const before = runs.filter(({ first, last }) => first < run.first && last >= run.first - hour);
+      return before.reduce((sum, { drops }) => sum + drops, 0) >= rareDrops ? undefined : run.first;
+    },
+    state: (): RecentState => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
+  };
+
+  function begin(time: Millis, drops: number): void {
+    const place = runs.findLastIndex(({ last }) => last < time) + 1;
+    runs.splice(place, 0, { first: time, last: time, drops });
+    if (runs.length > runLimit) runs.shift();
+  }
 }

@@ -4,66 +4,62 @@ import type { Failing } from '../model/program-record.ts';
 
 const texts = z.array(z.string());
 
-/** All times are Millis. A checksum says that a saved state is as it was written: objects within it are not looked through. */
+/** All times are Millis. Objects are not checked, because a saved state has a checksum. */
 const incidentShape = z.object({
-  /** `KN102` */
   code: z.string(),
   failing: z.custom<Failing>((failing) => typeof failing === 'string'),
-  /** The Pod that says so, where it is known. */
+  /** The Pod whose log says so, if known. */
   failingPod: z.optional(z.custom<ObjectRef>()),
   phase: z.enum(['suspected', 'open', 'over']),
   first: z.number(),
   last: z.number(),
-  /** The time at which it was clear that it is more than a flap. */
+  /** When it was clear that it lasts. */
   opened: z.optional(z.number()),
   ended: z.optional(z.number()),
   endedBy: z.optional(z.enum(['success', 'silence'])),
   failures: z.number(),
   /** Failures that no Event counts yet. */
   unpublished: z.number(),
-  /** It is over, and no Event says so yet. */
+  /** No Event says yet that it is over. */
   endUnpublished: z.boolean(),
   families: texts,
   /** The first few that differ, in order of appearance. */
   subjects: texts,
   moreSubjects: z.number(),
   quote: z.string(),
-  /** The number of restarts of the program meanwhile. */
   restarts: z.number(),
 });
 
-/** The shape of a `TrackedFailure`: an incident, and what it takes to see whether it begins, goes on or ends. */
+/** An incident, and what is needed to see whether it begins, goes on or ends. */
 export const trackedShape = z.object({
   incident: incidentShape,
-  /** The last attempts that failed, earliest first, and the failures of each; the third makes a fight of two flaps. */
+  /** The last failed attempts, earliest first. A third one makes an incident of two flaps. */
   attempts: z.array(z.object({ time: z.number(), failures: z.number() })),
-  /** The latest line about a failure. `incident.last` may be later: a program that was restarted has not failed since. */
+  /** The latest line about a failure; after a restart, `incident.last` may be later. */
   heard: z.number(),
-  /** Longest time between two attempts that failed one after the other. */
   longestGap: z.number(),
-  /** It failed again after it had been well. */
+  /** It failed, was well, and failed again. */
   fight: z.boolean(),
   /** The first success after the last failure. */
   healthy: z.optional(z.number()),
-  /** Families that failed and have not succeeded since; '' where the line names none. */
+  /** Families that failed and have not succeeded since; '' if the line names none. */
   broken: texts,
-  /** No line since the last failure says how the attempt ended. */
+  /** No line says yet how the last failed attempt ended. */
   unfinished: z.boolean(),
-  /** Repeat failure, pending confirmation that its attempt failed. */
+  /** It has failed again, but no line confirms yet that the attempt failed. */
   doubtful: z.boolean(),
   /** It failed since the program was last started. */
   inThisLife: z.boolean(),
-  /** The end of it: an incident that ends by silence ended before that was clear. */
+  /** When the end was clear: one that ends by silence ended before. */
   closed: z.optional(z.number()),
-  /** Hashes of the subjects past those in `incident.subjects`. */
+  /** Hashes of further subjects. */
   pastSubjects: z.array(z.number()),
 });
 
-/** An incident as the tracker has it. */
 export type TrackedIncident = z.infer<typeof incidentShape>;
 export type TrackedFailure = z.infer<typeof trackedShape>;
 
-/** One cause on this node, from its first failure until some time after it is over. Only the tracker changes it. */
+/** One cause on this node, from its first failure until some time after its end. Only the tracker changes it. */
 export type Incident = Readonly<TrackedIncident>;
 
 /** `opened`: it is clear now. `continued`: it failed again. `closed`: it is over. */
@@ -72,7 +68,7 @@ export interface IncidentChange {
   incident: Incident;
 }
 
-/** There is one incident of a cause and a program at a time. */
+/** A cause and a program have one incident at a time. */
 export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
   return `${code} ${failing}`;
 }

@@ -3,48 +3,44 @@ import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { TableReport } from '../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../model/program-record.ts';
-import { causeOf } from './catalogue/catalogue.ts';
+import { causeOf, signOf } from './catalogue/catalogue.ts';
 import { ebpfOf } from './catalogue/behind.ts';
-import { signOf } from './catalogue/sign-of.ts';
-import type { FactSources } from './facts.ts';
+import { createRecent, type FactSources, type Recent, type RecentState } from './facts.ts';
 import type { Incident, IncidentChange } from './incident.ts';
-import { createReporter, type Output, type ReporterState } from './reporting/reporter.ts';
+import { type Output, Reporter, type ReporterState } from './reporting/reporter.ts';
 import type { Surroundings } from './reporting/details.ts';
-import { createRecent, type Recent, type RecentState } from './tracker/recent.ts';
 import { createRestarts, type Restart, type RestartsState } from './tracker/programs.ts';
 import { attemptSpan } from './tracker/programs.ts';
 import { Tracker, type TrackerState } from './tracker/tracker.ts';
 
 export interface NodeIncidentsOptions extends Surroundings, Output {
-  /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
+  /** The Pod of a program, if the log itself names none. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;
-  /** Told to the operator in the log; Events are made of it anyway. */
+  /** For the log of the agent. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
 }
 
-/** Plain JSON. */
 export interface NodeIncidentsState {
   table: TrackerState;
   reported: ReporterState;
   restarts: RestartsState;
   recent: RecentState;
-  /** The time at which a failure last had a reason, by program. */
+  /** When a failure of a program last gave its reason. */
   reasons: Partial<Record<Failing, Millis>>;
 }
 
 /** Finds what is wrong with one node for longer than a moment: from lines to findings. */
 export interface NodeIncidents {
   take: (observation: ProgramRecord | TableReport, line: Pick<LogLine, 'source' | 'time'>) => void;
-  /** `drops`: so many, by default one. */
   firewallDropped: (time: Millis, drops?: number) => void;
   tick: (now: Millis) => void;
   /** The time of the next `tick`; Infinity: none is needed. */
   nextTick: () => Millis;
-  /** No line comes any more: decides what waits for the next one. No incident ends by it. */
+  /** No line comes any more: decides what waits for another line. No incident ends by this. */
   endOfLog: () => void;
-  /** The part of `tick` that notifies Pods; nothing ends by it. */
+  /** Notifies Pods as `tick` does, but ends nothing. */
   notifyPods: (now: Millis) => void;
   nextPodNotice: () => Millis;
   readonly tracker: Pick<Tracker, 'incidents' | 'counts' | 'unrepeated'>;
@@ -59,7 +55,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   const restarts = createRestarts(restored?.restarts);
   const reasons: NodeIncidentsState['reasons'] = { ...restored?.reasons };
   const tracker = new Tracker(restored?.table);
-  const reporter = createReporter({ ...options, tracker, recent, restored: restored?.reported });
+  const reporter = new Reporter({ ...options, tracker, recent, restored: restored?.reported });
 
   return {
     tracker,
@@ -94,8 +90,8 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     },
     nextTick: () => Math.min(tracker.nextTick, reporter.nextTick()),
     endOfLog: () => report(tracker.endOfLog()),
-    notifyPods: reporter.tick,
-    nextPodNotice: reporter.nextTick,
+    notifyPods: (now) => reporter.tick(now),
+    nextPodNotice: () => reporter.nextTick(),
   };
 
   function takeRestart(restart: Restart | undefined, pod: ObjectRef | undefined, time: Millis): void {
@@ -117,12 +113,11 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     for (const incident of tracker.incidents) if (isReload(incident, recent)) report(tracker.confirm(incident));
   }
 
-  /** Does what was due, also before each line of the same container: how often `tick` is called makes no difference. */
+  /** Runs before each line of the same container, too, so that it makes no difference how often `tick` is called. */
   function settle(now: Millis, failing?: Failing): void {
-    while (report(tracker.settle(now, reporter.withPodNotices(), failing)));
+    while (report(tracker.settle(now, reporter.withPodNotices, failing)));
   }
 
-  /** Gives whether anything has changed. */
   function report(changes: readonly IncidentChange[]): boolean {
     for (const change of changes) {
       onChange?.(change);
@@ -136,7 +131,7 @@ function podOfLog(container: ContainerName | undefined): ObjectRef | undefined {
   return container && podRef({ ...container, name: container.pod, resourceVersion: undefined });
 }
 
-/** felix logs first why its rules are refused, then that they are; the second is nothing new. */
+/** felix first logs why its rules are refused, then that they are. */
 function followsReason({ code, failing }: FailureSign, time: Millis, reasons: NodeIncidentsState['reasons']): boolean {
   if (causeOf(code).isConsequence !== true) {
     reasons[failing] = time;
@@ -146,7 +141,10 @@ function followsReason({ code, failing }: FailureSign, time: Millis, reasons: No
   return reason !== undefined && time >= reason && time - reason <= attemptSpan;
 }
 
-/** A reload of the host's firewall puts its rules before Calico's once, and drops from then on: felix logs that once, before or after. */
+/**
+ * A reload of the host's firewall puts its rules before Calico's once, and drops packets from then on. felix logs that once, before or
+ * after the drops.
+ */
 function isReload({ code, first }: Incident, recent: Recent): boolean {
   return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createConntrackLevel } from '../../src/agent/node-checks.ts';
-import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
-import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
+import { causeOf, signOf } from '../../src/incidents/catalogue/catalogue.ts';
 import type { FailureSign } from '../../src/model/program-record.ts';
 import { nine } from '../builders.ts';
 import { ledTracker } from '../incidents/scripts.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { conditionType } from '../../src/incidents/node-condition.ts';
+import { conditionType } from '../../src/incidents/reporting/message.ts';
 import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { type AgentRig, createAgentRig, kubeconfigWith, nodeObject } from './agent-rig.ts';
 import { rulesIn } from './granted.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type FactSources, findFacts } from '../../src/incidents/facts.ts';
+import { createRecent, type FactSources, findFacts } from '../../src/incidents/facts.ts';
 import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
-import { createRecent } from '../../src/incidents/tracker/recent.ts';
 import { nine } from '../builders.ts';
 
 function incident(some: Partial<Incident> = {}): Incident {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Incident } from '../../src/incidents/incident.ts';
 import { causeOf, causes } from '../../src/incidents/catalogue/catalogue.ts';
-import { rulesConditionOf } from '../../src/incidents/node-condition.ts';
+import { rulesConditionOf } from '../../src/incidents/reporting/message.ts';
 import { nine } from '../builders.ts';
 
 function open(code: string, given: Partial<Incident> = {}): Incident {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRecent, type RecentState } from '../../src/incidents/tracker/recent.ts';
+import { createRecent, type RecentState } from '../../src/incidents/facts.ts';
 import { nine } from '../builders.ts';
 
 const second = 1000;

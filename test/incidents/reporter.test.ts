@@ -1,13 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { createRecent } from '../../src/incidents/tracker/recent.ts';
+import { createRecent } from '../../src/incidents/facts.ts';
 import type { Incident, TrackedIncident } from '../../src/incidents/incident.ts';
 import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
-import {
-  createReporter,
-  type Reporter,
-  type ReporterOptions,
-  type ReporterState,
-} from '../../src/incidents/reporting/reporter.ts';
+import { Reporter, type ReporterOptions, type ReporterState } from '../../src/incidents/reporting/reporter.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
@@ -71,7 +66,7 @@ function incident(given: Partial<Incident> = {}): TrackedIncident {
 }
 
 function reporter(given: Partial<ReporterOptions> = {}): Reporter {
-  return createReporter({
+  return new Reporter({
     node: 'node-a',
     nodeRef,
     tracker: {
@@ -113,8 +108,8 @@ function over(one: TrackedIncident): TrackedIncident {
   return Object.assign(one, { phase: 'over', endedBy: 'success', ended: one.last + 5 * second, endUnpublished: true });
 }
 
-function runUntil({ tick, nextTick }: Reporter, until: number): void {
-  for (let now = nine + 30 * second; now <= until; now += 5 * second) if (nextTick() <= now) tick(now);
+function runUntil(one: Reporter, until: number): void {
+  for (let now = nine + 30 * second; now <= until; now += 5 * second) if (one.nextTick() <= now) one.tick(now);
 }
 
 describe('the details of an incident', () => {
@@ -146,10 +141,10 @@ describe('the details of an incident', () => {
 
   test('count each further failure in the same Event', () => {
     const one = incident();
-    const { report } = reporter();
-    report(one);
+    const ours = reporter();
+    ours.report(one);
     Object.assign(one, { failures: 3, unpublished: 1, last: nine + minute });
-    report(one);
+    ours.report(one);
     expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
     expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
   });
@@ -174,10 +169,10 @@ describe('the details of an incident', () => {
 
   test('details of the end are on the same objects, with how often it failed and how it ended', () => {
     const one = incident();
-    const { report } = reporter();
-    report(one);
+    const ours = reporter();
+    ours.report(one);
     counted = [];
-    report(over(one));
+    ours.report(over(one));
     expect(objects()).toEqual([
       'ServiceChainsRestored Pod kube-proxy-x7k2p',
       'ServiceChainsRestored Node node-a',
@@ -197,11 +192,11 @@ describe('facts that come later', () => {
   test('are waited for, and what failed meanwhile is counted then', async () => {
     const found = Promise.withResolvers<NodeFacts['felix']>();
     const one = incident();
-    const { report } = reporter({ facts: { felix: () => found.promise } });
-    report(one);
+    const ours = reporter({ facts: { felix: () => found.promise } });
+    ours.report(one);
     Object.assign(one, { failures: 4, unpublished: 4 });
-    report(one);
-    report(over(one));
+    ours.report(one);
+    ours.report(over(one));
     expect(counted).toEqual([]);
     const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
     found.resolve({ kind: 'settings', settings });
@@ -213,10 +208,10 @@ describe('facts that come later', () => {
   test('are asked for once, and again after five minutes', () => {
     let asked = 0;
     const one = incident();
-    const { report } = reporter({ facts: { felix: () => void asked++ } });
+    const ours = reporter({ facts: { felix: () => void asked++ } });
     for (let i = 0; i < 20; i++) {
       Object.assign(one, { unpublished: 1, failures: 2 + i, last: nine + i * 30 * second });
-      report(one);
+      ours.report(one);
     }
     expect(asked).toBe(2);
   });
@@ -297,14 +292,14 @@ test('after a restart no Pod is notified twice, and the next one is notified', (
 test('what fails before the objects are known is published as soon as they are', () => {
   let ready = false;
   const one = incident();
-  const { report, tick, nextTick } = reporter({ isReady: () => ready });
-  report(one);
-  report(over(one));
-  tick(nine + minute);
-  expect([counted, nextTick()]).toEqual([[], Infinity]);
+  const ours = reporter({ isReady: () => ready });
+  ours.report(one);
+  ours.report(over(one));
+  ours.tick(nine + minute);
+  expect([counted, ours.nextTick()]).toEqual([[], Infinity]);
   ready = true;
-  expect(nextTick()).toBe(0);
-  tick(nine + minute);
+  expect(ours.nextTick()).toBe(0);
+  ours.tick(nine + minute);
   expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
   expect([one.unpublished, one.endUnpublished]).toEqual([0, false]);
 });
@@ -313,11 +308,11 @@ test('another explanation is another Event', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
   let felix: NodeFacts['felix'] = { kind: 'settings', settings };
   const one = incident();
-  const { report } = reporter({ facts: { felix: () => felix } });
-  report(one);
+  const ours = reporter({ facts: { felix: () => felix } });
+  ours.report(one);
   felix = { kind: 'absent' };
   Object.assign(one, { failures: 3, unpublished: 1, last: nine + 10 * minute });
-  report(one);
+  ours.report(one);
   const ofNode = counted.filter(({ finding }) => finding.regarding.kind === 'Node').map(({ finding }) => finding);
   expect(new Set(ofNode.map(({ reason }) => reason))).toEqual(
     new Set(['CalicoDeletesServiceChains', 'ServiceChainMissing']),
@@ -327,11 +322,11 @@ test('another explanation is another Event', () => {
 
 test('what an earlier run had not published is published at the first tick', () => {
   const one = incident({ failures: 5, unpublished: 5 });
-  const { tick, nextTick } = reporter();
-  expect(nextTick()).toBe(0);
-  tick(nine + minute);
+  const ours = reporter();
+  expect(ours.nextTick()).toBe(0);
+  ours.tick(nine + minute);
   expect([totals()['node-a'], one.unpublished]).toEqual([5, 0]);
-  expect(nextTick()).toBe(Infinity);
+  expect(ours.nextTick()).toBe(Infinity);
 });
 
 test('an incident that is forgotten leaves nothing behind', () => {

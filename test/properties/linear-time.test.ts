@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
+import { signOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';

@@ -31,6 +31,10 @@ import { moduleMissing } from './module-missing.ts';
 import { portTaken } from './port-taken.ts';
 import { cannotStart, restarting } from './starting.ts';
 import { short } from './texts.ts';
+import type { Millis } from '../../model/log-line.ts';
+import type { TableReport } from '../../model/observation.ts';
+import type { Failing, FailureSign, ProgramRecord, Sign } from '../../model/program-record.ts';
+import { backendOf, familyOf, firstLine, isProblem, quotable, startsWithAny, textOf } from './record-text.ts';
 
 const rows: readonly CauseRow[] = [
   felixGivesUp,
@@ -71,12 +75,12 @@ const rows: readonly CauseRow[] = [
   conntrackNearlyFull,
 ];
 
-/** All causes, the most specific first: the first row that matches a record is its cause. */
+/** All causes. The first row that matches a record is its cause. */
 export const causes: readonly Cause[] = rows.map(complete);
 
 const byCode = new Map(causes.map((cause) => [cause.code, cause]));
 
-/** The row of a code. Throws for one that is not in the catalogue, which is a fault of this program. */
+/** Throws for an unknown code, which is a fault of this program. */
 export function causeOf(code: string): Cause {
   const cause = byCode.get(code);
   if (cause === undefined) throw new Error(`no cause has the code ${code}`);
@@ -101,12 +105,12 @@ function complete(row: CauseRow): Cause {
   };
 }
 
-/** Names of nodes have up to 253 characters; the first of them are enough to know it by. */
+/** Names of nodes have up to 253 characters. */
 function shortNode(node: string): string {
   return short(node, 63) || 'this node';
 }
 
-/** The cause that explains best what the lines say (`code`): itself where no fact points to another. */
+/** Finds the cause behind `code` by the facts; `code` itself if none fits. */
 export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): string {
   const behind = causes.find(({ explains }) => explains?.codes.includes(code) && explains.when(facts, symptoms));
   return behind?.code ?? code;
@@ -114,14 +118,14 @@ export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): st
 
 const hintLimit = 2;
 
-/** Adds what else to know: at most two sentences of at most 160 bytes, most important first. */
+/** At most two sentences of at most 160 bytes, most important first. */
 export function hints(details: HintDetails): string[] {
   return [hiddenWarnings(details), ...causes.map(({ explains }) => explains?.hint?.(details))]
     .filter((hint) => hint !== undefined)
     .slice(0, hintLimit);
 }
 
-/** Severities above the warnings in which felix logs that it could not write its rules, or that another program changed them. */
+/** With these, felix hides its warnings about rules. */
 const severitiesAboveWarning = new Set(['error', 'fatal', 'panic', 'none']);
 
 function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undefined {
@@ -129,4 +133,96 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
   const { logSeverityScreen = '' } = felix.settings;
   if (!severitiesAboveWarning.has(logSeverityScreen.toLowerCase())) return undefined;
   return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
+}
+
+/** Names of nftables chains are the longest: 128 characters, and the namespace. */
+const subjectLimit = 160;
+
+/** The causes of each program, in the order of the catalogue. */
+const byProgram = new Map<Failing, Cause[]>();
+for (const cause of causes)
+  for (const program of cause.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), cause]);
+
+/** All other information ends here. */
+const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
+
+/** Literals as in `Cause.needles`, for what `syncOf` answers. */
+const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
+
+/** Undefined for most records. Never throws, and takes linear time. */
+export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
+  if (record.kind !== 'program-record') return tableFailureOf(record);
+  const { message, program } = record;
+  // BIRD prints no severity.
+  if (!isProblem(record) && program !== 'bird') {
+    return syncOf(record) ?? (startsWithAny(message, infoOpenings) ? failureOf(record) : undefined);
+  }
+  return syncOf(record) ?? failureOf(record);
+}
+
+function tableFailureOf(report: TableReport): FailureSign | undefined {
+  for (const { code, matchTable } of causes) {
+    const match = matchTable?.(report);
+    if (match !== undefined) return { kind: 'failure', code, failing: 'kernel', backend: undefined, ...match };
+  }
+  return undefined;
+}
+
+function failureOf(record: ProgramRecord): FailureSign | undefined {
+  for (const cause of byProgram.get(record.program) ?? []) {
+    const match = cause.match(record);
+    if (match === undefined) continue;
+    const text = textOf(record);
+    const subject = match.subject === undefined ? '' : short(match.subject, subjectLimit);
+    return {
+      kind: 'failure',
+      code: cause.code,
+      failing: record.program,
+      family: familyOf(record, text),
+      subject: subject === '' ? undefined : subject,
+      quote: match.quote === undefined ? firstLine(record) : quotable(match.quote),
+      backend: backendOf(text),
+    };
+  }
+  return undefined;
+}
+
+/** felix logs its first sync, or one after a retry; kube-proxy logs failed ones as complete, too. */
+const completions: Partial<Record<Failing, RegExp>> = {
+  'kube-proxy': /^[Ss]yncProxyRules (?:complete|took)\b/,
+  felix: /^(?:Succeeded after retry|Completed first update to dataplane)/,
+};
+
+function syncOf(record: ProgramRecord): Sign | undefined {
+  const { message, program: failing, fields } = record;
+  if (failing === 'kube-proxy' && message.startsWith('Sync failed')) {
+    const retry = fields['retryingTime'] ?? /^Sync failed; retrying in ([\w.]{1,30})/.exec(message)?.[1];
+    return { kind: 'sync-failed', failing, family: familyOf(record, ''), retry: duration(retry) };
+  }
+  if (completions[failing]?.test(message) !== true) return undefined;
+  return { kind: 'sync-complete', failing, family: familyOf(record, ''), retry: undefined };
+}
+
+const units: Readonly<Record<string, Millis>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** `30s`, `1m30.5s`, as Go prints a time.Duration; undefined for anything else. */
+function duration(text = ''): Millis | undefined {
+  if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4}$/.test(text)) return undefined;
+  let sum = 0;
+  for (const [, number, unit] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s)/g))
+    sum += Number(number) * (units[unit ?? ''] ?? 0);
+  return sum;
+}
+
+/** Each record with a sign has one of these, but fatal ones of klog. ASCII, eight characters or more. */
+export const programNeedles: readonly string[] = shortest([
+  ...causes.flatMap(({ needles }) => needles),
+  ...syncNeedles,
+  // felix has logged less than it meant to.
+  '... dropped ',
+]);
+
+function shortest(needles: readonly string[]): string[] {
+  const distinct = [...new Set(needles)];
+  return distinct.filter((needle) => !distinct.some((other) => other !== needle && needle.includes(other)));
 }

@@ -6,10 +6,9 @@ import { causeOf, diagnose } from '../catalogue/catalogue.ts';
 import { type Incident, keyOf } from '../incident.ts';
 import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';
 
-/** The node and what is around it. */
 export interface Surroundings {
   node: string;
-  /** The Node as the API server has it; by its name alone as long as it is not known. */
+  /** Only its name is known before the API server has answered. */
   nodeRef: () => ObjectRef;
   chains: ServiceChains;
   podsHere: () => readonly AffectedPod[];
@@ -19,18 +18,18 @@ type Phase = IncidentDetails['phase'];
 type NoticedPod = { object: ObjectRef; unhealthy: boolean };
 type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
-/** A program may fail hundreds of times a second; what is around it does not change as often, and is much to look through. */
+/** A program may fail hundreds of times a second, and looking around it is slow. */
 const lookEvery: Millis = 1000;
 
 export type FindingBuilder = ReturnType<typeof createFindingBuilder>;
 
-/** Makes the sentences that Events say of an incident, from what was found out about it. */
+/** Makes findings of an incident and of the facts about it. */
 export function createFindingBuilder(surroundings: Surroundings) {
   const { node, nodeRef } = surroundings;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 
   return {
-    /** All details, on all objects that it is about, or on `objects`. */
+    /** All details, on the objects that it is about, or on `objects`. */
     full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
       const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
       const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
@@ -52,10 +51,10 @@ export function createFindingBuilder(surroundings: Surroundings) {
       });
     },
     podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, { object, unhealthy }: NoticedPod): Finding => ({
-      // The identity names the Event: it is from before Pod notices were called so.
+      // The name of the Event follows from this, so it keeps the word.
       identity: identityOf(`${phase} pointer`, incident.code, incident, object, node),
       reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
-      // A Pod that runs well is no reason for an alarm.
+      // A healthy Pod needs no alarm.
       type: phase === 'open' && unhealthy ? 'Warning' : 'Normal',
       regarding: object,
       related: nodeRef(),
@@ -81,11 +80,11 @@ export function createFindingBuilder(surroundings: Surroundings) {
   }
 }
 
-/** Pods that an incident affects, those with problems of their own first. */
+/** Affected Pods, unhealthy ones first. */
 export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Surroundings['podsHere']): AffectedPod[] {
   if (causeOf(diagnose(incident.code, facts, incident)).impact === undefined) return [];
   const all = affectedPodsOf(podsHere());
-  // A table of a namespace of its own is that Pod's alone.
+  // Only one Pod uses the table of its network namespace.
   return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
 }
 
@@ -121,23 +120,22 @@ function detailsOf(
   };
 }
 
-/** Each object once, as it is first. */
+/** Keeps the first of equal objects. */
 export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
   const keys = objects.map((object) => `${object.kind} ${objectKey(object)}`);
   return objects.filter((_, i) => keys.indexOf(keys[i] ?? '') === i);
 }
 
-/** The same for as long as it goes on, and when it comes back: a problem that flaps does not make a stream of Events. */
+/** Stays the same when an incident comes back, so that a flapping problem makes no stream of Events. */
 function identityOf(what: string, code: string, { failing }: Incident, object: ObjectRef, node: string): string {
   return ['incident', what, code, failing, objectKey(object), node].join('|');
 }
 
-/** Services of one incident that are named and get Events. */
+/** The most Services that are named and get Events. */
 export const serviceLimit = 8;
-/** Backends of one that are named. */
 const backendLimit = 3;
 
-/** The Services that the chains are of, in the order in which they were named, each once; and how many are past the limit. */
+/** The Services of the chains, and how many are past the limit. */
 export function servicesOf(
   subjects: readonly string[],
   { ownerOf, backendsOf }: ServiceChains,

@@ -4,15 +4,18 @@ import type { Finding } from '../../model/finding.ts';
 import type { IncidentDetails, NamedService } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { withoutMarkup } from '../../platform/printable.ts';
-import { causeOf } from '../catalogue/catalogue.ts';
+import { causeOf, hints } from '../catalogue/catalogue.ts';
 import { quotable } from '../catalogue/record-text.ts';
 import { list, plural, short } from '../catalogue/texts.ts';
-import { hints } from '../catalogue/catalogue.ts';
+import type { Incident } from '../incident.ts';
 
-/** Bytes of an Event's message: what is read at a glance. What is cut off must never be the code that leads to the page. */
+/** The most bytes of a message. */
 const room = 600;
 
-/** The message of an Event about an incident, of about 600 bytes at most: what matters least gives way, and what is broken and what to do never. What, who is affected, what to do, why, quote. */
+/**
+ * Says what is broken, who is affected, what to do and why, with a quote. Where that is too long, the least important parts are left out,
+ * never what is broken and what to do.
+ */
 export function incidentMessage(
   details: IncidentDetails,
   node: string,
@@ -25,7 +28,7 @@ export function incidentMessage(
   return details.phase === 'open' ? podNotice(details, name, type) : podNoticeOver(details, name);
 }
 
-/** A weight, then a sentence, then shorter versions of it; a sentence of weight 0 is never left out. */
+/** A sentence, and shorter versions of it. Parts of rank 0 are never left out, then low ranks come first. */
 type Part = readonly [rank: number, ...texts: string[]];
 
 function full(details: IncidentDetails, node: string, lowerBound: string): string {
@@ -67,7 +70,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Says to a Pod that runs well only what it can no longer count on: the Node's Event says the rest. */
+/** A healthy Pod is told only what it cannot count on; the Event of the Node says the rest. */
 function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
@@ -79,7 +82,7 @@ function podNotice(details: IncidentDetails, node: string, type: Finding['type']
           ? ''
           : `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
       ],
-      // The name of a host in a log may be none of a Node.
+      // The log may have a host name that no Node has.
       [2, isSubdomain(node) ? `Details: kubectl describe node ${node}` : ''],
     ],
     details,
@@ -97,7 +100,7 @@ function podNoticeOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Joins the parts that fit, in their order, those of a low rank before others; the code after them. */
+/** Joins the parts that fit, and the code. */
 function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): string {
   const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
   const chosen = new Map<Part, string>();
@@ -113,9 +116,9 @@ function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): s
   return whole();
 }
 
-/** Quotes the line that began it, which stays the same for as long as it goes on. */
+/** Quotes the first line, which stays the same. */
 function quoteText({ quote }: IncidentDetails): string {
-  // Before it is fitted: it gets longer.
+  // This makes the text longer.
   const text = withoutMarkup(quotable(quote));
   if (text === '') return '';
   return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
@@ -187,12 +190,57 @@ function instant(time: Millis, near: Millis): string {
   return `${isSameDay ? '' : `${date} `}${clock.slice(0, 8)} UTC`;
 }
 
-/** A time that no clock has becomes the nearest one that a Date can be: all else about it may still be true. */
+/** Uses the nearest time that a Date can have. */
 function datable(time: Millis): Millis {
   return Math.min(Math.max(time || 0, 0), 8.64e15);
 }
 
 function lowerFirst(text: string): string {
-  // A name in capitals, such as BGP, keeps its first letter.
+  // Names such as BGP keep their first letter.
   return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
+export const conditionType = 'NetfilterRulesStale';
+
+export interface RulesCondition {
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+  since: Millis | undefined;
+}
+
+const namedCauses = 4;
+
+/**
+ * `True` while kube-proxy or Calico cannot write rules (KN1xx, KN2xx, without warnings). It counts no failures, so that it changes seldom.
+ */
+export function rulesConditionOf(incidents: readonly Incident[], node: string): RulesCondition {
+  const open = incidents
+    .filter(({ phase, code }) => phase === 'open' && isAboutRules(code))
+    .toSorted((one, other) => beginOf(one) - beginOf(other) || (one.code < other.code ? -1 : 1));
+  const [first] = open;
+  if (first === undefined)
+    return {
+      status: 'False',
+      reason: 'NetfilterRulesCurrent',
+      message: 'No failure to write netfilter rules is known',
+      since: undefined,
+    };
+  const codes = [...new Set(open.map(({ code }) => code))];
+  const named = codes.slice(0, namedCauses).map((code) => `${code}: ${causeOf(code).title}`);
+  const more = codes.length > namedCauses ? `, and ${codes.length - namedCauses} more` : '';
+  return {
+    status: 'True',
+    reason: causeOf(first.code).reason,
+    message: `${named.join('; ')}${more}. Details: kubectl describe node ${node}`,
+    since: beginOf(first),
+  };
+}
+
+function isAboutRules(code: string): boolean {
+  return /^KN[12]/.test(code) && causeOf(code).severity === 'serious';
+}
+
+function beginOf({ opened, first }: Incident): Millis {
+  return opened ?? first;
 }

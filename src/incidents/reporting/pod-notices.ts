@@ -1,7 +1,6 @@
 import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 
-/** A Pod of this node, as far as incidents go. */
 export interface AffectedPod {
   namespace: string;
   name: string;
@@ -12,7 +11,6 @@ export interface AffectedPod {
   problem: 'restarting' | 'unready' | undefined;
 }
 
-/** A Pod with a notice of an incident. Plain JSON. */
 export interface NotifiedPod {
   object: ObjectRef;
   /** It was restarting or unready. */
@@ -20,15 +18,15 @@ export interface NotifiedPod {
   at: Millis;
 }
 
-/** Pods of one incident that are notified. Past that they are only counted, in the Events on the Node. */
+/** The most Pods that are notified of one incident; the Events of the Node count all. */
 export const podNoticeLimit = 20;
-/** Pods that restart or are unready are notified first and soon: people are looking at them. The others over minutes, as on all other nodes. */
+/** Somebody is looking at unhealthy Pods, so they are notified soon; others over minutes, as on all other nodes. */
 const unhealthySpacing: Millis = 1000;
 const spacing: Millis = 15_000;
-/** An Event is gone from the API server after an hour. */
+/** The API server keeps an Event for an hour. */
 const lifetime: Millis = 3_600_000;
 
-/** Pods that an incident affects, restarting and unready ones first; the order of the others is no order that all nodes share. */
+/** Unhealthy Pods first, the others by uid, so that nodes do not share an order. */
 export function affectedPodsOf(pods: readonly AffectedPod[]): AffectedPod[] {
   return pods
     .filter(({ hostNetwork, running }) => running && !hostNetwork)
@@ -38,13 +36,12 @@ export function affectedPodsOf(pods: readonly AffectedPod[]): AffectedPod[] {
 /** The Pod that is notified next. */
 export interface NextPodNotice {
   pod: AffectedPod;
-  /** The earliest time. */
   at: Millis;
-  /** Uid of one that was notified and is not affected any more, which is forgotten for it. */
+  /** Uid of a Pod that is gone and forgotten for it. */
   inPlaceOf: string | undefined;
 }
 
-/** Undefined when all have notices. Gone Pods keep their place for an hour: Pods replaced all the time must not make Events. */
+/** Undefined if all are notified. Gone Pods count for an hour, so that Pods that are replaced all the time make no Events. */
 export function nextPodNotice(
   affectedPods: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

@@ -6,25 +6,24 @@ import type { Failing, FailureSign } from '../../model/program-record.ts';
 import type { TrackedFailure } from '../incident.ts';
 import { attemptSpan, completesWhatFailed, isSameFamily, restartSpan } from './programs.ts';
 
-/** Flaps and ended incidents are remembered so long: a failure that comes back within it is the same incident. */
+/** How long flaps and ended incidents are remembered: a failure within that time continues them. */
 export const memory: Millis = 900_000;
-/** A container that was restarted so often within `restartSpan` is not well, whatever it logs. */
+/** So many restarts within `restartSpan` are an incident, whatever the container logs. */
 const restartsToOpen = 3;
 
-/** The relation of a failure to those before it. */
 export interface Noted {
-  /** It shows that it is more than a flap. */
+  /** It is more than a flap. */
   repeats: boolean;
-  /** Attempts before that were too long ago to have to do with it. */
+  /** The number of older attempts that have nothing to do with it. */
   flaps: number;
 }
 
 const attemptsKept = 3;
 const subjectsKept = 16;
-/** Past that many, `moreSubjects` no longer grows. */
+/** After that many, `moreSubjects` no longer grows. */
 const pastSubjectsKept = 240;
 const longestText = 200;
-/** No log is read a day late. */
+/** A stamp further ahead is wrong. */
 const farAhead: Millis = 86_400_000;
 
 export function newFailure(code: string, failing: Failing, time: Millis): TrackedFailure {
@@ -56,11 +55,11 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
   };
 }
 
-/** Reads what the line says of the incident, in addition to the failure. */
+/** Notes what the line says about the incident. */
 export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
   const { incident } = tracked;
   if (failingPod !== undefined) incident.failingPod = failingPod;
-  // The line that began it stays: an Event whose text changes all the time cannot be read.
+  // The first line stays, because nobody can read an Event whose text keeps changing.
   if (incident.phase !== 'open') incident.quote = shortened(sign.quote);
   noteFamily(tracked, sign.family);
   if (sign.subject !== undefined) noteSubject(tracked, shortened(sign.subject));
@@ -91,7 +90,7 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   const run = same ?? (gap <= attemptSpan ? attempts.at(-1) : undefined);
   if (run !== undefined) {
     run.failures++;
-    // A table that is full prints without a pause: what goes on for that long is no single attempt.
+    // A full table logs without a pause, so a long run is more than one attempt.
     return { repeats: gap <= attemptSpan && tracked.heard - run.time > attemptSpan, flaps: 0 };
   }
   const isFirst = attempts.length === 0;
@@ -102,27 +101,30 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
 }
 
-/** Does what `noteAttempt` does, for what only another program can have done: a second time is more than a flap, whatever was well in between. */
+/** For what only another program can have done: the second time is more than a flap, even after a success. */
 export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
-/** Does what `noteAttempt` does, for a program that restarts again and again: each restart is an attempt of its own. */
+/** For restarts: each is an attempt of its own. */
 export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);
   return { repeats: spanOf(tracked, restartsToOpen) <= restartSpan, flaps };
 }
 
-/** Does what `noteAttempt` does, for a restart because of it: a start that fails and a next one that does not are a flap. */
+/** For a restart because of the incident: one start that fails is a flap. */
 export function noteConsequence({ attempts }: TrackedFailure): Noted {
   const attempt = attempts.at(-1);
   if (attempt !== undefined) attempt.failures++;
   return { repeats: false, flaps: 0 };
 }
 
-/** The attempt that the last failure was of has succeeded: kube-proxy logs problems with tables that it then makes again. Gives how many were taken back. */
+/**
+ * Takes back the last attempt, because it succeeded after all: kube-proxy logs problems with tables that it then makes again. Returns how
+ * many were taken back.
+ */
 export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
   if (attempts.length < 2) return 0;
   incident.failures -= attempts.pop()?.failures ?? 0;
@@ -132,12 +134,12 @@ export function takeBackAttempt({ incident, attempts }: TrackedFailure): number 
 function addAttempt(tracked: TrackedFailure, time: Millis): number {
   const { incident, attempts } = tracked;
   attempts.push({ time, failures: 1 });
-  // Lines of several logs do not come in the order of their times.
+  // Lines of several logs are not in order.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  // An incident that is to open begins with what made it doubtful.
+  // What made it doubtful is its beginning.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
-  // An incident of today did not begin with the flap of last week.
+  // Older flaps are not the beginning of this incident.
   for (const { failures } of dropped) incident.failures -= failures;
   incident.first = attempts[0]?.time ?? time;
   return dropped.length;
@@ -148,26 +150,26 @@ function spanOf({ attempts }: TrackedFailure, count: number): Millis {
   return first === undefined || last === undefined ? Infinity : last.time - first.time;
 }
 
-/** An attempt of that family has failed; gives whether it is the one of the last failure. */
+/** An attempt of that family has failed. Returns whether the incident failed in it. */
 export function noteEnd(tracked: TrackedFailure, family: string): boolean {
   if (!tracked.broken.some((other) => isSameFamily(other, family))) return false;
   tracked.unfinished = false;
   return true;
 }
 
-/** An attempt completed; gives whether all families have succeeded now. `reportsFailures`: a line would say that it failed. */
+/** An attempt is complete. Returns whether all families have succeeded now. `reportsFailures`: a line would say if it had failed. */
 export function noteSuccess(tracked: TrackedFailure, family: string, time: Millis, reportsFailures: boolean): boolean {
   const { incident, broken, heard } = tracked;
   if (incident.phase === 'over' || !broken.some((other) => isSameFamily(other, family))) return false;
-  // A success of before the failure, out of another container's log, says nothing of it.
+  // An older success, from the log of another container, says nothing.
   if (time < incident.last) return false;
-  // Old releases do not log that a sync failed, and log all the same that it is complete.
+  // Old releases log a failed sync as complete, and nothing else.
   if (!reportsFailures && completesWhatFailed(incident.failing) && time - heard <= attemptSpan) return false;
   tracked.broken = broken.filter((other) => !isSameFamily(other, family));
   return tracked.broken.length === 0;
 }
 
-/** A saved log may have stamps of other years: a time so far ahead of a later line was wrong, and would keep the incident until then. */
+/** Saved logs may have stamps of other years. One far ahead of a later line is wrong, and would keep the incident until then. */
 export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
   const { incident, attempts } = tracked;
   if (Math.max(incident.last, tracked.closed ?? 0) <= now + farAhead) return false;
@@ -183,7 +185,6 @@ export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
   return true;
 }
 
-/** A slice of a line would keep the line. */
 export function shortened(text: string): string {
   return copy(text.slice(0, longestText));
 }

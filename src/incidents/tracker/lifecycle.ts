@@ -10,23 +10,23 @@ export interface IncidentCounts {
   failures: Record<string, number>;
   opened: Record<string, number>;
   closed: Record<string, number>;
-  /** Attempts that failed and were forgotten, because nothing like them came again, or that succeeded after all: no Event was made. */
+  /** Failed attempts that made no incident, because nothing followed, or they succeeded after all. */
   flaps: Record<string, number>;
 }
 
-/** An attempt may go on so long after its first error until it logs how it ended: a large restore takes seconds. */
+/** How long an attempt may go on after its first error: a large restore takes seconds. */
 const verdictTime: Millis = 10_000;
-/** A retry of every few seconds may still pause for a minute: fewer Services change, or a lock is free for once. */
+/** Retries of every few seconds may pause for a minute, if few Services change or a lock is free for once. */
 const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-/** Decides how one incident begins, goes on and ends. Adds what changes to `changes`. */
+/** Decides how an incident begins, goes on and ends, and adds what changes to `changes`. */
 export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]) {
   return {
-    /** The attempt that it failed in has failed. */
+    /** Confirms that the attempt has failed. */
     confirm,
     fail(tracked: TrackedFailure, time: Millis, note: NoteFailure): void {
       const { incident } = tracked;
@@ -41,27 +41,27 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       tracked.healthy = undefined;
       if (incident.phase === 'suspected') {
         if (repeats) tracked.doubtful = true;
-        // If a line will say that the attempt failed, a problem that is logged before may be of an attempt that succeeds.
+        // If a later line will say how the attempt ended, it may still succeed.
         if (causeOf(code).endsWithSync !== true || !syncs.reportsFailures(failing)) confirm(tracked);
       } else if (incident.phase === 'open') {
         incident.unpublished++;
         changes.push({ kind: 'continued', incident });
       } else {
-        // Known, and back so soon: there is no doubt any more, and what flaps must not be published as many.
+        // It has come back so soon that there is no doubt, and a flapping problem must not count as many.
         tracked.fight = true;
         open(tracked, time, incident.unpublished + 1);
       }
     },
-    /** All that had failed has succeeded. */
+    /** All families have succeeded. */
     succeed(tracked: TrackedFailure, time: Millis): void {
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
       tracked.doubtful = false;
-      // A program that failed, was well and failed again is not recovered just because it is well again.
+      // In a fight, one success is no recovery.
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    /** Does the next thing that is due by then. `isKept`: it is not to be forgotten, although all of it is published. */
+    /** Does what is due next. `isKept`: not to be forgotten yet. */
     settle(tracked: TrackedFailure, now: Millis, isKept: boolean): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
       const outcome = correctStamps(tracked, now) ? 'changed' : 'same';
@@ -76,7 +76,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       }
       return 'changed';
     },
-    /** Returns the time of the next `settle`: when it begins without further doubt, when silence ends it, or when it is forgotten. */
+    /** The time of the next `settle`. */
     dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
   };
 
@@ -99,12 +99,12 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
   function closeQuiet(tracked: TrackedFailure, due: Millis): void {
     const { incident, healthy } = tracked;
     if (healthy !== undefined) return close(tracked, healthy, 'success', due);
-    // One retry interval after its last failure it would have failed again: that it did not is the first sign of its end.
+    // It would have failed again one retry interval later, so that is when it ended.
     close(tracked, Math.min(incident.last + retryIntervalOf(incident, syncs), due), 'silence', due);
   }
 }
 
-/** About how long after a failure the next one comes while it lasts. */
+/** How long after a failure the next one comes. */
 function retryIntervalOf({ code, failing }: Incident, syncs: Syncs): Millis {
   const { endsWithSync, retryInterval } = causeOf(code);
   return (endsWithSync ? syncs.retryOf(failing) : undefined) ?? retryInterval;
@@ -114,9 +114,9 @@ function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: Tracked
   if (incident.phase === 'over') return (closed ?? incident.last) + memory;
   if (doubtful) return heard + verdictTime;
   const retryInterval = retryIntervalOf(incident, syncs);
-  // A failure that is retried once an hour must not be forgotten before it comes again.
+  // A failure that is retried once an hour must not be forgotten in between.
   if (incident.phase === 'suspected') return incident.last + Math.max(memory, 2 * retryInterval + attemptSpan);
-  // A fight is over only after twice its longest gap.
+  // A fight is over after twice its longest gap.
   const pause = fight ? Math.min(2 * longestGap, memory) : 0;
   return incident.last + Math.max(3 * retryInterval, leastSilence, pause);
 }
@@ -130,7 +130,7 @@ function setOpen(tracked: TrackedFailure, time: Millis, failures: number): void 
   incident.ended = undefined;
   incident.endedBy = undefined;
   incident.unpublished = failures;
-  // An end that was not published was none.
+  // An unpublished end did not happen.
   incident.endUnpublished = false;
 }
 

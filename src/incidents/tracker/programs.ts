@@ -6,20 +6,19 @@ import { causeOf } from '../catalogue/catalogue.ts';
 import { isStart, restarting } from '../catalogue/starting.ts';
 import type { TrackedFailure } from '../incident.ts';
 
-/** Lines no further apart than this are of one attempt: a restore that fails prints several, each family and table its own. */
+/** Lines no further apart belong to one attempt: a failing restore logs one for each family and table. */
 export const attemptSpan: Millis = 2000;
 export const restartSpan: Millis = 600_000;
 const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 
-/** The known attempts of one program. */
 export const syncShape = z.object({
-  /** The time of its next attempt, as it logged last. */
+  /** When it will try again, as it logged last. */
   retry: z.optional(z.number()),
-  /** It logs that an attempt failed, as newer releases do: one that is complete without that has succeeded. */
+  /** It logs failed attempts, as newer releases do, so an attempt that is complete without such a line has succeeded. */
   reportsFailures: z.boolean(),
-  /** Families whose last attempt failed, and is not logged as complete yet. */
+  /** Families whose last attempt failed and is not complete yet. */
   failed: z.array(z.string()),
-  /** The time at which a line last gave the reason of a failure, by family. */
+  /** When a line last gave the reason of a failure, by family. */
   reported: z.record(z.string(), z.number()),
 });
 
@@ -27,7 +26,7 @@ type Sync = z.infer<typeof syncShape>;
 
 export type Syncs = ReturnType<typeof createSyncs>;
 
-/** Attempts of programs to bring their rules up to date: which failed, and which succeeded although it looks alike. */
+/** Keeps which attempts of programs to write their rules have failed. */
 export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
@@ -37,7 +36,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
     noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },
-    /** An attempt failed; gives whether a line before it has given the reason. */
+    /** Returns whether a line before has given the reason. */
     failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
@@ -47,7 +46,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    /** An attempt is complete; gives whether it had failed. */
+    /** Returns whether the attempt had failed. */
     completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
@@ -55,7 +54,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
       failed.splice(at, 1);
       return true;
     },
-    /** Forgets attempts at a restart: the program begins anew, perhaps with another configuration. */
+    /** A restarted program begins anew, perhaps with another configuration. */
     restarted(container: Failing): void {
       for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
     },
@@ -70,50 +69,48 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   }
 }
 
-/** kube-proxy logs at the end of each attempt that it is complete, also when it failed; others only when it succeeded. */
+/** kube-proxy logs failed attempts as complete, too; other programs do not. */
 export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }
 
-/** Groups programs that restart together: felix, confd and bird run in the container of calico-node. */
+/** felix, confd and bird run in the container of calico-node. */
 export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }
 
-/** A retry interval as the line has it, within reason; undefined when it has none. */
+/** Undefined if the line has none. */
 function withinReason(logged: Millis | undefined): Millis | undefined {
   if (logged === undefined || !(logged > 0)) return undefined;
   return Math.min(Math.max(logged, shortestRetry), longestRetry);
 }
 
-/** Whether it may be one: '' is any. */
+/** '' may be any family. */
 export function isSameFamily(one: string, other: string): boolean {
   return one === '' || other === '' || one === other;
 }
 
-/** The memory of each container. Plain JSON. */
 export type RestartsState = Record<
   string,
   { restarts: number; failing: Failing; lastWords: string | undefined; at: Millis }
 >;
 
-/** A restart of a program, and the last error that it had logged. */
 export interface Restart {
   failing: Failing;
   lastWords: string | undefined;
 }
 
-/** A node has a kube-proxy and a calico-node; whoever reads more containers may set rules for it. */
+/** A node has two such containers, but rules may be set for more. */
 const limit = 64;
 const longestWords = 200;
-/** Begins the keys of logs that are no container's; no uid does. */
+/** Begins the keys of logs that are no container's. */
 const bare = 'log:';
 
-/** Notices restarts of programs: by the number of a container's log, else by the record that a program begins with. */
+/** Notices restarts by the number of a container's log, else by the first record of a program. */
 export function createRestarts(restored: RestartsState = {}) {
   const containers = new Map(Object.entries(restored));
   return {
-    /** The restart that a record shows. `container`: whose log it is from; undefined if `source` is no container's log. */
+    /** `container` is undefined if `source` is no log of a container. */
     take(
       container: ContainerName | undefined,
       source: string,
@@ -123,7 +120,7 @@ export function createRestarts(restored: RestartsState = {}) {
       if (container !== undefined)
         return note(`${container.uid}/${container.container}`, container.restarts, record, time);
       const { program } = record;
-      // If its Pod writes to standard error and to a file, the number of the container's log counts.
+      // If a Pod writes to standard error and to a file, the container's log counts.
       for (const [key, { failing, at }] of containers)
         if (failing === program && !key.startsWith(bare) && time - at <= restartSpan) return undefined;
       const key = `${bare}${source}/${program}`;
@@ -136,7 +133,7 @@ export function createRestarts(restored: RestartsState = {}) {
     const known = containers.get(key);
     const isNew = known !== undefined && restarts > known.restarts;
     const problem = problemOf(record);
-    // The end of an older log may be read after the start of the next.
+    // The end of an older log may be read later.
     if (known !== undefined && restarts < known.restarts) return undefined;
     if (known === undefined || isNew || problem !== undefined) {
       containers.delete(key);
@@ -155,7 +152,7 @@ function problemOf({ severity, message, error }: ProgramRecord): string | undefi
   return `${message}${first === '' ? '' : `: ${first}`}`.slice(0, longestWords);
 }
 
-/** The incident that a restart is of, open ones and the latest first. Undefined: the restarts are the incident. */
+/** The incident that explains a restart. Undefined: the restarts are an incident themselves. */
 export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFailure | undefined {
   const [reason] = inContainer
     .filter(

@@ -29,13 +29,12 @@ const stateShape = z.object({
   counts: z.object({ failures: numbers, opened: numbers, closed: numbers, flaps: numbers }),
 });
 
-/** All that a tracker is, as plain JSON. */
 export type TrackerState = z.infer<typeof stateShape>;
 
-/** Tracks the incidents of one node: one for each cause and failing program, however many lines log it. Invalid state is ignored. */
+/** Tracks the incidents of one node: one for each cause and program. Invalid state is ignored. */
 export class Tracker {
   readonly counts: Readonly<IncidentCounts>;
-  /** There are no more than causes and programs: a node with 10,000 errors a minute has a handful. */
+  /** Bounded by the numbers of causes and programs. */
   readonly #table: Map<string, TrackedFailure>;
   readonly #syncs: Syncs;
   readonly #lifecycle: Lifecycle;
@@ -50,12 +49,11 @@ export class Tracker {
     this.#lifecycle = createLifecycle(this.#syncs, counts, this.#changes);
   }
 
-  /** Suspected, open and over ones. */
   get incidents(): readonly Incident[] {
     return [...this.#table.values()].map(({ incident }) => incident);
   }
 
-  /** Attempts that failed and made no incident, by code; those of the last minutes may still do. */
+  /** Failed attempts that made no incident, by code; the latest still may. */
   get unrepeated(): Readonly<Record<string, number>> {
     const found = { ...this.counts.flaps };
     for (const { incident, attempts } of this.#table.values())
@@ -63,7 +61,7 @@ export class Tracker {
     return found;
   }
 
-  /** The earliest time of the next `settle`; Infinity: none is needed. */
+  /** The time of the next `settle`; Infinity if none is needed. */
   get nextTick(): Millis {
     return Math.min(Infinity, ...[...this.#table.values()].map(this.#lifecycle.dueOf));
   }
@@ -79,7 +77,7 @@ export class Tracker {
 
   take(sign: Sign, time: Millis, failingPod: ObjectRef | undefined): IncidentChange[] {
     const family = sign.family === 'IPv4' || sign.family === 'IPv6' ? sign.family : '';
-    // Most lines are of syncs that went well on a node where all is well.
+    // Most lines report successful syncs of a healthy node.
     let isChanged = true;
     if (sign.kind === 'failure') this.#takeFailure({ ...sign, family }, time, failingPod);
     else if (sign.kind === 'sync-failed') this.#takeSyncFailed({ ...sign, family }, time);
@@ -88,7 +86,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** A container of a program was restarted; `pod` is its Pod. */
+  /** The container of a program has restarted; `pod` is its Pod. */
   restarted(restart: Restart, pod: ObjectRef | undefined, time: Millis): IncidentChange[] {
     const container = containerOf(restart.failing);
     this.#revision++;
@@ -97,13 +95,13 @@ export class Tracker {
     for (const tracked of this.#inContainer(container)) {
       tracked.inThisLife = false;
       tracked.unfinished = false;
-      // It died of it, or with it: no line will say any more how that attempt ended.
+      // No line will say any more how the attempt ended.
       this.#lifecycle.confirm(tracked);
     }
     return this.#changes.splice(0);
   }
 
-  /** Opens what is suspected, though it was seen only once: other evidence confirms it. */
+  /** Opens a suspected incident, because of other evidence. */
   confirm(incident: Incident): IncidentChange[] {
     const tracked = this.#table.get(keyOf(incident));
     if (tracked?.incident.phase !== 'suspected') return [];
@@ -113,7 +111,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** Opens repeats that still wait for the line that says how their attempt ended: none comes any more. */
+  /** No line comes any more, so repeated failures open without confirmation. */
   endOfLog(): IncidentChange[] {
     for (const tracked of this.#table.values()) {
       if (!tracked.doubtful) continue;
@@ -123,7 +121,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** All that is unpublished of an incident is counted in Events now. */
+  /** Events count all of it now. */
   acknowledge(incident: Incident): void {
     const tracked = this.#table.get(keyOf(incident));
     if (tracked === undefined) return;
@@ -133,8 +131,8 @@ export class Tracker {
   }
 
   /**
-   * Ends what silence has ended, forgets what is long over, apart from `kept`: of all, or of what runs together with one program.
-   * Changes must be published before the next call, which may forget them; without a change nothing is left to do.
+   * Ends and forgets what is due, of all incidents or of those of one program; `kept` are not forgotten. Publish the changes before the
+   * next call, which may forget them. Without changes nothing more is due.
    */
   settle(now: Millis, kept: ReadonlySet<string>, failing?: Failing): IncidentChange[] {
     const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOf(failing));
@@ -155,7 +153,7 @@ export class Tracker {
     tracked.inThisLife = true;
     const isDeletion = sign.subject !== undefined && causeOf(sign.code).deletedByOthers === true;
     this.#lifecycle.fail(tracked, time, isDeletion ? noteDeletion : noteAttempt);
-    // kube-proxy misses a chain only in a sync that has failed: no line has to confirm that.
+    // kube-proxy misses a chain only in a sync that fails.
     if (isDeletion) this.#lifecycle.confirm(tracked);
   }
 
@@ -164,7 +162,7 @@ export class Tracker {
     const all = this.#endingWithSync(failing);
     for (const tracked of all) if (noteEnd(tracked, family)) this.#lifecycle.confirm(tracked);
     if (isExplained) return;
-    // Why it failed is not known: perhaps the line was lost. So it opens nothing, but nothing is over either.
+    // The reason is unknown, perhaps because a line was lost: this opens and ends nothing.
     const [latest, ...others] = all
       .filter(({ incident }) => incident.phase === 'open')
       .toSorted((a, b) => b.incident.last - a.incident.last);
@@ -175,7 +173,6 @@ export class Tracker {
     this.#lifecycle.fail(latest, time, noteAttempt);
   }
 
-  /** Gives whether the attempt that is complete had failed. */
   #takeSyncComplete({ failing, family }: SyncSign, time: Millis): boolean {
     if (this.#syncs.completed(failing, family)) return true;
     for (const tracked of this.#endingWithSync(failing))
@@ -184,7 +181,7 @@ export class Tracker {
     return false;
   }
 
-  /** A program that cannot run for a reason that is known is restarted in vain: that is no incident of its own. */
+  /** Restarts for a known reason are no incident of their own. */
   #takeRestart(container: Failing, lastWords: string, pod: ObjectRef | undefined, time: Millis): void {
     const reason = restartReason(this.#inContainer(container));
     const tracked = reason ?? this.#trackedOf(restarting.code, container, time);
@@ -213,7 +210,7 @@ export class Tracker {
   }
 }
 
-/** A copy of an earlier state; empty where it is damaged. Causes of newer releases are left out. */
+/** Empty if the state is damaged. Causes of newer releases are left out. */
 function readState(kept: unknown): TrackerState {
   const { data } = stateShape.safeParse(kept);
   if (data === undefined)

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
-import { programNeedles } from '../../../src/incidents/catalogue/sign-of.ts';
+import { causeOf, causes, programNeedles } from '../../../src/incidents/catalogue/catalogue.ts';
 import { lines } from './lines.ts';
 
 const folder = new URL('../../../docs/causes/', import.meta.url);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { signOf } from '../../../src/incidents/catalogue/sign-of.ts';
+import { signOf } from '../../../src/incidents/catalogue/catalogue.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { lines } from './lines.ts';
 

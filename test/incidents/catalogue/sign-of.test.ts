@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
-import { signOf } from '../../../src/incidents/catalogue/sign-of.ts';
+import { causeOf, causes, signOf } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { ProgramRecord } from '../../../src/model/program-record.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { lines } from './lines.ts';

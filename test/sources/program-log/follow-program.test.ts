@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { programNeedles } from '../../../src/incidents/catalogue/sign-of.ts';
+import { programNeedles } from '../../../src/incidents/catalogue/catalogue.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { createFollowProgram, type FollowProgramOptions } from '../../../src/sources/tail/follow-file.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
