@@ -13,14 +13,12 @@ export interface FactSources {
   felixDelay?: () => Millis;
   /** The contents of /proc, and the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
-  /** The version, as uname prints it. */
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
   nameOf?: (address: string) => string | undefined;
   /** Looks up what is behind the Services of these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
-  /** By default the timers of the process. */
   schedule?: Schedule;
 }
 
@@ -35,7 +33,6 @@ export interface ConnectionTracking {
 
 type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
 
-/** The limit for everything but `felix`; what is late is left out. */
 const timeout: Millis = 1000;
 
 /** kube-proxy takes up to 5 s to write its rules again, and until then no Event could be written either. */
@@ -186,7 +183,6 @@ const minute: Millis = 60_000;
 const hour = 60 * minute;
 /** A pause this long ends a run. */
 const pause = 5 * minute;
-/** Enough runs for one hour. */
 const runLimit = 16;
 /** A host on the internet always drops something; then the beginning of drops says nothing. */
 const rareDrops = 3;

@@ -134,15 +134,18 @@ function isText(probe: Probe): string {
   return `is ${portText(probe)}`;
 }
 
+/** All rules share the clause of a protocol. */
+const protocolClauses = new Map<string, Clause>();
+
 export function protocolClause(protocol: string): Clause {
-  return clauseOf(
-    protocol,
-    (probe) => {
-      const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
-      return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
-    },
-    isText,
-  );
+  const known = protocolClauses.get(protocol) ?? clauseOf(protocol, (probe) => isProtocol(probe, protocol), isText);
+  protocolClauses.set(protocol, known);
+  return known;
+}
+
+function isProtocol(probe: Probe, protocol: string): Match {
+  const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
+  return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
 }
 
 /** ICMP may mean ICMPv6: `--port ICMP` does not say which. */
