@@ -36,10 +36,10 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   report: ClusterWatchReport;
 }
 
-/** Nodes that are not watched are counted again after that long, or up to twice as long. */
+/** How long until Nodes that are not watched are counted again, or up to twice as long. */
 const countInterval: Millis = 3_600_000;
 
-/** What is only sometimes of use is asked for again after that long, or up to twice as long. */
+/** How long until optional objects are asked for again, or up to twice as long. */
 const optionalInterval: Millis = 600_000;
 
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;

@@ -14,13 +14,13 @@ export const defaultFlowsFolder = '/var/run/calico/flows';
 const socketName = 'flows.sock';
 
 const name = 'calico-flows';
-/** Between looks at a socket of another program, or one that was removed. */
+/** The time between checks of a socket of another program, or one that was removed. */
 const lookAgain: Millis = 10_000;
 const longestMessage = 1 << 20;
 const longestText = 65_536;
 /** Felix keeps what it has sent for five minutes, and forgets it within 30 s after that. */
 const longestKept: Millis = 360_000;
-/** So many take 100 KB of state. The oldest of more are forgotten, and counted twice if Felix connects again within five minutes. */
+/** Limits the flows that are remembered (100 KB of state). Older ones count twice if Felix connects again within five minutes. */
 const mostKept = 4096;
 
 export interface CalicoFlowsOptions {

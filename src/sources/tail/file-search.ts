@@ -10,7 +10,7 @@ import { type Candidate, isCopy, isCopyInMaking, isUndecided } from './relation.
 import type { Report } from './report.ts';
 import { type Sibling, siblingsOf, stampOf } from './siblings.ts';
 
-/** Looks in a row at which a file was cut off. */
+/** The number of scans in a row that found a file cut off. */
 const maxCuts = 10;
 
 export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'order' | 'report'> {
@@ -25,7 +25,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   const passed = new Map<string, Buffer>();
   let live: Look['live'] | undefined;
   let stamp: string | undefined;
-  /** Looks in a row at which nothing could be opened at the path. */
+  /** The number of scans in a row that could open nothing at the path. */
   let obstructed = 0;
   let missing: FilePosition[] = [];
   let looksForMissing = 0;
@@ -121,7 +121,7 @@ interface Look {
   entries: { entry: Entry; before: LogFile | undefined }[];
   /** Positions past the end of files that were missing, and were cut off since. */
   cut: FilePosition[];
-  /** There is a file that may still be a copy in the making: it is to be looked at again soon. */
+  /** Whether a file may be a copy that is still being written, and must be checked again soon. */
   isUndecided: boolean;
 }
 
@@ -187,7 +187,7 @@ function openLive(look: Look): void {
   if (known !== undefined) return void look.there.push(known);
   const candidate = openCandidate(look.path, false);
   if ('kind' in candidate) return void (look.live = candidate);
-  // Between the two looks another one may have come.
+  // Another file may have appeared between the two scans.
   look.live = candidate.log.identity;
   look.atPath = candidate;
 }
