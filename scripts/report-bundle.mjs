@@ -7,7 +7,7 @@
 export const withoutReport = {
   name: 'without-report',
   setup(build) {
-    build.onResolve({ filter: /\/report\/report\.ts$/ }, () => ({ path: `./${reportFile}`, external: true }));
+    build.onResolve({ filter: /\/run-report\.ts$/ }, () => ({ path: `./${reportFile}`, external: true }));
   },
 };
 
@@ -31,7 +31,7 @@ const embedPage = {
 
 /** @type {import('esbuild').BuildOptions} */
 export const reportOptions = {
-  entryPoints: ['src/report/report.ts'],
+  entryPoints: ['src/report/run-report.ts'],
   outfile: `dist/${reportFile}`,
   plugins: [embedPage],
   // 70 MB of native code, which npm installs where there is some for the platform.

@@ -1,18 +1,15 @@
 #!/usr/bin/env node
-/** The command line: which command runs, and what its errors come to. The door of `commands/`: nothing else starts one. */
+/** The command line: starts the command that is asked for, and turns its errors into messages and exit statuses. */
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
-import { completionScript, type Shell } from './commands/help/completion.ts';
-import { createDrops, createProgram, manualPage } from './commands/help/program.ts';
+import { completionScript, type Shell, createDrops, createProgram, manualPage } from './commands/options/program.ts';
 import { pathOf, programName, UsageError } from './commands/options/command.ts';
-import { checkConfig, printConfig } from './commands/options/run-options.ts';
+import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './commands/options/run-options.ts';
 import { readDirectoryOptions } from './commands/options/directory-options.ts';
-import { readDoctorOptions } from './commands/options/doctor-options.ts';
 import { readDropsOptions } from './commands/options/drops-options.ts';
 import { readReplayOptions } from './commands/options/replay-options.ts';
 import { readReportOptions } from './commands/options/report-options.ts';
-import { readRunOptions } from './commands/options/run-options.ts';
 import { readTopOptions } from './commands/options/top-options.ts';
 import { readWhyOptions } from './commands/options/why-options.ts';
 import type { Streams } from './commands/terminal.ts';
@@ -20,7 +17,7 @@ import { environment, version } from './config/config.ts';
 import { docsUrlProblem } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
-import { ReportError } from './report/model.ts';
+import { loadReport, ReportError } from './report/report.ts';
 
 const actions: Readonly<Record<string, (command: Command) => number | Promise<number>>> = {
   async run(command) {
@@ -76,7 +73,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
 };
 
 const streams: Streams = {
-  // It is opened on demand, because opening makes a pipe non-blocking, and then it cannot be read as a file.
+  // Opened only on demand, because that makes a pipe non-blocking, and then it cannot be read as a file.
   get stdin() {
     return process.stdin;
   },
@@ -85,7 +82,7 @@ const streams: Streams = {
   terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
-/** kubectl finds a plugin by its name. What an executable was started as stands in the first of the two. */
+/** kubectl finds a plugin by its name. `argv0` has the name by which an executable was started. */
 const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
   /^kubectl-drops(?:\.\w+)?$/.test(basename(path)),
 );
@@ -135,7 +132,7 @@ function print(text: string): 0 {
   return 0;
 }
 
-/** The exit status of `doctor` still shows what could not be printed. */
+/** Ignores a closed output, because the exit status of `doctor` is still of use. */
 function outUnlessClosed(text: string): void {
   try {
     streams.out(text);
@@ -144,7 +141,7 @@ function outUnlessClosed(text: string): void {
   }
 }
 
-/** Ends the process with the status, not waiting for what is still pending, such as a back-off. */
+/** Ends the process without waiting for what is still pending, such as a back-off. */
 async function untilStopped(running: Promise<number>): Promise<never> {
   const status = await running.catch((error: Error) => {
     streams.err(`${programName}: ${error.message}\n`);
@@ -166,13 +163,13 @@ function stopSignal(): AbortSignal {
 
 async function runReport(command: Command): Promise<number> {
   const options = readReportOptions(command, isatty(1));
-  const loaded = await loadReport('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
+  const loaded = await reportFor('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
   return loaded === undefined ? 2 : await loaded.runReport(options, streams);
 }
 
-/** Undefined if it is not there, which standard error says. */
-async function loadReport(what: string, instead: string): Promise<typeof import('./report/report.ts') | undefined> {
-  const loaded = await import('./report/report.ts').catch((error: NodeJS.ErrnoException): undefined => {
+/** Resolves to undefined if `report` is not installed, and says so on standard error. */
+async function reportFor(what: string, instead: string) {
+  const loaded = await loadReport().catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
       `${programName}: ${what} is no part of the image, the npm package and the executables; a checkout has it. ${instead}\n`,
@@ -190,7 +187,7 @@ async function runReplay(command: Command): Promise<number> {
   }
   const { replay } = await import('./commands/replay/replay.ts');
   if (options.output !== 'html') return await replay(options, streams);
-  const loaded = await loadReport(
+  const loaded = await reportFor(
     'the page',
     'There: npm start --silent -- replay --output html --pods FILE LOG > replay.html',
   );

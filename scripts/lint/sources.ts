@@ -56,6 +56,7 @@ function pastDoors(): string[] {
     'parsing',
     'pipeline',
     'policies',
+    'report',
     'resolving',
     'series',
     'sources',

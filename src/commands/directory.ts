@@ -19,18 +19,18 @@ import { startServer } from '../telemetry/server.ts';
 import type { DirectoryOptions } from './options/directory-options.ts';
 
 const day: Millis = 86_400_000;
-/** The spread keeps replicas that began together from ending together. */
+/** The spread keeps replicas that started together from ending together. */
 const validity = { shortest: 90 * day, spread: 30 * day };
 /** A replica is restarted well before its certificate ends. */
 const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
-/** Applies until agents can learn of this replica. */
+/** The interval until this replica is published. */
 const earlyInterval: Millis = 1000;
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
-/** The shared directory, from start until `stop` is signalled. Rejects when it cannot begin. */
+/** Runs the shared directory until `stop`. Rejects if it cannot begin. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
   const parts = await createParts(options, terminal);
   const { log, problems, watch, metrics, connection, clock } = parts;

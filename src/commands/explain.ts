@@ -12,7 +12,8 @@ import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
 import { createPrefixTable } from '../parsing/parsing.ts';
-import { cutBytes, printable } from '../platform/printable.ts';
+import { printable } from '../platform/printable.ts';
+import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../audit/audit.ts';
 import { alignColumns, type EventText } from '../events/events.ts';
 import { createDirectory } from '../resolving/resolving.ts';
@@ -24,15 +25,11 @@ type Row = [step: string, found: string];
 
 const anyOf = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** An Event's message in bytes, and what stands before it. */
+/** Bytes of an Event's message and what stands before it. */
 const longestCell = 1536;
 
-/** `replay --explain LINE`: each stage's answer for one line. Returns the exit status. */
-export function explainLine(
-  line: string,
-  options: ReplayOptions,
-  { out, err }: { out: (text: string) => void; err: (text: string) => void },
-): 0 | 1 {
+/** `replay --explain LINE`: prints what each stage says of one line. Returns the exit status. */
+export function explainLine(line: string, options: ReplayOptions, { out, err }: Pick<Streams, 'out' | 'err'>): 0 | 1 {
   const collected = collectObjects();
   const snapshot = readSavedObjects(options.pods, collected.add);
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
@@ -45,9 +42,7 @@ export function explainLine(
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
-    const rows = explain(each, options, decisions).map((row) =>
-      row.map((cell) => cutBytes(printable(cell), longestCell)),
-    );
+    const rows = explain(each, options, decisions).map((row) => row.map((text) => cell(text, longestCell)));
     out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
   }
   return snapshot.problems.length > 0 ? 1 : 0;
@@ -59,14 +54,14 @@ interface Explaining extends Decisions {
 
 function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
   const latest = now ?? Date.now();
-  // Text from a command line is Unicode; from here on one character is one byte, as in a file.
+  // A command line is Unicode, but the parsers take one character for one byte, as in a file.
   const envelope = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot: bootTime, zone }));
   const { text, time = latest, host, program, origin } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program };
   let decision = decisions.decide(read, origin);
   if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
-    // The stamp of a record of felix looks like an envelope's, but belongs to the record.
+    // The time of a record of felix looks like that of an envelope, but belongs to the record.
     const whole = { ...read, text: readRecord(line)?.text ?? line, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
   }

@@ -5,14 +5,14 @@ import { createLogger } from '../telemetry/logger.ts';
 import { createMinuteSummary } from '../telemetry/minute.ts';
 import { type RunningServer, startServer } from '../telemetry/server.ts';
 
-/** A Pod is given 30 s to end. */
+/** A Pod has 30 s to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
-/** The first state is saved after this time, so that an agent that is killed again and again gets on. */
+/** The first state is saved so early that even an agent that is killed again and again makes progress. */
 const firstKeep: Millis = 1000;
-/** After a crash no more than this has to be read again for the sake of positions alone. */
+/** Positions alone are saved in every sixth round: after a crash no more has to be read again. */
 const roundsBetweenPositions = 6;
-/** Rounds in which no source can be read, until the agent ends. */
+/** The agent ends after so many rounds in which no source can be read. */
 const unreadableRounds = 2;
 
 /** Runs until `stop`. Resolves to the exit status: 1 when there is nothing that it could read. Rejects when it cannot begin. */
@@ -65,7 +65,7 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
 function start(agent: Agent, servers: Servers): void {
   const { log, context, ingest, publishing, restored, config } = agent;
   const { sources } = ingest;
-  // Files are open after this, so a line that is written after 'Started' is counted.
+  // Files are open before 'Started' is logged, so a line that is written after it is counted.
   for (const source of sources) source.start();
   log.info(
     {
@@ -84,7 +84,7 @@ function start(agent: Agent, servers: Servers): void {
   context.cluster.start();
   ingest.audit?.start();
   void publishing.publisher.run();
-  // Whether the state can be written shows at once.
+  // Shows at once whether the state can be written.
   void publishing.stateLog.keepPositions();
 }
 
@@ -116,7 +116,6 @@ function keepHouse(agent: Agent, round: number): void {
   reload.look();
   lastSeen.look();
   nodeChecks.round();
-  // Counts are worth more: rotated files may be deleted before they could be read again.
   void ingest.audit?.round(publishing.stateLog.keep);
   if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();
   else void publishing.stateLog.keep();

@@ -1,9 +1,8 @@
-/** Shared by commands that print: the output, its colours and its width. */
+/** What commands print with: streams, colours, and short printable texts. */
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
-import { cutBytes, printable } from '../platform/printable.ts';
+import { cutBytes, printable, printableJson } from '../platform/printable.ts';
 
-/** The outputs; parameters, so that tests can look. */
 export interface Streams {
   stdin: Readable;
   /** Synchronous: what was written is out, or throws EPIPE. */
@@ -17,15 +16,25 @@ export type Paint = (
   text: string,
 ) => string;
 
-/** True if standard output is a terminal that has colours, and NO_COLOR is not set. */
+/** Paints if standard output is a terminal with colours, and NO_COLOR is not set. */
 export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
-/** Printable, and cut to so many bytes: by default the longest name of an object, with that of its namespace. */
+/** Makes a text printable and cuts it; by default after the longest name of an object with its namespace. */
 export function cell(text: string, longest = 320): string {
   return cutBytes(printable(text), longest);
 }
 
-/** `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod: where a narrow screen cuts it, the name is still there. */
+/** `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod. The name comes first, because a narrow screen cuts the end. */
 export function endText(kind: string | undefined, name: string): string {
   return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
+}
+
+/** `1 Pod`, `2 Pods`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Writes JSON in lines, or without `indent` in one line. */
+export function jsonText(value: unknown, indent?: number): string {
+  return `${printableJson(JSON.stringify(value, undefined, indent))}\n`;
 }

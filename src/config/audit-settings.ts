@@ -15,7 +15,7 @@ import {
 } from './values.ts';
 import { isLabelName } from '../platform/api-names.ts';
 
-/** The settings of the audit, as rows of the table of all. */
+/** Settings of the audit. They are rows of the table of all. */
 export const auditSettings = {
   cluster: {
     flag: 'cluster',

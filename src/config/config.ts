@@ -1,9 +1,11 @@
-/** All settings of `run` from options, environment and config file; and what else is taken from the environment. */
+/** Loads the settings from options, environment and config file. */
 import type * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
 import { verdicts } from '../model/packet.ts';
-import { ConfigError, type Problem, problemWith } from './origin.ts';
 import {
+  ConfigError,
+  type Problem,
+  problemWith,
   configPath,
   defaults,
   envTypos,
@@ -18,7 +20,7 @@ import { inherit } from './kube-iptables-tailer.ts';
 import { type Config, configFile, schema, type SettingName, settingOf } from './settings.ts';
 import { nearest, suggest } from './suggest.ts';
 
-export { ConfigError } from './origin.ts';
+export { ConfigError } from './layer.ts';
 export type { Config } from './settings.ts';
 export type { SourceSetting } from './values.ts';
 
@@ -32,12 +34,10 @@ export interface ConfigInputs {
   readText?: (path: string) => string;
 }
 
-/** The settings in force, and where each is from. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** Values by name of the setting, as a file would have them. */
+  /** Each setting as a file would have it, and where it is from. */
   readonly given: Layer;
-  /** Settings that work, but should be changed. */
   readonly warnings: readonly string[];
   readonly file: ConfigFile | undefined;
 }
@@ -45,21 +45,19 @@ export interface LoadedConfig {
 /** The config file, to be read again while the agent runs. */
 export interface ConfigFile {
   readonly path: string;
-  /** The text as it was read. */
   readonly text: string;
-  /** The text as it is now. Throws an Error that says why it cannot be read. */
+  /** Throws an Error that says why the file cannot be read. */
   readonly readAgain: () => string;
-  /** All settings as they would be with this text in the file. Throws a `ConfigError`. */
+  /** Returns all settings as they would be with this text in the file. Throws a `ConfigError`. */
   readonly understand: (text: string) => LoadedConfig;
 }
 
-/** The settings that can be used. */
 export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> {
-  /** Problems, each with the place it is from. `config` has the default instead, and '' as `node`. */
+  /** What is wrong. `config` has the default instead, and '' as `node`. */
   readonly problems: readonly string[];
 }
 
-/** Options go over variables, file, kube-iptables-tailer's variables, `assumed`. Throws a `ConfigError` of all that is wrong. */
+/** Options go before variables, then the file, variables of kube-iptables-tailer, and `assumed`. Throws a `ConfigError` of all that is wrong. */
 export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig {
   const { given, warnings, file, problems, wrong, config } = readLayers(inputs, assumed);
   if (config === undefined || problems.length > 0)
@@ -77,7 +75,7 @@ export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig 
   };
 }
 
-/** Reads settings for a command that goes on with wrong ones. Throws a `ConfigError` that lists what is wrong with `flags`. */
+/** Loads settings for a command that goes on with wrong ones. Throws a `ConfigError` if an option is wrong. */
 export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   const { given, warnings, problems, wrong } = readLayers(inputs);
   const wrongFlags = wrong.filter(({ name }) => given[name]?.origin.kind === 'option');
@@ -93,7 +91,7 @@ export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   };
 }
 
-/** Lists the problems of a file alone; settings that it leaves out may be set elsewhere. */
+/** Lists the problems of a file. It need not have all settings. */
 export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
   try {
     loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
@@ -108,7 +106,6 @@ export function searchPath(env: NodeJS.ProcessEnv = process.env): string {
   return env['PATH'] ?? '';
 }
 
-/** The import of `env` from `node:process` is avoided: it looks at standard input, so that a pipe there cannot be read as a file. */
 export function environment(): NodeJS.ProcessEnv {
   return process.env;
 }
@@ -117,11 +114,10 @@ const anyNode: Layer = { node: { value: 'node', origin: { kind: 'default' } } };
 
 interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
   file: FileLayer['file'];
-  /** Problems of the file as such. */
+  /** Problems of the file itself. */
   problems: readonly Problem[];
-  /** Settings with a value that cannot be, or without one. */
   wrong: readonly { name: SettingName; problem: Problem }[];
-  /** Undefined if a value is wrong. */
+  /** Undefined if a setting is wrong. */
   config: Config | undefined;
 }
 
@@ -132,7 +128,7 @@ function readLayers({ flags, env = process.env, readText = readConfigText }: Con
   const given: Layer = { ...defaults, ...assumed, ...inherited.layer, ...own };
   const { data, error } = schema.safeParse(valuesOf(given));
   const wrong = (error?.issues ?? [])
-    // It may have been in the file that could not be understood.
+    // A missing setting may be in the file that could not be understood.
     .filter(({ path: [name] }) => !unusable || given[name as SettingName] !== undefined)
     .map((issue) => ({ name: issue.path[0] as SettingName, problem: () => problemOf(issue, given) }));
   const warnings = [...inherited.warnings, ...envTypos(env)];

@@ -1,25 +1,25 @@
-/** The address of the documents, for all texts that name a page. */
+/** The address of the documents. */
 
-/** `DOCS_URL` names where the folder docs/ is served; the build of a release (scripts/build.mjs) knows where its own is. */
+/** `DOCS_URL` says where the folder docs/ is served. The build of a release (scripts/build.mjs) sets its own. */
 const base = usable(process.env['DOCS_URL']) ?? process.env['DOCS_URL_OF_RELEASE'];
 
-/** A page as the reader can open it: its address, or its path in the repository where no address is known. */
+/** Returns the address of a page, or its path in the repository if no address is known. */
 export function documentAt(path: `docs/${string}`): string {
   return base === undefined ? path : `${base}/${path}`;
 }
 
-/** A text of the program's own, such as `--help`, with its pages as the reader can open them. */
+/** Puts addresses into a text of this program, such as `--help`. */
 export function withAddresses(text: string): string {
   return text.replaceAll(/\bdocs\/[\w/-]{1,100}\.md\b/g, (path) => documentAt(path as `docs/${string}`));
 }
 
-/** The problem of a variable that has no effect; undefined if there is none. */
+/** Returns what is wrong with the variable. */
 export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefined {
   if (!url || usable(url) !== undefined) return undefined;
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';
 }
 
-/** Removes slashes at the end. Bounded, because it is repeated with each page. */
+/** Removes slashes at the end. The length is bounded, because the address is repeated for each page. */
 function usable(url = ''): string | undefined {
   return /^https?:\/\/[!-~]{1,500}$/.test(url) ? withoutSlashes(url) : undefined;
 }

@@ -1,17 +1,34 @@
-/** The config file's layer of settings. */
+/** Reads the config file: its text, the YAML in it with the place of each value, and the layer of settings that this makes. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { verdicts } from '../model/packet.ts';
-import { type FileOrigin, lineAndColumn, type Origin, type Problem, problemWith } from './origin.ts';
-import type { Given, Layer } from './layer.ts';
+import {
+  constructFromEvents,
+  CORE_SCHEMA,
+  type Event,
+  EVENT_ID,
+  getScalarValue,
+  parseEvents,
+  realMapTag,
+  SCALAR_STYLE,
+  YAMLException,
+} from 'js-yaml';
+import {
+  type FileOrigin,
+  type Given,
+  type Layer,
+  lineAndColumn,
+  type Origin,
+  type Problem,
+  problemWith,
+} from './layer.ts';
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { suggest } from './suggest.ts';
-import { parseYaml, type YamlEntry, YamlError, type YamlNode } from './yaml.ts';
+import { verdicts } from '../model/packet.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 export interface FileLayer {
   layer: Layer;
   problems: readonly Problem[];
-  /** It could not be understood at all: what it was to set is not known. */
+  /** Nothing in it could be understood, so it may set anything. */
   unusable: boolean;
   /** Undefined if there is no file, or it could not be read. */
   file: { path: string; text: string } | undefined;
@@ -22,18 +39,18 @@ const ignored = '$schema';
 
 const example = 'one "KEY: VALUE" a line, for example "logLevel: debug"';
 
-/** `path` is undefined if no file is named. `readText` throws an Error that says why the file cannot be read. */
+/** `path` is undefined if no file is named. `readText` throws an Error that says why. */
 export function readFileLayer(path: string | undefined, readText: (path: string) => string): FileLayer {
   const nothing = { layer: {}, problems: [], unusable: false, file: undefined };
   if (path === undefined) return nothing;
   if (path === '') return unusable(`--${configFile.flag}: names no file`);
-  let text;
+  const file = { path, text: '' };
   try {
-    text = readText(path);
+    file.text = readText(path);
   } catch (error) {
     return unusable(`${path}: ${(error as Error).message}`);
   }
-  const file = { path, text };
+  const { text } = file;
   if (text.trim() === '') return unusable(`${path}: is empty; settings are ${example}`, file);
   try {
     const root = parseYaml(text);
@@ -44,7 +61,7 @@ export function readFileLayer(path: string | undefined, readText: (path: string)
     return unusable(`${place}: is ${kind} where settings should be: ${example}`, file);
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
-    return unusable(`${path}${error.place === undefined ? '' : `:${error.place}`}: ${error.message}`, file);
+    return unusable(`${path}${error.message}`, file);
   }
 }
 
@@ -78,8 +95,7 @@ function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems
 
 /** `NAME: VERDICT`, which is easier to read than a list of `NAME=VERDICT`. */
 function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems: Problem[]): Given {
-  const value: string[] = [];
-  const items: Origin[] = [];
+  const [value, items]: [string[], Origin[]] = [[], []];
   for (const { key, node, offset } of entries) {
     const shownKey = /^[\w-]+$/.test(key) ? key : JSON.stringify(key.slice(0, 80));
     const origin = { ...whole, offset, key: `${whole.key}.${shownKey}` };
@@ -98,18 +114,17 @@ function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems
   return { value, origin: whole, items };
 }
 
-/** A list or a map in a place where none belongs is something that every check refuses. */
+/** Makes a list or a map into a value that every check refuses. */
 function plain({ items, entries, scalar }: YamlNode): unknown {
   return items === undefined && entries === undefined ? scalar : {};
 }
 
-/** Settings take a few KB; a ConfigMap cannot hold more than 1 MiB. */
+/** Settings take a few KB. */
 const limit = 256 * 1024;
 
-/** The text of a config file. Throws an Error that says, for a person, why it cannot be had: `is a folder`. */
+/** Throws an Error that says to a person why there is no text: `is a folder`. */
 export function readConfigText(path: string): string {
   const bytes = readBytes(path);
-  if (bytes.length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
   if (bytes.includes(0)) throw new Error('is no text: it holds zero bytes');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -118,7 +133,6 @@ export function readConfigText(path: string): string {
   }
 }
 
-/** One byte more than the limit, at most. */
 function readBytes(path: string): Buffer {
   let file: number | undefined;
   try {
@@ -132,7 +146,8 @@ function readBytes(path: string): Buffer {
     for (;;) {
       const read = readSync(file, bytes, length, bytes.length - length, null);
       length += read;
-      if (read === 0 || length === bytes.length) return bytes.subarray(0, length);
+      if (length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
+      if (read === 0) return bytes.subarray(0, length);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
@@ -140,4 +155,96 @@ function readBytes(path: string): Buffer {
   } finally {
     if (file !== undefined) closeSync(file);
   }
+}
+
+/** A value with the offset at which it begins. */
+interface YamlNode {
+  /** Text, number, boolean or null; undefined for a list or a map. */
+  scalar?: unknown;
+  offset: number;
+  items?: readonly YamlNode[];
+  entries?: readonly YamlEntry[];
+}
+
+interface YamlEntry {
+  key: string;
+  offset: number;
+  node: YamlNode;
+}
+
+/** The text is no YAML that settings could be. The message begins with the place, if it is known: `:3:1: is not YAML`. */
+class YamlError extends Error {
+  constructor(message: string, place?: string) {
+    super(`${place === undefined ? '' : `:${place}`}: ${message}`);
+  }
+}
+
+/** Settings need a depth of two. */
+const maxDepth = 8;
+/** Enough for some thousand prefixes. Checking a hundred thousand values would take seconds. */
+const maxEvents = 10_000;
+
+/** Keys stay as they are written, in their order. */
+const schema = CORE_SCHEMA.withTags(realMapTag);
+
+/** Parses YAML 1.2 or JSON; undefined if empty. Refuses aliases, because a few can stand for gigabytes. Throws a `YamlError`. */
+function parseYaml(text: string): YamlNode | undefined {
+  try {
+    const events = parseEvents(text, { maxDepth });
+    if (events.length > maxEvents) throw new YamlError('holds far more values than there are settings');
+    const alias = events.find((event) => event.type === EVENT_ID.ALIAS);
+    if (alias?.type === EVENT_ID.ALIAS)
+      throw new YamlError(
+        'aliases (*name) are not understood here: write the value out',
+        lineAndColumn(text, alias.anchorStart - 1),
+      );
+    const [document, ...more] = constructFromEvents(events, { source: text, schema, maxAliases: 0 });
+    if (more.length > 0) throw new YamlError('holds several documents (---): one is expected');
+    return document === undefined ? undefined : nodeOf(document, events, text);
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
+    throw new YamlError(reasons[reason] ?? `is not YAML: ${reason}`, mark && `${mark.line + 1}:${mark.column + 1}`);
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  'duplicated mapping key': 'is there twice: leave one out',
+  [`nesting exceeded maxDepth (${maxDepth})`]: 'is nested too deeply to be settings',
+};
+
+/** Joins values with their places. Events, which have the places, come in the order of the values. */
+function nodeOf(document: unknown, events: readonly Event[], text: string): YamlNode {
+  // The first event begins the document.
+  let at = 1;
+  return read(document, 0);
+
+  function read(value: unknown, parent: number): YamlNode {
+    const offset = startOf(events[at++], parent);
+    if (!(value instanceof Map) && !Array.isArray(value)) return { scalar: value, offset };
+    const node = Array.isArray(value)
+      ? { offset, items: value.map((each: unknown) => read(each, offset)) }
+      : { offset, entries: [...(value.values() as Iterable<unknown>)].map((each) => readEntry(each, offset)) };
+    // This event is the end of the list or map.
+    at++;
+    return node;
+  }
+
+  function readEntry(value: unknown, parent: number): YamlEntry {
+    const event = events[at++];
+    const offset = startOf(event, parent);
+    if (event?.type !== EVENT_ID.SCALAR)
+      throw new YamlError('a list or a map cannot be a key here', lineAndColumn(text, offset));
+    return { key: getScalarValue(text, event), offset, node: read(value, offset) };
+  }
+}
+
+/** The place of an empty value is that of the map or list that it is in. */
+function startOf(event: Event | undefined, parent: number): number {
+  if (event?.type === EVENT_ID.SCALAR) {
+    if (event.valueStart < 0 || event.valueStart === event.valueEnd) return parent;
+    const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+    return event.valueStart - (quoted ? 1 : 0);
+  }
+  return event !== undefined && 'start' in event && event.start >= 0 ? event.start : parent;
 }

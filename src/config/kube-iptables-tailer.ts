@@ -1,12 +1,12 @@
-/** Variables of kube-iptables-tailer that still work here, and warnings for all of them. */
+/** Reads the variables of kube-iptables-tailer that still work here, and warns of all of them. */
 import { documentAt } from './docs-url.ts';
 import type { Given, Layer } from './layer.ts';
 import { type SettingName, settingOf } from './settings.ts';
 
-/** A variable of kube-iptables-tailer and the setting that has taken its place. Its values: util/envar.go there. */
+/** The setting that has taken the place of a variable (util/envar.go of kube-iptables-tailer). */
 export interface Successor {
   setting: SettingName;
-  /** The value here; undefined if kube-iptables-tailer ignored it, too. */
+  /** Undefined if kube-iptables-tailer ignored the value, too. */
   translate: (value: string, env: NodeJS.ProcessEnv) => string | readonly string[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export const successors: Readonly<Record<string, Successor>> = {
   },
 };
 
-/** Why nothing has taken the place of these. */
+/** Why these have no counterpart. */
 export const withoutSuccessor: Readonly<Record<string, string>> = {
   KUBE_API_SERVER:
     'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the container, or --kubeconfig, say where the API server is',
@@ -46,7 +46,7 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
-/** Reads what these variables set here, with a warning for each. `own`: settings in the ways of this program, which go over them. */
+/** `own`: what is set in the ways of this program, which goes before. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];

@@ -1,18 +1,86 @@
-/** Layers of settings, none of them checked yet: what options set, what variables set, and defaults. */
-import type { Origin } from './origin.ts';
+/** Layers of settings, none of them checked yet (what options and variables set, and defaults), and where each value is from. */
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
-import type { Setting } from './values.ts';
 import { isSlip } from './suggest.ts';
+import type { Setting } from './values.ts';
+import { printable } from '../platform/printable.ts';
 
-/** A value, not checked yet, and where it is from. */
+/** The place that a value is from. */
+export type Origin =
+  | { readonly kind: 'option'; readonly flag: string }
+  | { readonly kind: 'variable'; readonly name: string }
+  | FileOrigin
+  | { readonly kind: 'default' };
+
+export interface FileOrigin {
+  readonly kind: 'file';
+  readonly path: string;
+  readonly text: string;
+  readonly offset: number;
+  readonly key: string;
+}
+
+/** `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
+export function placeOf(origin: Origin): string {
+  switch (origin.kind) {
+    case 'option':
+      return `--${origin.flag}`;
+    case 'variable':
+      return origin.name;
+    case 'file':
+      return `${origin.path}:${lineAndColumn(origin.text, origin.offset)}`;
+    case 'default':
+      return 'default';
+    default:
+      return origin satisfies never;
+  }
+}
+
+/** `3:1`, both counted from 1. */
+export function lineAndColumn(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split('\n');
+  return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}
+
+/** `MAX_NODES "many": must be a whole number`. */
+export function problemWith(origin: Origin, value: unknown, message: string): string {
+  const key = origin.kind === 'file' ? `: ${origin.key}` : '';
+  return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
+}
+
+const longest = 80;
+
+/** Shows a short value. A list or a map is not shown. */
+function shownValue(value: unknown): string {
+  if (value === undefined || (typeof value === 'object' && value !== null)) return '';
+  const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
+  return ` ${typeof text === 'number' ? String(text) : JSON.stringify(text)}`;
+}
+
+/** Problems that are shown. A file may have any number of mistakes. */
+const most = 25;
+
+/** A problem is put into words only when it is shown. */
+export type Problem = () => string;
+
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly Problem[]) {
+    const shown = problems.slice(0, most).map((problem) => printable(problem()));
+    if (problems.length > most) shown.push(`and ${problems.length - most} more`);
+    super(shown.join('\n'));
+    this.problems = shown;
+  }
+}
+
 export interface Given {
   readonly value: unknown;
   readonly origin: Origin;
-  /** The origin of each item of a list, if they are from several places. */
+  /** The origin of each item of a list. */
   readonly items?: readonly Origin[];
 }
 
-/** The settings of one place. */
 export type Layer = { readonly [Name in SettingName]?: Given };
 
 export type Flags = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -24,7 +92,7 @@ export function layerOfFlags(flags: Flags): Layer {
   });
 }
 
-/** A variable that is set to nothing counts as not set: manifests are written that way. */
+/** An empty variable counts as not set, because manifests are written that way. */
 export function layerOfEnvironment(env: NodeJS.ProcessEnv): Layer {
   return layerOf((setting) => {
     const value = setting.env === '' ? '' : (env[setting.env] ?? '');
@@ -41,7 +109,7 @@ export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undef
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);
 }
 
-/** The value as a file would have it, as far as the text is one: what is wrong is left for the schema to refuse. */
+/** Converts a value to what a file would have. The schema refuses what is wrong. */
 function given(setting: Setting, value: string | readonly string[], origin: Origin): Given {
   if (setting.list !== undefined) {
     const parts = typeof value === 'string' ? value.split(setting.list) : value;
@@ -65,12 +133,12 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
   );
 }
 
-/** Takes names of two words or more, because a single one such as SOURCE may belong to any program. */
+/** A variable of one word, such as SOURCE, may belong to any program. */
 const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
   name.includes('_'),
 );
 
-/** An environment is full of other variables: a typo shows only by its likeness to one of ours that is not set. */
+/** Warns of a variable that is like one of ours that is not set. */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {
     if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];

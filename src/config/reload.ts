@@ -13,17 +13,17 @@ export interface ReloadOptions {
   apply: (config: Config) => void;
 }
 
-/** A change counts when two looks in a row see it, lest it be half written. Each text is judged once; a wrong one is ignored. */
+/** A change counts when two looks in a row see it, because it may be half written. Each text is judged once; a wrong one is ignored. */
 export function createReload({ loaded, log, apply }: ReloadOptions) {
   const { file } = loaded;
-  /** Changes of the file that are followed, and that are refused. */
+  /** Changes of the file that were followed, and that were refused. */
   const counts = { ok: 0, failed: 0 };
   let running = loaded.config;
   let judged = file?.text;
   let seen = judged;
   /** Why the file could not be read at the last look. */
   let unreadable: string | undefined;
-  /** Whether all of the text judged last is followed. */
+  /** Whether all of the text that was judged last is in force. */
   let followed = true;
 
   return {
@@ -35,7 +35,7 @@ export function createReload({ loaded, log, apply }: ReloadOptions) {
     },
   };
 
-  /** Reads the file again; to be called every few seconds. Throws nothing. */
+  /** Reads the file again. To be called every few seconds. */
   function look(): void {
     if (file === undefined) return;
     let text;

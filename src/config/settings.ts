@@ -1,6 +1,6 @@
-/** The table of all settings: option, variable, help and default of each, and what its value may be. */
+/** The table of all settings: option, variable, help, default and valid values of each. */
 import * as z from 'zod/mini';
-import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
+import { legacyMetricChoices } from '../model/choices.ts';
 import { auditSettings } from './audit-settings.ts';
 import {
   isTimeZone,
@@ -10,17 +10,15 @@ import {
   lowerCase,
   oneOf,
   path,
-  podCacheChoices,
-  policiesChoices,
   prefix,
   type Setting,
   text,
   wholeNumber,
   yesOrNo,
 } from './values.ts';
-import { sourceSettings } from './source-settings.ts';
+import { inputSettings } from './input-settings.ts';
 
-/** Names the file that holds the others, and is in none itself. */
+/** Names the file that has the others. */
 export const configFile = {
   flag: 'config',
   env: 'CONFIG_FILE',
@@ -30,56 +28,7 @@ export const configFile = {
 
 /** Each setting by its name in `Config`, which is its key in the file. */
 export const settings = {
-  ...sourceSettings,
-  stateDir: {
-    flag: 'state-dir',
-    env: 'STATE_DIR',
-    value: 'DIR',
-    help: 'where positions and counts are kept over restarts',
-    default: '/var/lib/kube-netfilter-tailer',
-    schema: path,
-  },
-  podCache: {
-    flag: 'pod-cache',
-    env: 'POD_CACHE',
-    value: 'node|cluster',
-    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
-    default: 'node',
-    choices: podCacheChoices,
-    schema: oneOf(podCacheChoices),
-  },
-  podLookups: {
-    flag: 'pod-lookup',
-    env: 'POD_LOOKUPS',
-    value: 'WAY',
-    help:
-      'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
-      'over. docs/lookups.md has what each asks and costs',
-    default: lookupWays.join(','),
-    list: /[,\s]+/,
-    choices: lookupWays,
-    schema: listOf(oneOf(lookupWays)),
-  },
-  directory: {
-    flag: 'directory',
-    env: 'DIRECTORY',
-    value: 'DIR',
-    help:
-      'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
-      'Default: there is none',
-    schema: z.optional(path),
-  },
-  policies: {
-    flag: 'policies',
-    env: 'POLICIES',
-    value: 'auto|off',
-    help:
-      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
-      'off: policies are not read',
-    default: 'auto',
-    choices: policiesChoices,
-    schema: oneOf(policiesChoices),
-  },
+  ...inputSettings,
   prefixes: {
     flag: 'prefix',
     env: 'PREFIXES',
@@ -226,7 +175,6 @@ export type SettingName = keyof typeof settings;
 
 type Schemas = { -readonly [Name in SettingName]: (typeof settings)[Name]['schema'] };
 
-/** All settings together, as a file may have them. */
 export const schema = z.strictObject(
   Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.schema])) as Schemas,
 );

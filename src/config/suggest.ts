@@ -1,7 +1,7 @@
-/** Longer words are no slips of the pen. */
+/** A longer word is no misspelt one. */
 const longest = 64;
 
-/** `; did you mean stateDir?` for the candidate that is nearest, or '' where none is near. `state-dir` is as good as `stateDir`. */
+/** `; did you mean stateDir?` for the nearest candidate, or ''. `state-dir` equals `stateDir`. */
 export function suggest(word: string, candidates: readonly string[]): string {
   const found = nearest(word, candidates);
   return found === undefined ? '' : `; did you mean ${found}?`;
@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** One letter is wrong at most, or its words are joined: `MAX_NODE`, `MAXNODES`. */
+/** Accepts one wrong letter, and joined words: `MAX_NODE`, `MAXNODES`. */
 export function isSlip(word: string, candidate: string): boolean {
   const [letters, meant] = [lettersOf(word), lettersOf(candidate)];
   return Math.abs(letters.length - meant.length) <= 1 && distanceOf(letters, meant) <= 1;
@@ -33,7 +33,7 @@ function lettersOf(word: string): string {
   return word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Letters that are to be left out, put in, changed, or swapped with the next (optimal string alignment). */
+/** Counts the letters to remove, insert, change, or swap with the next (optimal string alignment). */
 function distanceOf(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,4 +1,4 @@
-/** Checks values of settings, and words the message for each that is wrong. Options and variables are made into the types of a file before. */
+/** Checks values of settings, in the types of a file, and words the message for each wrong one. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/audit.ts';
@@ -10,7 +10,7 @@ export const policiesChoices = ['auto', 'off'] as const;
 export const auditPeersChoices = ['shown', 'redacted'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
-/** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
+/** `auto`: the kernel's log, wherever it is found, and kube-proxy's if that is a file. */
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
   | { kind: 'journal'; directory: string | undefined }
@@ -67,11 +67,10 @@ export const prefix = z.pipe(
   }),
 );
 
-/** systemd.unit(5); as for systemctl, a name without a suffix is a service's. */
+/** systemd.unit(5). As for systemctl, a name without a suffix is that of a service. */
 export const unit = z.pipe(
   text.check(
     z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
-    // Nothing runs as a template itself.
     z.refine((given) => !/@(?:\.[a-z]+)?$/.test(given), {
       error: 'is a template: name its instance, such as kube-proxy@node-a',
     }),
@@ -151,24 +150,22 @@ export function isTimeZone(given: string): boolean {
   }
 }
 
-/** One setting, wherever it is set. */
 export interface Setting {
   /** The option of the command line, without its dashes. */
   flag: string;
   /** The variable; '' if there is none. */
   env: string;
-  /** The placeholder of the value in a help text. */
+  /** The placeholder in the help. */
   value: string;
   help: string;
   /** Checks its value, in the types of a file. */
   schema: z.ZodMiniType;
-  /** Options and variables are converted to this type; undefined for text. */
+  /** Options and variables are converted to this type. */
   type?: 'boolean' | 'number';
   /** The default as on the command line. */
   default?: string;
   /** May be given several times; in the environment, separated by this. */
   list?: RegExp;
-  /** All valid values. */
   choices?: readonly string[];
   /** The running agent follows a change of the file. */
   reload?: true;

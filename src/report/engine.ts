@@ -1,4 +1,4 @@
-/** DuckDB, which reads and aggregates the rows. It is an optional dependency, so it is loaded only here and only when it is needed. */
+/** Runs SQL in DuckDB, an optional dependency, which is loaded only here and only when it is needed. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../platform/system-error.ts';
@@ -8,18 +8,18 @@ const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
 export interface Engine {
   run: (sql: string) => Promise<void>;
-  /** All rows of an answer that is small. Numbers have to be DOUBLE or INTEGER, so that they are numbers here. */
+  /** Returns all rows of a small answer. Its numbers must be DOUBLE or INTEGER. */
   all: <Row>(sql: string) => Promise<Row[]>;
-  /** The row of an answer that has exactly one. */
+  /** Returns the only row of an answer. */
   one: <Row>(sql: string) => Promise<Row>;
-  /** The first rows of an answer, and how many more there are: the query counts all of them as `total`. */
+  /** Returns the first rows of an answer, and the number of the others. The query counts all rows as `total`. */
   bounded: <Row>(sql: string) => Promise<Bounded<Row>>;
-  /** The rows of an answer of any size, some thousand at a time. */
+  /** Returns the rows of an answer of any size, some thousand at a time. */
   batches: <Row>(sql: string) => AsyncIterable<Row[]>;
   close: () => void;
 }
 
-/** Opens a new database in a file. `folder`: where DuckDB puts what does not fit into its memory. */
+/** Opens a new database in a file. `folder`: for what does not fit into the memory of DuckDB. */
 export async function openEngine(file: string, folder: string): Promise<Engine> {
   const duckdb = await import('@duckdb/node-api').catch((error: unknown) => {
     throw new ReportError(
@@ -33,7 +33,7 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
       memory_limit: '768MB',
       threads: String(Math.min(4, availableParallelism())),
       temp_directory: folder,
-      // Nothing is fetched: what DuckDB needs for this is built in.
+      // DuckDB must not fetch anything.
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
     });
@@ -70,17 +70,17 @@ async function* batchesOf<Row>(connection: DuckDBConnection, sql: string): Async
   }
 }
 
-/** A full disk, too little memory: there is no report then, but an answer. */
+/** The reason may be a full disk, or too little memory. */
 function rethrow(error: unknown): never {
   throw new ReportError(`DuckDB: ${firstLine(reasonOf(error))}`, { cause: error });
 }
 
-/** A text as SQL spells it. */
+/** Spells a text in SQL. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The name of a column, which has dots. */
+/** Spells the name of a column, which has dots. */
 export function column(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,24 +1,24 @@
-/** The contents of a report: plain data that each output prints in its way. Texts are those of the rows, so they are printed only through `plain`. */
+/** The contents of a report as plain data. Strangers write the texts, so outputs print them only through `plain`. */
 
 export interface ReportOptions {
   /** Files, patterns, `-` for standard input. */
   rows: readonly string[];
   baseline: readonly string[];
-  /** Events as JSON; their incidents are marked. */
+  /** Files of Events as JSON. */
   events: readonly string[];
   output: 'html' | 'table' | 'csv' | 'json' | 'markdown';
   /** The path of the database; must not exist yet. */
   db: string | undefined;
   includeNoise: boolean;
-  /** Names of policies, with `*` and `?` as in patterns; none: all records are reported on. */
+  /** Names of policies, with `*` and `?` as in patterns; none: all records. */
   policy: readonly string[];
   /** No row is from after it. */
   now: number;
-  /** A page without rows is right: nothing was dropped. */
+  /** A page without rows is no error. */
   mayBeEmpty?: boolean;
 }
 
-/** Packets from one to another on one service, with one outcome. */
+/** Packets from one end to another, on one service, with one outcome. */
 export interface Pair {
   /** 1 has the most packets. */
   place: number;
@@ -31,44 +31,41 @@ export interface Pair {
   /** `dropped`, `rejected`, `logged`, `accepted`. */
   action: string;
   packets: number;
-  /** There were at least so many. */
+  /** `packets` is a lower bound. */
   atLeast: boolean;
   records: number;
-  /** The time in milliseconds since 1970. */
+  /** Milliseconds since 1970, here and below. */
   first: number;
   last: number;
-  /** The rule that took most of them, and how many rules there were. */
+  /** The rule that met most packets, and the number of rules. */
   rule: string;
   rules: number;
-  /** The verdict of policies on most packets of that rule. */
+  /** The verdict on most packets of that rule. */
   verdict: Verdict;
 }
 
-/** Whether the baseline or the rows lack it; empty for what both have. */
+/** `new` if the baseline lacks it, `gone` if the rows lack it. */
 export type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
 
-/** `unknown` also where a record has none. */
+/** `unknown`: also of a record without a verdict. */
 export type Verdict = 'denied' | 'admitted' | 'unknown';
 
-/** Packets that a policy denied or admitted, or of which only the log names it. One that several policies denied is of each of them. */
+/** Packets that a policy denied or admitted, or whose log names it. A packet that several policies denied counts for each. */
 export interface PolicySum {
   /** `NetworkPolicy shop/default-deny`; `(not named)`. */
   policy: string;
   verdict: Verdict;
   packets: number;
-  /** There were at least so many. */
   atLeast: boolean;
   records: number;
   pairs: number;
-  /** The number of Namespaces of the sources and destinations, and those with most packets. */
+  /** The number of Namespaces of sources and destinations, and those with most packets. */
   namespaces: number;
   topNamespaces: string[];
-  /** The time in milliseconds since 1970. */
   first: number;
   last: number;
 }
 
-/** One row of a list of the most frequent. */
 export interface Count {
   name: string;
   packets: number;
@@ -77,14 +74,14 @@ export interface Count {
 
 export interface Ranking {
   top: Count[];
-  /** The rest that `top` does not have. */
+  /** What `top` does not have. */
   others: { names: number; packets: number };
 }
 
 export const rankings = ['from', 'to', 'service', 'rule', 'node'] as const;
 export type RankingName = (typeof rankings)[number];
 
-/** Packets by source and destination: rows and columns are the most frequent ones, and the last is all others. */
+/** Packets by source and destination. Rows and columns are the most frequent ones; the last ones are all others. */
 export interface Matrix {
   rows: string[];
   columns: string[];
@@ -96,12 +93,12 @@ export interface Matrix {
 }
 
 export interface TimeLine {
-  /** Milliseconds: when it begins, and how long each interval is. */
+  /** The beginning, and the length of each interval. */
   start: number;
   step: number;
-  /** Packets of each interval by action. */
+  /** Packets of each interval. */
   series: { action: string; packets: number[] }[];
-  /** Records whose time cannot be right, which are not in it. */
+  /** Records that are left out, because their time cannot be right. */
   outside: number;
 }
 
@@ -127,7 +124,7 @@ export interface Scan {
   last: number;
 }
 
-/** An Event of this program: its text on an object, of an incident or of packets. */
+/** An Event of this program, about an incident or about packets. */
 export interface ReportedEvent {
   reason: string;
   object: string;
@@ -144,11 +141,10 @@ export interface Bounded<T> {
 }
 
 export interface Changes {
-  /** Pairs in the rows, but not in the baseline. */
+  /** Pairs that only the rows have. */
   appeared: Bounded<Pair>;
-  /** Pairs in the baseline, but not in the rows. */
+  /** Pairs that only the baseline has. */
   vanished: Bounded<Pair>;
-  /** Policies by the same. */
   policies: { appeared: Bounded<PolicySum>; vanished: Bounded<PolicySum> };
   baseline: Extent;
 }
@@ -160,12 +156,12 @@ export interface Extent {
   first: number | undefined;
   last: number | undefined;
   gaps: number;
-  /** Records of a schema that has no verdict of policies. */
+  /** Records of a schema without verdicts. */
   withoutVerdicts: number;
 }
 
 export interface Report {
-  /** Names of policies that alone are reported on; none: all records are. */
+  /** As in the options. */
   policy: readonly string[];
   extent: Extent;
   denied: number;
@@ -173,7 +169,7 @@ export interface Report {
   clusters: string[];
   nodes: number;
   pairs: number;
-  /** Packets of chatter of the link, which is left out. */
+  /** Packets of link-local chatter that are left out. */
   noise: number;
   /** Records of a kind that this version does not know. */
   unknownKinds: number;
@@ -186,18 +182,17 @@ export interface Report {
   timeLine: TimeLine | undefined;
   gaps: Bounded<Gap>;
   scans: Bounded<Scan>;
-  /** The given Events of incidents and of packets. */
+  /** Events of incidents, and of packets. */
   incidents: Bounded<ReportedEvent>;
   events: Bounded<ReportedEvent>;
   changes: Changes | undefined;
   duplicates: number;
   broken: number;
   refused: number;
-  /** Figures about reading. */
   problems: string[];
 }
 
-/** There is no report; `message` says why, or what to do. Exit status 2. */
+/** There is no report. The message says why, or what to do. */
 export class ReportError extends Error {
   override name = 'ReportError';
 }

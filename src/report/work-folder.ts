@@ -7,24 +7,18 @@ import { ReportError } from './model.ts';
 
 const prefix = 'kube-netfilter-tailer-report-';
 
-/** A folder for this run alone. */
-export interface WorkFolder {
-  path: string;
-  remove: () => void;
-}
-
 /**
- * Makes a folder in the system's one for temporary files, and removes those of runs that were killed (SIGKILL, out of memory): each may
- * have gigabytes. Throws a `ReportError` where none can be made.
+ * Makes a folder for temporary files of this run, and removes those of runs that were killed, because each may have gigabytes. Throws a
+ * `ReportError`.
  */
-export function createWorkFolder(parent = tmpdir()): WorkFolder {
+export function createWorkFolder(parent = tmpdir()): { path: string; remove: () => void } {
   removeLeftOver(parent);
   const path = makeFolder(join(parent, `${prefix}${pidNamespace()}-${process.pid}-`));
   const remove = (): void => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
   };
-  // A report that is interrupted ends by `process.exit`.
+  // An interrupted report ends by `process.exit`.
   process.once('exit', remove);
   return { path, remove };
 }
@@ -37,7 +31,7 @@ function makeFolder(start: string): string {
   }
 }
 
-/** Writes as `writeAll` does. A full disk of temporary files is not a fault of the output, so it is a `ReportError`. */
+/** Throws a `ReportError`, because a full disk of temporary files is no fault of the output. */
 export function writeTemporary(fd: number, text: string | Buffer): void {
   try {
     writeAll(fd, text);
@@ -50,7 +44,7 @@ function inOtherPlace(what: string, cause: unknown): ReportError {
   return new ReportError(`${what} (TMPDIR names another place): ${reasonOf(cause)}`, { cause });
 }
 
-/** Removes what this user owns, of processes that this one would see: a container that shares the folder may have others. */
+/** Removes folders that this user owns, of processes that this one could see. Other containers may share the parent folder. */
 function removeLeftOver(parent: string): void {
   const own = new RegExp(`^${prefix}${pidNamespace()}-(\\d{1,10})-`);
   for (const name of namesIn(parent)) {
@@ -61,7 +55,7 @@ function removeLeftOver(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Another run removes it, too; or the next one does.
+      // Another run removes it.
     }
   }
 }
@@ -74,7 +68,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Process ids mean nothing in another one. `0` where the system has none (macOS). */
+/** Process ids are valid only within it. macOS has none. */
 function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';

@@ -125,16 +125,10 @@ describe('the program', () => {
     );
   });
 
-  test('says what is wrong, with exit status 2', async () => {
-    const wrong = file('wrong-too.yaml', 'maxNods: 5');
-    const { status, out, err } = await program(['config', 'check', wrong]);
-    expect([status, out]).toEqual([2, '']);
-    expect(subjectsIn(err)).toEqual([`${wrong}:1:1: maxNods`]);
-  });
-
-  test('run refuses a wrong file in the same words', async () => {
+  test('says what is wrong, with exit status 2, and run refuses the file in the same words', async () => {
     const wrong = file('wrong-run.yaml', 'maxNods: 5');
     const checked = await program(['config', 'check', wrong]);
+    expect([checked.status, checked.out, subjectsIn(checked.err)]).toEqual([2, '', [`${wrong}:1:1: maxNods`]]);
     const { status, out, err } = await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } });
     expect([status, out]).toEqual([2, '']);
     expect(err).toBe(checked.err.replace('config check --help', 'run --help'));

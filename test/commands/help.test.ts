@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { completionScript, type Shell } from '../../src/commands/help/completion.ts';
-import { createProgram, manualPage } from '../../src/commands/help/program.ts';
+import { completionScript, type Shell } from '../../src/commands/options/program.ts';
+import { createProgram, manualPage } from '../../src/commands/options/program.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { helpOf } from './parsed.ts';
 import { program } from './program.ts';

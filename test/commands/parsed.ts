@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { createDrops, createProgram } from '../../src/commands/help/program.ts';
+import { createDrops, createProgram } from '../../src/commands/options/program.ts';
 
 /** The command that the program would run for these words, with its options read. `kubectl drops` may be the first word. */
 export function parsed(...words: readonly string[]): Command {

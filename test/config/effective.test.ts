@@ -3,7 +3,7 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { settingNames, settings } from '../../src/config/settings.ts';
-import { printJson, printYaml, withoutDefaults } from '../../src/config/effective.ts';
+import { printJson, printYaml, withoutDefaults } from '../../src/commands/options/run-options.ts';
 import type { Flags } from '../../src/config/layer.ts';
 import { verdicts } from '../../src/model/packet.ts';
 import { readFileOf } from './reading.ts';

@@ -1,9 +1,10 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { settings } from '../../src/config/settings.ts';
+import { settingNames, settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { subjectsOf } from '../subject.ts';
+import { others } from './other-values.ts';
 import { createReloadScene, follow } from './reload-scene.ts';
 
 test('while the file does not change, nothing is logged or applied', () => {
@@ -87,42 +88,12 @@ describe('a change of a setting that needs a restart', () => {
     expect(records()).toEqual([{ level: 'info', settings: [] }]);
   });
 
-  test.each(Object.entries(settings))('%s: what the table says holds', (name, setting) => {
-    const others: Record<string, string> = {
-      node: 'node-b',
-      sources: '[kernel]',
-      containers: '[a/b/c]',
-      units: '[k3s]',
-      podCache: 'cluster',
-      podLookups: '[pod-cidr]',
-      policies: 'off',
-      prefixes: '[a=dropped]',
-      includeNoise: 'true',
-      timeZone: 'Europe/Berlin',
-      reverseDns: 'false',
-      metricsAddress: '":1"',
-      healthAddress: '":2"',
-      nodeCondition: 'true',
-      dropsAddress: '":3"',
-      legacyMetric: 'name',
-      logLevel: 'debug',
-      audit: '[stdout]',
-      auditVerdicts: '[accepted]',
-      auditInterval: '1',
-      auditQueue: '1',
-      auditPeers: 'redacted',
-      auditIpv4Prefix: '24',
-      auditIpv6Prefix: '48',
-      auditOptOut: 'true',
-      auditLabels: '[app]',
-      auditFileSize: '1',
-      auditFileTotal: '1',
-      maxNodes: '1',
-      maxServices: '1',
-      maxEndpointSlices: '1',
-    };
+  test.each(settingNames)('%s: what the table says holds', (name) => {
+    const setting = settings[name];
+    const [value] = others[name];
+    const text = 'type' in setting ? value : JSON.stringify(value);
     const { write, look, applied, records } = createReloadScene('node: node-a', { env: { NODE_NAME: '' } });
-    write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${others[name] ?? '/other'}`);
+    write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${String(text)}`);
     look();
     expect(applied).toHaveLength('reload' in setting ? 1 : 0);
     expect(records()).toContainEqual({ level: 'reload' in setting ? 'info' : 'warn', settings: [name] });

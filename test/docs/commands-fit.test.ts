@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createProgram } from '../../src/commands/help/program.ts';
+import { createProgram } from '../../src/commands/options/program.ts';
 import { allCommands } from './all-commands.ts';
 import { root, textOf } from './documents.ts';
 import { elided, fill } from './fillings.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Recipe } from '../../src/commands/doctor/enable-logging/recipe.ts';
+import type { Recipe } from '../../src/commands/doctor/enable-logging/detect.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import { nodeObject, podObject } from './agent-rig.ts';
 import { bundle } from './bundle.ts';

@@ -5,7 +5,7 @@ import { type FlowRecord } from '../../src/audit/fields.ts';
 import { type Engine, openEngine } from '../../src/report/engine.ts';
 import { type Reading, readRows } from '../../src/report/read/read-rows.ts';
 import type { ReportOptions } from '../../src/report/model.ts';
-import { printReport } from '../../src/report/report.ts';
+import { printReport } from '../../src/report/run-report.ts';
 
 export const start = Date.parse('2026-11-20T09:00:00Z');
 const minute = 60_000;

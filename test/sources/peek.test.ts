@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { peek } from '../../src/commands/replay/peek.ts';
+import { peek } from '../../src/commands/replay/inputs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const path = temporaryFolder();

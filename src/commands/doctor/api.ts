@@ -1,9 +1,24 @@
-/** The API server as doctor asks it, and the Pods and Nodes that it lists. Nothing here rejects. */
-import { type Answer, type Connection, ifUsable, slimNode, slimPod } from '../../kubernetes/kubernetes.ts';
+/** Asks the API server: whether it answers, its Pods and Nodes, how Calico is configured, how Pods of other nodes are found. Nothing here rejects. */
+import type { PodName } from './machine.ts';
+import type { Config } from '../../config/config.ts';
+import { createDirectoryFinder } from '../../directory/directory.ts';
 import { denierOf, type Refusal } from '../../events/events.ts';
+import {
+  type Answer,
+  type Connection,
+  createFelixReader,
+  countAll,
+  createPodFinders,
+  type PodRanges,
+  ifUsable,
+  slimNode,
+  slimPod,
+} from '../../kubernetes/kubernetes.ts';
+
+import type { Millis } from '../../model/log-line.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
-import type { Node, Pod } from '../../resolving/resolving.ts';
-import type { PodName } from './own-pod.ts';
+import { statesOf, type Node, type Pod, indexPodRanges } from '../../resolving/resolving.ts';
 
 /** `request` resolves whatever happens; a refusal with status 0 is no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
@@ -33,7 +48,6 @@ export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'messag
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
 }
 
-/** Returns undefined if the API server does not answer. */
 export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | undefined> {
   if (node === '') return undefined;
   const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
@@ -74,4 +88,79 @@ export async function someNodes({ request }: Asked): Promise<string[]> {
 
 function usable<T>(items: readonly unknown[], slim: (item: Json) => T): T[] {
   return items.flatMap((item) => ifUsable(slim)(item) ?? []);
+}
+
+export async function askVersion(api: Api, now: () => Millis) {
+  const started = now();
+  const answer = await api.request('GET', '/version');
+  const { server, unusable, clockSkew } = api;
+  return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
+}
+
+/**
+ * Reads FelixConfiguration as the agent does, and from the same answers what else the checks look at: the prefix of LOG rules, and whether Felix
+ * sends its flows (`Enabled`, `Disabled`). A setting of the node goes before the default.
+ */
+export async function lookAtFelix({ request }: Asked, node: string) {
+  const specs: { default?: Json; node?: Json } = {};
+  const reader = createFelixReader({
+    node,
+    now: () => 0,
+    connection: {
+      async request(verb, path, options) {
+        const answer = await request(verb, path, options);
+        if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
+        return answer;
+      },
+    },
+  });
+  const felix = await reader.read();
+  const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
+  return { felix, logPrefix: setting('logPrefix'), flows: setting('flowLogsLocalReporter') };
+}
+
+interface Neighbours {
+  api: Asked & Pick<Api, 'unusable'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
+  ownNode: Promise<Looked<Node> | undefined>;
+  pods: Promise<readonly Pod[] | undefined>;
+}
+
+/** Finds which ways to look up Pods of other nodes work. Undefined if none is set or needed, or no API server is known. */
+export async function lookAtWays(neighbours: Neighbours) {
+  const { api, config } = neighbours;
+  if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
+  const clock = createSteadyClock();
+  const finders = createPodFinders({
+    ways: config.podLookups,
+    connection: api,
+    ranges: await lookAtRanges(neighbours),
+    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
+    clock,
+  });
+  return await statesOf(finders);
+}
+
+/** Judges podCIDR by this Node and its Pods, as the agent would. */
+async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise<PodRanges> {
+  const { node, maxNodes } = config;
+  if (node === '') return { homeOf: () => undefined, followed: () => false, describe: () => 'this Node is not known' };
+  const [answer, here, count] = await Promise.all([
+    ownNode,
+    pods,
+    countAll(api, '/api/v1/nodes').catch(() => undefined),
+  ]);
+  const own = answer?.kind === 'answered' ? answer.found : undefined;
+  const homeOf = indexPodRanges(own === undefined ? [] : [own]);
+  const addresses = (here ?? []).flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
+  const isOther = addresses.length > 0 && !addresses.some((address) => homeOf(address) === node);
+  const why = whyNot();
+  return { homeOf, followed: () => why === undefined, describe: () => why ?? `podCIDR of ${count} Nodes` };
+
+  function whyNot(): string | undefined {
+    if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';
+    if (count === undefined || count > maxNodes)
+      return `${count ?? 'an unknown number of'} Nodes, which are not watched (maxNodes ${maxNodes})`;
+    return isOther ? 'the network plugin gives addresses of other ranges than podCIDR' : undefined;
+  }
 }

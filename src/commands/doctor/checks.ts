@@ -10,8 +10,8 @@ import {
   checkRights,
   checkSettings,
 } from './checks/cluster.ts';
-import { checkPrefixes } from './checks/prefixes.ts';
 import {
+  checkPrefixes,
   checkIptablesBackends,
   checkLogBackend,
   checkLogNamespaces,
@@ -54,7 +54,7 @@ export const checks = [
 ];
 
 export interface Row {
-  /** Stands in the report where no finding has a name of its own. */
+  /** Stands in the report if the check gives no finding. */
   name: string;
   needs: readonly (keyof Facts)[];
   check: (known: Known<keyof Facts>) => Check | readonly Check[];
@@ -69,10 +69,10 @@ function row<Fact extends keyof Facts>(
   return { name, needs, check };
 }
 
-/** The time that the facts of one check may take. */
+/** Bounds the wait for the facts of one check. */
 const timeout: Millis = 5000;
 
-/** Findings come in the order of the rows. Never rejects: what fails or takes too long is `unknown`, and keeps no other check from its result. */
+/** Never rejects: a check that fails or takes too long is `unknown`, and the others have their results. */
 export async function runChecks(facts: Gathered, given: () => Given, rows: readonly Row[] = checks): Promise<Check[]> {
   const findings = await Promise.all(rows.map((each) => runCheck(each, facts, given)));
   return findings.flat();

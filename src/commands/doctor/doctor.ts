@@ -1,22 +1,22 @@
 /** `doctor`: checks the prerequisites of the agent, and says what to do where one is missing. */
-import type { DoctorOptions } from '../options/doctor-options.ts';
-import { type Config, version } from '../../config/config.ts';
-import { createConnection, findAccess } from '../../kubernetes/kubernetes.ts';
+import type { DoctorOptions } from '../options/run-options.ts';
+import { type Config, environment, version } from '../../config/config.ts';
+import { findAccess, createConnection } from '../../kubernetes/kubernetes.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { printable, printableJson } from '../../platform/printable.ts';
+import { printable } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
-import { paintTerminal } from '../terminal.ts';
+import { jsonText, paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
 import { runChecks } from './checks.ts';
 import { inOneLine } from './checks/cluster.ts';
 import { enableLogging } from './enable-logging/enable-logging.ts';
 import { gatherFacts } from './facts.ts';
-import { thisMachine } from './machine.ts';
+import { findOwnPod, thisMachine } from './machine.ts';
 import { jsonReport, type Report, type Status, statusOf, textReport } from './report.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 
-/** Less than a check may take, so that it can name the server that did not answer. */
+/** Shorter than the limit of a check, so that the check can name the server that did not answer. */
 const requestTimeout: Millis = 4500;
 
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan' } as const satisfies Record<
@@ -24,15 +24,16 @@ const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan
   string
 >;
 
-/** Looks, or sends the test Event, and prints. Resolves to the exit status; never rejects for what it finds. */
+/** Resolves to the exit status. */
 export async function doctor(options: DoctorOptions, out: (text: string) => void): Promise<0 | 1> {
-  const { config, problems, warnings, ownPod, output } = options;
+  const { config, problems, warnings, output } = options;
   const { node } = config;
+  const ownPod = findOwnPod(environment());
   const api = await reach(config);
   if (options.sendTestEvent) {
     const sent = await sendTestEvent({ api, node, pod: options.pod, ownPod, now: Date.now });
     const result = withProblems(sent, problems);
-    out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
+    out(output === 'json' ? jsonText({ testEvent: result }, 2) : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
   if (options.enableLogging) return await enableLogging(api, node, output, out);
@@ -62,7 +63,7 @@ async function reach({ kubeconfig, node }: Config): Promise<Api> {
   }
 }
 
-/** Names what is wrong with the settings, which may be why. */
+/** Adds what is wrong with the settings, because that may be the reason. */
 function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
   if (result.kind === 'written' || problems.length === 0) return result;
   return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };

@@ -1,6 +1,7 @@
-/** The state folder, and the logs of containers and programs, as they lie on disk. Opens no log, writes nothing, never throws. */
+/** Looks at the state folder, and at logs of containers, programs and data planes. Opens no log, writes nothing, never throws. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { documentAt } from '../../config/docs-url.ts';
 import { type ContainerName, containerOf } from '../../log-formats/container-path.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
@@ -19,7 +20,7 @@ export type KeptState =
   | { kind: 'kept'; saved: Millis; node: string; lastDrop: Millis | undefined; lastEvent: Millis | undefined }
   | { kind: 'unusable' | 'unreadable'; reason: string };
 
-/** Looks at the state in a folder and leaves it as it is, whatever is in it. */
+/** Reads the state in a folder, and leaves it as it is. */
 export function readKeptState(folder: string): KeptState {
   try {
     const found = findState(folder);
@@ -35,7 +36,7 @@ export function readKeptState(folder: string): KeptState {
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Looks whether a folder, or what it would be made in, can be written to. */
+/** Looks whether a folder, or the one in which it would be made, can be written to. */
 export function lookAtFolder(path: string): StateFolder {
   try {
     if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };
@@ -57,7 +58,7 @@ export interface ContainerLogFile extends ContainerName {
   state: { written: Millis } | { reason: string };
 }
 
-/** The logs of containers that the agent would read, the latest of each container. */
+/** The latest log of each container that the agent would read. */
 export type ContainerLook =
   | { kind: 'missing' }
   | { kind: 'error'; reason: string }
@@ -95,4 +96,37 @@ function writtenAt(path: string, reason: (error: unknown) => string): { written:
   } catch (error) {
     return { reason: reason(error) };
   }
+}
+
+/** The files to which data planes write what they drop, and how that is turned on. */
+const switches: ReadonlyMap<string, readonly [text: string, page: `docs/${string}`]> = new Map([
+  [
+    '/run/cilium/hubble/events.log',
+    ["turn the export of Cilium's Hubble on, and mount that folder of the node", 'docs/logging/cilium.md'],
+  ],
+  [
+    '/var/log/acns/hubble/events.log',
+    ['create a ContainerNetworkLog: AKS writes nothing before', 'docs/networks/aks.md'],
+  ],
+  [
+    '/var/log/network/policy_action.log',
+    ['turn network policy logging on: GKE writes nothing before', 'docs/networks/gke.md'],
+  ],
+]);
+
+/** Says what has to be turned on for a file, or a source `file:PATH`; undefined if it is not of a data plane. */
+export function switchOf(source: string): string | undefined {
+  const found = switches.get(withoutLink(source.replace(/^file:/, '')));
+  return found && `${found[0]}; doctor --enable-logging prints how, and ${documentAt(found[1])} explains it`;
+}
+
+/** Finds such files that are there and not read. */
+export function findUnread(read: readonly string[]): string[] {
+  const known = new Set(read.map(withoutLink));
+  return [...switches.keys()].filter((path) => !known.has(path) && lookAtProgramLog(path).kind === 'written');
+}
+
+/** /var/run leads to /run on every node. */
+function withoutLink(path: string): string {
+  return path.replace(/^\/var\/run\//, '/run/');
 }

@@ -1,12 +1,19 @@
-/** The sources of the kernel's lines: where each setting leads, and the latest lines there. Nothing here rejects. */
+/** Finds the sources of the kernel's lines, and reads the latest lines of each. Nothing here rejects. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isKernelMessage, type PrefixTable } from '../../parsing/parsing.ts';
 import { observe } from '../../pipeline/pipeline.ts';
-import { createClock, type KernelSource, readEnvelope, zoneTime } from '../../sources/sources.ts';
-import { kmsgDevice, readRecord, recordSize } from '../../sources/sources.ts';
+import {
+  createClock,
+  type KernelSource,
+  readEnvelope,
+  zoneTime,
+  kmsgDevice,
+  readRecord,
+  recordSize,
+} from '../../sources/sources.ts';
 import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Machine } from './machine.ts';
@@ -15,11 +22,11 @@ export interface LoggedPacket {
   prefix: string;
   verdict: PacketObservation['verdict'];
   time: Millis;
-  /** The logger, where no LOG rule has printed the line. */
+  /** The logger, if the line is not of a LOG rule. */
   record?: string;
 }
 
-/** The latest lines of the kernel, as one source has them. */
+/** The kernel's latest lines in one source. */
 export interface KernelLog {
   lines: number;
   /** The times of the first and the last line. */
@@ -31,14 +38,14 @@ export interface KernelLog {
 export interface KernelSourceLook {
   /** `journal:/var/log/journal` */
   name: string;
-  /** Its target, for a person. */
+  /** Where it leads, for a person. */
   text: string;
   isCertain: boolean;
   /** Undefined if there is nothing to read. */
   log: KernelLog | { reason: string } | undefined;
-  /** Whether the kernel's lines are taken from this one of several sources; undefined for a single one. */
+  /** Whether the agent takes the kernel's lines from this source; undefined if there is only one. */
   gives?: boolean | undefined;
-  /** Says which of UNITS have records in that journal, for a person. */
+  /** Which of UNITS have records in the journal, for a person. */
   units: string | undefined;
 }
 
@@ -47,7 +54,7 @@ export type KernelSetting =
   | { kind: 'auto' }
   | { kind: 'kernel' };
 
-/** Returns the setting as SOURCES has it. */
+/** Spells a setting as in SOURCES. */
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;
@@ -55,7 +62,7 @@ export function sourceName(setting: SourceSetting): string {
   return 'directory' in setting && setting.directory !== undefined ? `${kind}:${setting.directory}` : kind;
 }
 
-/** Looks at all the settings that may have the kernel's lines, and which of them gives these. */
+/** Looks at all sources that may have the kernel's lines. */
 export async function lookAtKernelSources(
   settings: readonly KernelSetting[],
   ...where: [Pick<Config, 'timeZone' | 'units'>, PrefixTable, Machine]
@@ -84,9 +91,7 @@ export async function lookAtKernelSource(
   return { name: sourceName(setting), ...where, log: await read, units: await units };
 }
 
-interface Located extends Pick<KernelSourceLook, 'text' | 'isCertain'> {
-  source: KernelSource | undefined;
-}
+type Located = Pick<KernelSourceLook, 'text' | 'isCertain'> & { source: KernelSource | undefined };
 
 function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine): Located {
   switch (setting.kind) {
@@ -109,7 +114,7 @@ function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine):
   }
 }
 
-/** Returns undefined if no unit is named, or it cannot be seen. */
+/** Returns undefined if no unit is named, or the journal cannot be read. */
 async function findUnits(directory: string, names: readonly string[], { run }: Machine): Promise<string | undefined> {
   if (names.length === 0) return undefined;
   const args = ['--quiet', '--no-pager', `--directory=${directory}`, '--field=_SYSTEMD_UNIT'];
@@ -120,7 +125,7 @@ async function findUnits(directory: string, names: readonly string[], { run }: M
   return found.length === 0 ? 'no records of UNITS' : `records of ${found.join(', ')}`;
 }
 
-/** The last mebibyte of a file: some five thousand lines. */
+/** Reads the last mebibyte of a file, which is some five thousand lines. */
 const reach = 1024 * 1024;
 const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', '--lines=5000'];
 
@@ -131,7 +136,7 @@ async function readKernelLog(
   { run, now }: Machine,
 ): Promise<KernelLog | { reason: string }> {
   const latest = now();
-  // Stamps of the ring buffer count from the boot, sleep left out.
+  // Times of the ring buffer count from the boot, without sleep.
   const boot = source.kind === 'ring' ? latest - monotonicNow() : undefined;
   const stamps = { latest, zone: zoneTime(timeZone), boot };
   try {
@@ -170,7 +175,7 @@ function understand(
     const { text, time = log.last, origin, program } = readEnvelope(line, clock);
     const observation = observe({ source: '', text, program }, origin, prefixes);
     const isPacket = observation?.kind === 'packet';
-    // A file may have everybody's lines.
+    // A file may have lines of any program.
     if (origin !== 'kernel' && !isPacket) continue;
     log.lines++;
     log.from ??= time;
@@ -185,14 +190,14 @@ function understand(
 }
 
 /**
- * The beginning of what a LOG rule prints after its prefix (Linux net/netfilter/nf_log_syslog.c; ulogd prints it, too), and each word
- * of the rest. Nothing else follows, but after a name that a program has chosen the kernel goes on: `[400000+1000]`, `,mems_allowed=0`.
+ * What a LOG rule prints (Linux net/netfilter/nf_log_syslog.c; ulogd prints the same): the beginning after its prefix, and each word of the rest.
+ * A name that a program has chosen does not pass for it, because the kernel writes more behind it: `[400000+1000]`, `,mems_allowed=0`.
  */
 const beginning =
   /^.{0,255}?IN=\S{0,15} (?:OUT=\S{0,15} )?(?:(?:PHYS|MAC|V|TUNNEL)\w*=\S* )*(?:ARP HTYPE=|SRC=[\da-f.:]+ DST=[\da-f.:]+ LEN=\d+ (?:TOS=\w+ PREC=\w+ TTL=\d+ ID=\d+|TC=\d+ HOPLIMIT=\d+ FLOWLBL=\d+) )/;
 const word = /^[[(]?(?:[A-Z][A-Z\d]*(?:[=:][\w.:-]*)?|[\dA-F]*)[\])]?$/;
 
-/** Whether a rule may have printed the line. Others only look so: the kernel quotes names that tenants choose. */
+/** Whether a LOG rule may have printed the line. Other lines of the kernel quote names that tenants choose. */
 function mayBeOfRule({ logger, prefix }: PacketObservation, text: string): boolean {
   if (logger !== 'netfilter') return true;
   const [header] = beginning.exec(text) ?? [];
@@ -208,9 +213,8 @@ function tailOf(path: string): string[] {
     if (!stat.isFile() && !stat.isDirectory()) throw new Error('is no regular file');
     const { size } = stat;
     const buffer = Buffer.alloc(Math.min(size, reach));
-    const lines = buffer
-      .toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, size - buffer.length))
-      .split('\n');
+    const length = readSync(fd, buffer, 0, buffer.length, size - buffer.length);
+    const lines = buffer.toString('latin1', 0, length).split('\n');
     return size > reach ? lines.slice(1) : lines;
   } finally {
     closeSync(fd);
@@ -227,7 +231,7 @@ function recordsOf(path: string): string[] {
       if (outcome === 'again') continue;
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;
-      // The lines after the first are about devices.
+      // Further lines are about devices.
       records.push(buffer.toString('latin1', 0, outcome).split('\n', 1)[0] ?? '');
     }
   } finally {
@@ -235,7 +239,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Several sources may have the same lines of rules: takes the one with the most. Undefined if none can be read. */
+/** Takes the source with the most packets of rules, because several may have the same lines. Undefined if none can be read. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   const ofRules = readable.map(({ packets, ...log }) =>

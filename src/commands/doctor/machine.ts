@@ -1,10 +1,12 @@
-/** The machine, or container, that this runs on, as far as settings do not say where to look. Nothing here changes it, throws or rejects. */
+/** Looks at the machine, or the container, that this runs on. Nothing here changes it, throws or rejects. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, existsSync } from 'node:fs';
 import { get } from 'node:http';
+import { hostname } from 'node:os';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
+import { hostProcess, namespaceOf } from '../../platform/proc.ts';
 import {
   chooseKernelGiver,
   chooseKernelSource,
@@ -12,7 +14,6 @@ import {
   findJournal,
   findProgramLogs,
 } from '../../sources/sources.ts';
-import { lookAtNetwork } from './own-pod.ts';
 
 export const thisMachine = {
   now: Date.now,
@@ -21,19 +22,17 @@ export const thisMachine = {
   chooseSource: () => chooseKernelSource({ journal }),
   chooseGiver: (sources: readonly ConfiguredKernelSource[]) => chooseKernelGiver(sources, { journal }),
   findJournal: journal,
-  /** Logs that programs write themselves, as `auto` finds them. */
   findPrograms: () => findProgramLogs(),
   lookAtNetwork,
 };
 
-/** A parameter, so that tests need no machine of their own. */
 export type Machine = Readonly<typeof thisMachine>;
 
 export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
 
 /** Less than a check may take, so that the check can name what was slow. */
 const timeout: Millis = 4000;
-/** A ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
+/** The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
 function runProgram(program: string, args: readonly string[]): Promise<Ran> {
@@ -49,7 +48,7 @@ function runProgram(program: string, args: readonly string[]): Promise<Ran> {
   return promise;
 }
 
-/** Returns undefined when the file cannot be read, and '' where the kernel has no such list of tables. */
+/** Returns undefined if the file cannot be read; a list of tables that the kernel does not have is empty. */
 function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1').trim();
@@ -63,7 +62,6 @@ function journal(directory?: string): ReturnType<typeof findJournal> {
   return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
-/** An agent's answer about itself. */
 export type AgentAnswer =
   | { kind: 'nowhere' }
   | { kind: 'silent'; address: string; reason: string }
@@ -79,7 +77,7 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
   return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
 }
 
-/** Returns where a server that listens at this address is reached from the same machine. */
+/** Returns the address at which a server is reached from the same machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
   return hostAndPort(isAny ? '127.0.0.1' : host, port);
@@ -103,4 +101,38 @@ function httpGet(address: string, path: string): Promise<{ status: number; body:
   });
   request.on('error', (error) => resolve({ error: error.name === 'AbortError' ? 'no answer in time' : error.message }));
   return promise;
+}
+
+export interface PodName {
+  namespace: string;
+  name: string;
+}
+
+const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Finds the Pod of this process: by POD_NAME and POD_NAMESPACE, else by the host's name, which is right unless the Pod has hostNetwork. */
+export function findOwnPod(env: NodeJS.ProcessEnv): PodName | undefined {
+  const name = env['POD_NAME'] || (existsSync(accountFolder) ? hostname() : undefined);
+  const namespace = env['POD_NAMESPACE'] || accountNamespace();
+  return name === undefined || namespace === undefined ? undefined : { namespace, name };
+}
+
+function accountNamespace(): string | undefined {
+  try {
+    return readFileSync(`${accountFolder}/namespace`, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** `initial`: the kernel's first namespace; `node`: of a node that is a container; `pod`: a Pod's, without the node's rules. */
+export type NetworkView = 'initial' | 'node' | 'pod';
+
+/** `procRoot`: the host's /proc, or the own one. Undefined in a Pod that may or may not have hostNetwork. */
+async function lookAtNetwork(procRoot: string): Promise<'initial' | 'node' | undefined> {
+  if ((await hostProcess('/proc')) === 'self') return 'initial';
+  if (!existsSync(accountFolder)) return 'node';
+  if (procRoot === '/proc') return undefined;
+  const [own, first] = await Promise.all([namespaceOf('/proc', 'self'), namespaceOf(procRoot, '1')]);
+  return own !== undefined && own === first ? 'node' : undefined;
 }

@@ -1,7 +1,8 @@
-/** Prints what doctor has found. */
+/** What a check may find, and how doctor prints all findings. */
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
-import { printable, printableJson } from '../../platform/printable.ts';
+import { printable } from '../../platform/printable.ts';
+import { jsonText, plural } from '../terminal.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
@@ -11,11 +12,11 @@ export interface Check {
   name: string;
   status: Status;
   finding: string;
-  /** One line that says what to do; undefined when all is well. */
+  /** What to do, in one line; undefined if all is well. */
   advice: string | undefined;
 }
 
-/** The answers that a check of that name may give. `unknown` is never counted as a problem: what is not seen from here may well be right. */
+/** Returns the answers that the check of that name may give. `unknown` is no problem, because what is not seen may be right. */
 export function answersOf(name: string) {
   const answer =
     (status: Status) =>
@@ -28,17 +29,12 @@ export function answersOf(name: string) {
   };
 }
 
-/** The advice where the API server could not be asked. */
 export const seeApiServer = 'see the line api-server; then run doctor again';
 
-/** `3s ago`; `3s in the future`, as a wrong clock or time zone may have it. */
+/** `3s ago`, or `3s in the future` if a clock or a time zone is wrong. */
 export function ago(time: Millis, now: Millis): string {
   const past = now - time;
   return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 export interface Report {
@@ -50,21 +46,21 @@ export interface Report {
 
 const order = ['problem', 'warning', 'unknown', 'ok'] as const satisfies readonly Status[];
 
-/** The worst status of all checks; what could not be found out makes nothing worse than ok. */
+/** Returns the worst status of all checks. `unknown` counts as ok. */
 export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem' {
   const worst = order.find((status) => countOf(checks, status) > 0);
   return worst === 'problem' || worst === 'warning' ? worst : 'ok';
 }
 
-/** One object; docs/doctor.md has its keys. */
+/** docs/doctor.md has the keys. */
 export function jsonReport({ version, node, time, checks }: Report): string {
   const summary = Object.fromEntries(order.toReversed().map((status) => [status, countOf(checks, status)]));
   const all = checks.map(({ name, status, finding, advice }) => ({ name, status, finding, advice: advice ?? null }));
   const report = { version, node, time: new Date(time).toISOString(), status: statusOf(checks), summary, checks: all };
-  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
+  return jsonText(report, 2);
 }
 
-/** A line for each check, and one below it that says what to do. `paint` puts colour around a status. */
+/** Prints a line for each check, and its advice below. */
 export function textReport({ checks }: Report, paint: (status: Status, text: string) => string): string {
   const widths = { status: width(checks.map(({ status }) => status)), name: width(checks.map(({ name }) => name)) };
   const lines = checks.flatMap(({ name, status, finding, advice }) => [
@@ -82,7 +78,7 @@ function countOf(checks: readonly Check[], status: Status): number {
   return checks.filter((check) => check.status === status).length;
 }
 
-/** The width of a column. Long names stand out rather than push all others to the right. */
+/** Returns the width of a column. A longer name does not move all others to the right. */
 function width(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => printable(text).length).filter((length) => length <= 24));
 }

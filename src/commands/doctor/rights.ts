@@ -1,4 +1,4 @@
-/** The rights that the agent needs, and which of them it has. Nothing here rejects. */
+/** Lists the rights that the agent needs, and asks which of them it has. Nothing here rejects. */
 import type { Config } from '../../config/config.ts';
 import {
   calicoKinds,
@@ -18,9 +18,9 @@ export interface Right {
   /** `pods`, or with a subresource `nodes/status`. */
   resource: string;
   verbs: readonly string[];
-  /** The loss without it, for a person. */
+  /** What is lost without it, for a person. */
   without: string;
-  /** Whether the agent is of no use without it. */
+  /** The agent is of no use without it. */
   required: boolean;
 }
 
@@ -55,7 +55,6 @@ export interface Review {
   allowed: boolean | string;
 }
 
-/** Asks for each right that these settings need. */
 export async function reviewRights(
   api: Asked,
   { audit, auditOptOut, nodeCondition }: Pick<Config, 'audit' | 'auditOptOut' | 'nodeCondition'>,
@@ -89,7 +88,7 @@ export interface PolicyRights {
 
 const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 
-/** Policies of Calico name Services, and select by labels of ServiceAccounts. */
+/** Calico's policies name Services, and select by labels of ServiceAccounts. */
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: Asked): Promise<PolicyRights> {

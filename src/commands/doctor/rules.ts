@@ -1,10 +1,10 @@
-/** The rules of this network namespace that log, and how many iptables has, as the programs that are here print them. */
+/** Reads the rules of this network namespace that log, and counts those of iptables, by the programs that are installed. */
 import type { Machine, Ran } from './machine.ts';
 
 export interface LogRule {
   /** `LOG` goes to the kernel's log, `NFLOG` to whoever listens to a group. */
   target: 'LOG' | 'NFLOG';
-  /** '' if there is none; else with the white space at its end. */
+  /** With the white space at its end; '' if there is none. */
   prefix: string;
   /** Undefined for LOG. */
   group: number | undefined;
@@ -12,7 +12,7 @@ export interface LogRule {
   packets: number | undefined;
 }
 
-/** The rules of one backend of iptables. */
+/** One backend of iptables. */
 export interface Backend {
   /** All rules count, jumps too. */
   rules: number;
@@ -65,7 +65,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
     run('nft', ['list', 'ruleset']),
   ]);
   note('nft', ruleset);
-  // The plain name is a link to one of both backends if they have programs of their own names.
+  // The plain name leads to one of the two backends.
   if (plain.length > 0) {
     const version = await run('iptables-save', ['--version']);
     // Before 1.8 there was only the legacy backend.
@@ -89,7 +89,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
   };
 }
 
-/** Leaves out what nft shows of iptables' own rules, which would count twice. */
+/** Leaves out rules of iptables that nft shows, too. */
 function distinct(
   ofIptables: readonly LogRule[],
   ofIptablesNft: readonly LogRule[],
@@ -116,7 +116,7 @@ function together(saved: readonly Saved[]): Backend {
 /** Refusals of the kernel, of iptables and of nft to those who are not root or lack CAP_NET_ADMIN. */
 const refusal = /not permitted|permission denied|must be root/i;
 
-/** Why the programs did not show all rules, each reason once. */
+/** Says why the programs did not show all rules. */
 export function whyUnseen(failures: readonly Failure[]): string {
   if (failures.length === 0) return 'their programs are not here';
   if (failures.every(({ reason }) => refusal.test(reason))) return 'only root on the node may see them';
@@ -132,7 +132,7 @@ interface Saved extends Backend {
   logs: readonly LogRule[];
 }
 
-/** A word of a rule; `isQuoted`: it stood in double quotes, which are not part of `text`. */
+/** A word of a rule, without the double quotes around it. */
 interface Word {
   text: string;
   isQuoted: boolean;
@@ -148,7 +148,7 @@ export function readIptablesSave(text: string): Saved {
     if (rule === undefined) continue;
     rules++;
     hasClusterChains ||= /^(?:KUBE|cali)-/.test(rule);
-    // Cheap, and right for all but a few of some ten thousand rules; a comment may say it, too.
+    // This leaves a few of some ten thousand rules. A comment may have the words, too.
     if (!/ -j N?F?LOG(?: |$)/.test(line)) continue;
     const words = iptablesWords(rule);
     const after = (option: string): string | undefined =>
@@ -170,8 +170,8 @@ function iptablesWords(rule: string): Word[] {
 }
 
 /**
- * Reads the rules of `nft list ruleset` with a `log` statement (nft(8), LOG STATEMENT). A group means NFLOG. It is text, because `nft -j`
- * shows LOG rules of iptables without their prefix, is many times as long, and not every nft is built with it.
+ * Reads the rules of `nft list ruleset` with a `log` statement (nft(8), LOG STATEMENT). A group means NFLOG. Its JSON (`nft -j`) would not do:
+ * it lacks the prefixes of iptables, is many times as long, and not every nft can print it.
  */
 export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {
@@ -180,14 +180,13 @@ export function readNftRuleset(text: string): LogRule[] {
     const isBefore = counter !== null && /\blog\b/.test(line.slice(counter.index + counter[0].length));
     const packets = isBefore ? Number(counter[1]) : undefined;
     const words = nftWords(line);
-    // A chain cannot be named so.
     return words.flatMap((word, at) =>
       word.text === 'log' && !word.isQuoted ? [logStatement(words.slice(at + 1), packets)] : [],
     );
   });
 }
 
-/** An nft without libxtables shows what is of iptables only by name: `xt target "LOG"`. */
+/** An nft without libxtables shows only the names of iptables' targets: `xt target "LOG"`. */
 function hidesRules(text: string): boolean {
   return /\bxt target "N?F?LOG"/.test(text);
 }
@@ -208,12 +207,12 @@ function logStatement(words: readonly Word[], packets: number | undefined): LogR
   return { target: group === undefined ? 'LOG' : 'NFLOG', prefix, group, packets };
 }
 
-/** These words may follow a prefix: another option of `log`, or another statement (nft(8), LOG STATEMENT and STATEMENTS). */
+/** Words that may follow a prefix: other options of `log`, and other statements (nft(8), LOG STATEMENT and STATEMENTS). */
 const next =
   'level|flags|group|snaplen|queue-threshold|accept|drop|reject|counter|limit|quota|last|jump|goto|return|continue|queue|log|' +
   'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';
 
-/** nft escapes nothing: a prefix that iptables has set may hold quotes, and ends where what follows it can stand. */
+/** nft escapes nothing, so a prefix with quotes in it ends only where one of these words follows. */
 const nftWord = new RegExp(`(?<=\\bprefix )"(.{0,127}?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
 
 function nftWords(rule: string): Word[] {

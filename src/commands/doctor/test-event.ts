@@ -10,14 +10,13 @@ import { createEventWriter, denierOf, eventOf, namespaceOf, type Refusal } from 
 import { externalEndpoint, nodeRef } from '../../resolving/resolving.ts';
 import { createSeriesTable } from '../../series/series.ts';
 import { type Api, findNode, findPod, refusalText } from './api.ts';
-import type { PodName } from './own-pod.ts';
+import type { PodName } from './machine.ts';
 
 export interface TestEventOptions {
   api: Api;
   node: string;
-  /** The Pod that the user named: no other object is taken in its place. */
+  /** The Pod that the user named. No other object is taken instead. */
   pod: PodName | undefined;
-  /** The Pod that this runs in, if any. */
   ownPod: PodName | undefined;
   now: () => Millis;
 }
@@ -93,7 +92,7 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-/** Makes a finding without a packet, whose message is not made of its details. */
+/** The finding has no packet; its message is not made of its details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
   const noEndpoint = externalEndpoint('0.0.0.0', undefined);
   return {

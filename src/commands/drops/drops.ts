@@ -1,17 +1,27 @@
-/** `kubectl drops`: the packets that Pods lost, from the Events of the agents, as a table or as objects. Control characters are shown, not sent to a terminal. */
+/** `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. Any text of an Event may be a stranger's. */
 import { dump } from 'js-yaml';
+import {
+  AccessError,
+  connectAsUser,
+  lastOf,
+  listDrops,
+  type Listed,
+  nodeOf,
+  type Wanted,
+  watchDrops,
+} from './events.ts';
+import { selectedPods } from './selected-pods.ts';
+import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
+import { cell, jsonText, type Paint, paintTerminal, type Streams, endText } from '../terminal.ts';
+import { icmpName } from '../../drops/drops.ts';
+import { annotationPrefix, annotationSchema } from '../../events/events.ts';
 import { RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
-import { at, type Json } from '../../platform/json.ts';
-import { printable, printableJson } from '../../platform/printable.ts';
-import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
-import { cell, type Paint, paintTerminal, type Streams } from '../terminal.ts';
-import { AccessError, connectAsUser, listDrops, type Listed, type Wanted, watchDrops } from './events.ts';
-import { type DropRow, rowOf } from './row.ts';
-import { selectedPods } from './selected-pods.ts';
+import { at, type Json, text } from '../../platform/json.ts';
+import { printable } from '../../platform/printable.ts';
 
-/** `program`: what the user typed, for messages. Resolves to the exit status; with `watch` only on an error. */
+/** `program`: what the user typed, for messages. Resolves to the exit status; with `--watch` only on an error. */
 export async function drops(
   options: DropsOptions,
   program: string,
@@ -32,7 +42,7 @@ export async function drops(
   });
 }
 
-/** Runs a part of `drops`. Errors of the API server and of the kubeconfig are one line. */
+/** Runs a part of `drops`, and prints an error of the API server (exit status 1) or of the kubeconfig (2) as one line. */
 export async function withStatus<T extends number>(
   program: string,
   { err }: Pick<Streams, 'err'>,
@@ -66,7 +76,6 @@ async function printTable(
   }
 }
 
-/** An empty list may also mean that nothing is logged or read. */
 function nothing({ options, namespace }: Wanted): string {
   const wider = options.allNamespaces ? '' : '; -A looks into all namespaces';
   return (
@@ -79,10 +88,10 @@ const longestMessage = 1100;
 
 const header = ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT'];
 const wideHeader = [...header, 'NODE', 'POLICY', 'MESSAGE'];
-const count = 3;
-const verdict = 5;
+const countColumn = 3;
+const verdictColumn = 5;
 
-/** Columns grow with what is printed, so that a table that is watched stays one. */
+/** Columns only grow, so that the lines of a watched table stay aligned. */
 export function createTable(isWide: boolean, paint: Paint) {
   const titles = isWide ? wideHeader : header;
   const widths = titles.map((title) => title.length);
@@ -90,28 +99,28 @@ export function createTable(isWide: boolean, paint: Paint) {
   return {
     title(events: readonly Json[], now: Millis): string {
       for (const event of events) grow(cellsOf(rowOf(event), isWide, now));
-      return lineOf(titles, (text) => paint('bold', text));
+      return lineOf(titles, (title) => paint('bold', title));
     },
     lines(events: readonly Json[], now: Millis): string {
       const rows = events.map(rowOf).map((row) => ({ row, cells: cellsOf(row, isWide, now) }));
       for (const { cells } of rows) grow(cells);
       const lines = rows.map(({ row, cells }) =>
-        lineOf(cells, (text, column) => (column === verdict ? paint(colourOf(row), text) : text)),
+        lineOf(cells, (plain, column) => (column === verdictColumn ? paint(colourOf(row), plain) : plain)),
       );
       return lines.join('');
     },
   };
 
   function grow(cells: readonly string[]): void {
-    for (const [column, text] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
+    for (const [column, plain] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(plain));
   }
 
-  function lineOf(cells: readonly string[], painted: (text: string, column: number) => string): string {
+  function lineOf(cells: readonly string[], painted: (plain: string, column: number) => string): string {
     const padded = cells.map((plain, column) => {
       const space = ' '.repeat((widths[column] ?? 0) - widthOf(plain));
-      const text = painted(plain, column);
-      if (column === count) return space + text;
-      return column === cells.length - 1 ? text : text + space;
+      const shown = painted(plain, column);
+      if (column === countColumn) return space + shown;
+      return column === cells.length - 1 ? shown : shown + space;
     });
     return `${padded.join('  ')}\n`;
   }
@@ -119,7 +128,7 @@ export function createTable(isWide: boolean, paint: Paint) {
 
 function cellsOf(row: DropRow, isWide: boolean, now: Millis): string[] {
   const age = row.last === undefined ? '-' : humanDuration(now - row.last);
-  const own = [row.from, row.to, row.port, String(row.count), age, row.verdict].map((text) => cell(text));
+  const own = [row.from, row.to, row.port, String(row.count), age, row.verdict].map((value) => cell(value));
   return isWide ? [...own, cell(row.node), cell(row.policy), cell(row.message.trim(), longestMessage)] : own;
 }
 
@@ -128,30 +137,98 @@ function colourOf({ verdict: word }: DropRow): 'red' | 'yellow' | 'magenta' {
   return word === 'rejected' ? 'yellow' : 'magenta';
 }
 
-function widthOf(text: string): number {
-  let width = 0;
-  for (const _ of text) width++;
-  return width;
+function widthOf(plain: string): number {
+  return Array.from(plain).length;
 }
 
 export function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return events.map(nameLine).join('');
   const all = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: events };
-  return format === 'json' ? `${printableJson(JSON.stringify(all, undefined, 4))}\n` : printableYaml(all);
+  return format === 'json' ? jsonText(all, 4) : printableYaml(all);
 }
 
 export function printOne(event: Json, format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return nameLine(event);
-  return format === 'json' ? `${printableJson(JSON.stringify(event))}\n` : `---\n${printableYaml(event)}`;
+  return format === 'json' ? jsonText(event) : `---\n${printableYaml(event)}`;
 }
 
 function nameLine(event: Json): string {
   return `event/${printable(String(at(event, 'metadata', 'name')))}\n`;
 }
 
-/** Prints as JSON what has a character that a terminal must not get: JSON is YAML, too, and can escape any character. */
+/** Prints JSON if there is a character that a terminal must not get: JSON is YAML, too, and can escape any character. */
 function printableYaml(value: Json): string {
   const plain = dump(value, { lineWidth: -1 });
   if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(plain)) return plain;
-  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+  return jsonText(value, 2);
+}
+
+export interface DropRow {
+  readonly from: string;
+  readonly to: string;
+  readonly port: string;
+  readonly count: number;
+  readonly last: Millis | undefined;
+  readonly verdict: string;
+  readonly node: string;
+  readonly policy: string;
+  readonly message: string;
+}
+
+const none = '-';
+
+export function rowOf(event: Json): DropRow {
+  const [kind, namespace, name] = ['kind', 'namespace', 'name'].map(
+    (key) => text(at(event, 'involvedObject', key)) ?? '',
+  );
+  const own = endText(kind, namespace ? `${namespace}/${name}` : (name ?? ''));
+  const of = annotationsIn(event);
+  const peer = peerOf(of);
+  const isSending = of('direction') === 'sending';
+  const reason = text(at(event, 'reason')) ?? none;
+  const count = at(event, 'count');
+  return {
+    from: isSending ? own : peer,
+    to: isSending ? peer : own,
+    port: portOf(of),
+    count: typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 1,
+    last: lastOf(event),
+    verdict: of('verdict') === 'rejected' ? 'rejected' : reason === 'PacketDrop' ? 'dropped' : reason,
+    node: nodeOf(event) ?? none,
+    policy: policyOf(of('policy')),
+    message: text(at(event, 'message')) ?? '',
+  };
+}
+
+/** Returns how to look up an annotation of this program. Those of another version are not read. */
+export function annotationsIn(event: Json): (key: string) => string | undefined {
+  const annotations = at(event, 'metadata', 'annotations');
+  const of = (key: string): string | undefined => text(at(annotations, annotationPrefix + key));
+  return of('schema') === annotationSchema ? of : () => undefined;
+}
+
+function peerOf(of: (key: string) => string | undefined): string {
+  const [peer, peers] = [of('peer'), of('peers')];
+  if (peer === undefined) return peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}`;
+  const [kind = '', ...name] = peer.split('/');
+  // A peer that is no object has a word in lower case instead of a kind: external, unknown.
+  return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
+}
+
+/** `5432/TCP`, `ICMP echo request`, `SCTP`, `22/TCP,80/TCP`. */
+function portOf(of: (key: string) => string | undefined): string {
+  const [port, protocol, icmp, list] = [of('port'), of('protocol'), of('icmp'), of('port-list')];
+  if (port !== undefined) return `${port}/${protocol ?? 'TCP'}`;
+  if (list !== undefined) {
+    const more = Number(of('ports')) - list.split(',').length;
+    return more > 0 ? `${list},${more} more` : list;
+  }
+  const [, type, code] = /^(\d{1,3})\/(\d{1,3})$/.exec(icmp ?? '') ?? [];
+  if (type === undefined || protocol === undefined) return protocol ?? none;
+  return `${protocol} ${icmpName(protocol, Number(type), Number(code)).replace(/ \(.*/, '')}`;
+}
+
+function policyOf(annotation: string | undefined): string {
+  const [kind = none, ...name] = annotation?.split('/') ?? [];
+  return annotation !== undefined && name.length === 0 ? `policy ${kind}` : [kind, name.join('/')].join(' ').trim();
 }

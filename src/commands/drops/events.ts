@@ -14,16 +14,14 @@ import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createBackOff } from '../../platform/back-off.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { at, type Json, text } from '../../platform/json.ts';
+import { at, instant, type Json, text } from '../../platform/json.ts';
 import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';
-import { keyOf, lastOf, nodeOf } from './row.ts';
 
 export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
-/** The Events that are asked for, and where. */
 export interface Wanted extends Cluster {
   readonly options: DropsOptions;
-  /** Undefined if Events of all Pods, and of other objects, are wanted. */
+  /** Undefined: Events of all objects are wanted. */
   readonly isSelected?: IsSelected | undefined;
 }
 
@@ -34,7 +32,7 @@ export interface Listed {
 }
 
 const pageSize = 500;
-/** The length of one watch: the API server ends it, so that a dead connection is noticed. */
+/** The API server ends a watch after this time, so that a dead connection is noticed. */
 const watchFor: Millis = 240_000;
 
 export async function listDrops(wanted: Wanted): Promise<Listed> {
@@ -50,7 +48,7 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
-/** Yields Events as they are written, without end. Rejects with a `RefusedError` when the API server refuses. */
+/** Yields Events as they are written, without end. Throws a `RefusedError` when the API server refuses. */
 export async function* watchDrops(
   wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
@@ -114,7 +112,7 @@ async function* changes(
   }
 }
 
-/** `source` is the program that wrote the Event: others use reasons of the same name. */
+/** Selects by the program that wrote the Event, because others use reasons of the same name. */
 function fieldSelectorOf({ all, target }: DropsOptions): string {
   const parts = [`source=${component}`, ...(all ? [] : ['reason=PacketDrop'])];
   if (target.kind === 'pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);
@@ -128,6 +126,18 @@ async function isAskedFor(event: Json, { options: { node, since }, isSelected }:
   if (at(event, 'involvedObject', 'kind') !== 'Pod') return false;
   const namespace = text(at(event, 'involvedObject', 'namespace')) ?? '';
   return await isSelected(namespace, text(at(event, 'involvedObject', 'name')) ?? '');
+}
+
+function keyOf(event: Json): string {
+  return `${text(at(event, 'metadata', 'namespace')) ?? ''}/${text(at(event, 'metadata', 'name')) ?? ''}`;
+}
+
+export function lastOf(event: Json): Millis | undefined {
+  return instant(at(event, 'lastTimestamp')) ?? instant(at(event, 'metadata', 'creationTimestamp'));
+}
+
+export function nodeOf(event: Json): string | undefined {
+  return text(at(event, 'source', 'host'));
 }
 
 function byLast(a: Json, b: Json): number {
@@ -145,14 +155,14 @@ function withoutManagers(event: Json): object {
   return { ...(event as object), metadata: rest };
 }
 
-/** Kubeconfig or options cannot be used: exit status 2. */
+/** The kubeconfig, or options about it, cannot be used. */
 export class AccessError extends Error {
   override name = 'AccessError';
 }
 
 export interface Cluster {
   readonly connection: Connection;
-  /** The namespace whose Events and Pods are asked for; undefined: all. */
+  /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
 }
 

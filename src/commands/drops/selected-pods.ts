@@ -27,7 +27,7 @@ export async function selectedPods(
   return watchedPods(look, found);
 }
 
-/** A Pod that was created since is asked for once. An Event may name any text as a Pod. */
+/** Asks once for a Pod that was created since. An Event may name any text as a Pod. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
   found: LRUCache<string, boolean>,

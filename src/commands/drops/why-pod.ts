@@ -8,10 +8,9 @@ import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
-import { withStatus } from './drops.ts';
-import { annotationsIn } from './row.ts';
+import { withStatus, annotationsIn } from './drops.ts';
 
-/** At most this number of connections is looked at, the newest first. */
+/** Looks at this number of connections at most, the newest first. */
 const most = 5;
 
 /** Resolves to the exit status of `why`: denied before unknown before admitted. */
@@ -52,7 +51,6 @@ export async function whyPod(
   });
 }
 
-/** Printed where policies now admit all that was dropped. */
 const conclusion = `No policy explains these drops now. What remains:
   - a policy that was changed or removed since: the Event may name the one that denied
   - a firewall on that node (firewalld, ufw, own rules), or in the network
@@ -73,7 +71,7 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
 
 type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
-/** Returns undefined if an Event is about no connection that can be opened: answers, errors, scans, protocols without ports. */
+/** Returns undefined if the Event is about no connection that can be opened: an answer, an error, a scan, a protocol without ports. */
 function connectionOf(event: Json): Connection | undefined {
   const of = annotationsIn(event);
   const own = podOf(at(event, 'involvedObject'));

@@ -17,25 +17,28 @@ export class UsageError extends Error {
   }
 }
 
-export interface CommandTexts {
+export interface CommandParts {
   readonly summary?: string;
   /** The operands, as the first line of the help shows them. */
   readonly usage?: string;
   readonly about: string;
   readonly more?: string;
+  readonly argument?: readonly [name: string, help?: string];
+  readonly options?: readonly Option[];
+  readonly commands?: readonly Command[];
   /** The meaning of each exit status; '' if there is no such status. */
   readonly exits?: readonly string[];
 }
 
 /** Columns of help that is written to a file or a pipe. */
 const columnsOfFile = 120;
-/** Options that are wider have their text in the line below. */
+/** The text of a wider option begins in the line below. */
 const widestTerm = 30;
 
-export function createCommand(name: string, texts: CommandTexts): Command {
+export function createCommand(name: string, parts: CommandParts): Command {
   const command: Command = new Command(name)
-    .description(texts.about)
-    .summary(texts.summary ?? '')
+    .description(parts.about)
+    .summary(parts.summary ?? '')
     .helpOption('-h, --help', 'this help')
     .helpCommand('help [COMMAND]', 'the help of a command')
     .enablePositionalOptions()
@@ -49,7 +52,7 @@ export function createCommand(name: string, texts: CommandTexts): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({
-      commandUsage: (): string => [pathOf(command), texts.usage].join(' ').trim(),
+      commandUsage: (): string => [pathOf(command), parts.usage].join(' ').trim(),
       styleUsage(this: Help, usage) {
         return this.boxWrap(usage, (this.helpWidth ?? columnsOfFile) - 'Usage: '.length);
       },
@@ -59,25 +62,33 @@ export function createCommand(name: string, texts: CommandTexts): Command {
       subcommandTerm: (sub) => sub.name(),
       preformatted: () => false,
       formatItem,
-      formatHelp: (shown, helper) => formatHelp(shown, helper, texts),
+      formatHelp: (shown, helper) => formatHelp(shown, helper, parts),
     })
     .exitOverride((error) => {
       // Help was asked for, or there is no command at all.
       if (error.code.startsWith('commander.help') || error.code === 'commander.version') throw error;
       throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], pathOf(command));
     });
-  if (texts.usage !== undefined) command.usage(texts.usage);
+  if (parts.usage !== undefined) command.usage(parts.usage);
+  if (parts.argument !== undefined) command.argument(...parts.argument);
+  for (const each of parts.options ?? []) command.addOption(each);
+  for (const each of parts.commands ?? []) command.addCommand(each);
   return command;
 }
 
-/** The command as the user typed it: `kube-netfilter-tailer config print`. */
+/** Shows options under a title of their own in the help. */
+export function grouped(title: string, options: readonly Option[]): Option[] {
+  return options.map((each) => each.helpGroup(`${title}:`));
+}
+
+/** Returns the command as the user typed it: `kube-netfilter-tailer config print`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 interface OptionTraits {
   readonly choices?: readonly string[];
-  /** The option may be repeated, and all its values count. Of other options the last value counts. */
+  /** All values count. Otherwise the last one does. */
   readonly many?: boolean;
 }
 
@@ -85,11 +96,11 @@ interface OptionTraits {
 export function option(flags: string, text: string, { choices, many = false }: OptionTraits = {}): Option {
   const made = new Option(flags, text);
   if (choices !== undefined) made.choices(choices);
-  // Choices are checked by `problemsOf`, together with all else that is wrong.
+  // Choices are checked by `problemsOf`, so that all that is wrong is said at once.
   return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
 }
 
-/** A sentence for each option whose value is not one of its choices. */
+/** Returns a sentence for each option whose value is not one of its choices. */
 export function problemsOf(command: Command): string[] {
   return command.options.flatMap((each) => {
     const value: unknown = command.opts()[each.attributeName()];
@@ -98,7 +109,6 @@ export function problemsOf(command: Command): string[] {
   });
 }
 
-/** Standard input can be read only once. */
 export function stdinProblems(files: readonly string[]): string[] {
   return files.filter((file) => file === '-').length > 1 ? ['standard input (-) can be read only once'] : [];
 }
@@ -111,7 +121,7 @@ export function durationOf(text = ''): Millis | undefined {
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0) || undefined;
 }
 
-/** Long options stand below each other, whether they have a short form or not. */
+/** Indents a long option without a short form, so that long options stand below each other. */
 function optionTerm({ flags, short }: Option): string {
   return `${short === undefined ? '    ' : ''}${flags.replace(' <', ' ').replace(/>$/, '')}`;
 }
@@ -123,7 +133,7 @@ function formatItem(term: string, width: number, description: string, helper: He
   return `  ${term}\n${indent}${text.replaceAll('\n', `\n${indent}`)}`;
 }
 
-function formatHelp(command: Command, helper: Help, { more, exits = [] }: CommandTexts): string {
+function formatHelp(command: Command, helper: Help, { more, exits = [] }: CommandParts): string {
   const width = helper.helpWidth ?? columnsOfFile;
   const statuses = exits.flatMap((text, status) =>
     text === '' ? [] : [Help.prototype.formatItem.call(helper, `${status}`, 1, text, helper)],

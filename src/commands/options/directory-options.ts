@@ -1,6 +1,6 @@
 /** Options of `directory`. */
 import { isIP } from 'node:net';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { environment } from '../../config/config.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { type ListenAddress, parseListenAddress } from '../../platform/address.ts';
@@ -36,27 +36,38 @@ const variables = {
   logLevel: 'LOG_LEVEL',
 } as const;
 
+function withPreset(flags: string, text: string, key: keyof typeof presets): Option {
+  return option(flags, `${text}. Default: ${presets[key]} (${variables[key]})`);
+}
+
 export function directoryCommand(): Command {
-  const command = createCommand('directory', {
+  return createCommand('directory', {
     summary: 'whose an address is, for the agents of all nodes of a large cluster',
     usage: '[OPTION...]',
     about: `The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS. For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
 
 POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP.`,
+    options: [
+      withPreset('--listen <[HOST]:PORT>', 'where agents ask', 'listen'),
+      withPreset(
+        '--metrics-address <[HOST]:PORT>',
+        'where /metrics, /healthz and /readyz are served',
+        'metricsAddress',
+      ),
+      withPreset('--account <NAME>', 'ServiceAccount of the agents, in the own namespace', 'account'),
+      withPreset(
+        '--config-map <NAME>',
+        'where its address and its certificate are published, in the own namespace',
+        'configMap',
+      ),
+      withPreset('--log-level <LEVEL>', 'debug, info, warn or error', 'logLevel'),
+      option('--kubeconfig <FILE>', "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount"),
+    ],
     exits: ['stopped in good order', '', 'an option is wrong, or it cannot begin'],
   });
-  const add = (flags: string, text: string, key: keyof typeof presets): Command =>
-    command.addOption(option(flags, `${text}. Default: ${presets[key]} (${variables[key]})`));
-  add('--listen <[HOST]:PORT>', 'where agents ask', 'listen');
-  add('--metrics-address <[HOST]:PORT>', 'where /metrics, /healthz and /readyz are served', 'metricsAddress');
-  add('--account <NAME>', 'ServiceAccount of the agents, in the own namespace', 'account');
-  add('--config-map <NAME>', 'where its address and its certificate are published, in the own namespace', 'configMap');
-  add('--log-level <LEVEL>', 'debug, info, warn or error', 'logLevel');
-  const how = "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount";
-  return command.addOption(option('--kubeconfig <FILE>', how));
 }
 
-/** Reads the options, and the environment. Throws a `UsageError` that lists all that is wrong. */
+/** Throws a `UsageError` that lists all that is wrong. */
 export function readDirectoryOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DirectoryOptions {
   const problems: string[] = [];
   const options = command.opts<Partial<Record<keyof typeof presets | 'kubeconfig', string>>>();

@@ -3,14 +3,14 @@ import type { Command, Option } from 'commander';
 import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { createCommand, durationOf, option, pathOf, UsageError } from './command.ts';
+import { createCommand, durationOf, grouped, option, pathOf, UsageError } from './command.ts';
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' });
 
 const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
-/** Kinds of workloads that have Pods, with their names on the command line and their paths at the API server. */
+/** Kinds of workloads by their names on the command line, with their paths at the API server. */
 export const podOwners = {
   deployment: '/apis/apps/v1|deployments',
   statefulset: '/apis/apps/v1|statefulsets',
@@ -44,35 +44,39 @@ export interface DropsOptions extends ClusterOptions {
   readonly all: boolean;
 }
 
-export function dropsCommand(name: string): Command {
-  const command = createCommand(name, {
+export function dropsCommand(name: string, commands: readonly Command[]): Command {
+  return createCommand(name, {
     summary: 'list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE | -A] [OPTION...]',
     about: `Lists the packets that Pods lost, from the Events that the agents wrote, the newest last. Reads with your rights; changes nothing.`,
     more: 'NO_COLOR=1 turns the colours of a terminal off.',
+    argument: [
+      '[POD]',
+      `POD, pod/NAME: of one Pod. TYPE/NAME: of the Pods that a ${or.format(Object.keys(podOwners))} has now`,
+    ],
+    options: [
+      option('-l, --selector <SELECTOR>', 'of the Pods with these labels'),
+      ...namespaceOptions,
+      option('--node <NAME>', 'dropped on this Node'),
+      option('--since <DURATION>', 'whose last packet is not older, for example 10m or 2h'),
+      option('--all', "also incidents of the node's network"),
+      option('-w, --watch', 'goes on with what is new'),
+      option(
+        '-o, --output <FORMAT>',
+        'wide, with node, policy and message; json, yaml: the Events; name: their names',
+        {
+          choices: dropsFormats.slice(1),
+        },
+      ),
+      ...kubectlOptions,
+    ],
+    commands,
     exits: [
       'listed, also where there is none',
       'the API server refused, or cannot be reached',
       'the command line or the kubeconfig is wrong',
     ],
-  }).argument(
-    '[POD]',
-    `POD, pod/NAME: of one Pod. TYPE/NAME: of the Pods that a ${or.format(Object.keys(podOwners))} has now`,
-  );
-  for (const each of [
-    option('-l, --selector <SELECTOR>', 'of the Pods with these labels'),
-    ...namespaceOptions,
-    option('--node <NAME>', 'dropped on this Node'),
-    option('--since <DURATION>', 'whose last packet is not older, for example 10m or 2h'),
-    option('--all', "also incidents of the node's network"),
-    option('-w, --watch', 'goes on with what is new'),
-    option('-o, --output <FORMAT>', 'wide, with node, policy and message; json, yaml: the Events; name: their names', {
-      choices: dropsFormats.slice(1),
-    }),
-    ...kubectlOptions,
-  ])
-    command.addOption(each);
-  return command;
+  });
 }
 
 export function readDropsOptions(command: Command): DropsOptions {
@@ -134,13 +138,13 @@ export const namespaceOptions: readonly Option[] = [
   option('-A, --all-namespaces', 'of all namespaces'),
 ];
 
-export const kubectlOptions: readonly Option[] = [
+export const kubectlOptions: readonly Option[] = grouped('As for kubectl', [
   ...['kubeconfig <FILE>', 'context <NAME>', 'cluster <NAME>', 'user <NAME>'].map((flag) => option(`--${flag}`, '')),
   option('-s, --server <URL>', ''),
   ...['token <TOKEN>', 'as <USER>'].map((flag) => option(`--${flag}`, '')),
   option('--as-group <GROUP>', 'may be repeated', { many: true }),
   option('--as-uid <UID>', ''),
-].map((each) => each.helpGroup('As for kubectl:'));
+]);
 
 export interface ClusterOptions {
   readonly flags: UserFlags;

@@ -1,12 +1,21 @@
 /** Options of `replay`. */
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { auditSettings } from '../../config/audit-settings.ts';
 import { auditPeersChoices } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { zoneTime } from '../../sources/sources.ts';
-import { createCommand, durationOf, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
+import {
+  createCommand,
+  durationOf,
+  grouped,
+  option,
+  pathOf,
+  problemsOf,
+  stdinProblems,
+  UsageError,
+} from './command.ts';
 
 const { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut } = auditSettings;
 
@@ -15,7 +24,6 @@ const colors = ['auto', 'always', 'never'] as const;
 
 export type OutputFormat = (typeof outputs)[number];
 
-/** Settings of what audit rows leave out. */
 export interface ReplayPrivacy {
   peers: (typeof auditPeersChoices)[number];
   /** Bits of addresses that are kept. */
@@ -40,17 +48,16 @@ export interface ReplayOptions {
   node: string | undefined;
   prefixes: { prefix: string; verdict: Verdict }[];
   includeNoise: boolean;
-  /** Ages count from here, and no stamp without a year is later. */
+  /** Ages count from here, and no time without a year is later. */
   now: Millis | undefined;
   zone: ToInstant;
   bootTime: Millis | undefined;
   quiet: boolean;
-  /** Settings of what audit rows leave out. */
   privacy: ReplayPrivacy;
 }
 
 export function replayCommand(): Command {
-  const command = createCommand('replay', {
+  return createCommand('replay', {
     summary: 'turn saved node logs into Events; no cluster needed',
     usage: '--pods FILE LOG...',
     about: `Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get. Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
@@ -58,15 +65,14 @@ export function replayCommand(): Command {
   kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json
   kube-netfilter-tailer replay --pods cluster.json /var/log/kern.log*
   journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -`,
+    argument: ['[LOG...]'],
+    options: [...inputOptions, ...outputOptions, ...privacyOptions],
     exits: [
       'all input was read',
       'some input could not be read, or the saved objects are of another cluster; the rest was processed',
       'the command line is wrong, or a file of --pods or --policies is not what it should be',
     ],
-  }).argument('[LOG...]');
-  for (const [group, options] of Object.entries(groups))
-    for (const each of options()) command.addOption(each.helpGroup(`${group}:`));
-  return command;
+  });
 }
 
 const formats = `table    Events per object, as kubectl describe shows them (default)
@@ -77,53 +83,51 @@ audit    one line of JSON for each dropped packet
 mermaid  a flowchart of who was refused what, for a ticket in Markdown
 html     one page with graph, time line and Events, for a ticket (docs/report.md)`;
 
-const groups: Readonly<Record<string, () => Option[]>> = {
-  'What to read': () => [
-    option(
-      '--pods <FILE>',
-      'saved objects; may be repeated. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
-      { many: true },
-    ),
-    option('--policies <FILE>', 'more network policies, JSON or YAML, also manifests; may be repeated', { many: true }),
-    option('--node <NAME>', 'node the logs come from. Default: the host name in each line'),
-    option(
-      '--prefix <NAME=VERDICT>',
-      'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; =VERDICT is for lines without a prefix. May be repeated; comes before the built-in meanings',
-      { many: true },
-    ),
-    option('--time-zone <ZONE>', 'zone of time stamps that name none, for example Europe/Berlin. Default: UTC'),
-    option(
-      '--boot-time <TIME>',
-      'when the node booted, for logs with nothing but uptimes. Default: guessed from the file',
-    ),
-    option('--include-noise', 'make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too'),
-    option('--since <TIME>', 'count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)'),
-  ],
-  'What to show': () => [
-    option('-n, --namespace <NAME>', 'only objects of this Namespace'),
-    option('--pod <NAME>', 'only Pods of this name'),
-    option('-o, --output <FORMAT>', formats, { choices: outputs }),
-    option('--color <WHEN>', 'colours of the table: auto (default), always or never', { choices: colors }),
-    option('--writes', 'each write to the API server, with its time'),
-    option('--explain <LINE>', 'how one log line is understood, step by step (no LOG needed)'),
-    option('--now <TIME>', 'ages count from here. Default: the last write'),
-    option('-q, --quiet', 'no summary, no progress bar'),
-  ],
-  'What audit rows leave out (docs/audit.md)': () => [
-    option(
-      `--${auditPeers.flag} <HOW>`,
-      'redacted: of two Namespaces, only the end is named whose policy dropped the packet; with --namespace only that Namespace is named. Default: shown',
-      { choices: auditPeersChoices },
-    ),
-    option(`--${auditIpv4Prefix.flag} <BITS>`, 'cut IPv4 addresses to so many bits. Default: 32'),
-    option(`--${auditIpv6Prefix.flag} <BITS>`, 'cut IPv6 addresses to so many bits. Default: 128'),
-    option(
-      `--${auditOptOut.flag} <true>`,
-      'do not name Namespaces with the label kube-netfilter-tailer/audit=redacted',
-      { choices: ['true', 'false'] },
-    ),
-  ],
-};
+const inputOptions = grouped('What to read', [
+  option(
+    '--pods <FILE>',
+    'saved objects; may be repeated. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
+    { many: true },
+  ),
+  option('--policies <FILE>', 'more network policies, JSON or YAML, also manifests; may be repeated', { many: true }),
+  option('--node <NAME>', 'node the logs come from. Default: the host name in each line'),
+  option(
+    '--prefix <NAME=VERDICT>',
+    'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; =VERDICT is for lines without a prefix. May be repeated; comes before the built-in meanings',
+    { many: true },
+  ),
+  option('--time-zone <ZONE>', 'zone of time stamps that name none, for example Europe/Berlin. Default: UTC'),
+  option(
+    '--boot-time <TIME>',
+    'when the node booted, for logs with nothing but uptimes. Default: guessed from the file',
+  ),
+  option('--include-noise', 'make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too'),
+  option('--since <TIME>', 'count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)'),
+]);
+
+const outputOptions = grouped('What to show', [
+  option('-n, --namespace <NAME>', 'only objects of this Namespace'),
+  option('--pod <NAME>', 'only Pods of this name'),
+  option('-o, --output <FORMAT>', formats, { choices: outputs }),
+  option('--color <WHEN>', 'colours of the table: auto (default), always or never', { choices: colors }),
+  option('--writes', 'each write to the API server, with its time'),
+  option('--explain <LINE>', 'how one log line is understood, step by step (no LOG needed)'),
+  option('--now <TIME>', 'ages count from here. Default: the last write'),
+  option('-q, --quiet', 'no summary, no progress bar'),
+]);
+
+const privacyOptions = grouped('What audit rows leave out (docs/audit.md)', [
+  option(
+    `--${auditPeers.flag} <HOW>`,
+    'redacted: of two Namespaces, only the end is named whose policy dropped the packet; with --namespace only that Namespace is named. Default: shown',
+    { choices: auditPeersChoices },
+  ),
+  option(`--${auditIpv4Prefix.flag} <BITS>`, 'cut IPv4 addresses to so many bits. Default: 32'),
+  option(`--${auditIpv6Prefix.flag} <BITS>`, 'cut IPv6 addresses to so many bits. Default: 128'),
+  option(`--${auditOptOut.flag} <true>`, 'do not name Namespaces with the label kube-netfilter-tailer/audit=redacted', {
+    choices: ['true', 'false'],
+  }),
+]);
 
 /** `isTerminal`: standard output is one; `clock`: the time now. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(
@@ -167,7 +171,6 @@ type Given = Partial<
     auditPeers?: ReplayPrivacy['peers'];
   };
 
-/** Says what is wrong with options that exclude or need each other. */
 function problemsTogether(options: ReplayOptions, isTerminal: boolean): string[] {
   const { logs, pods, policies, explain, output, writes } = options;
   const problems: string[] = [];
@@ -192,7 +195,6 @@ function readPrefix(text: string, problems: string[]): { prefix: string; verdict
   return { prefix, verdict: verdict ?? 'dropped' };
 }
 
-/** Rows are the only output that can be redacted. */
 function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
   const bits = (flag: string, value: string | undefined, most: number): number => {
     if (value === undefined || (/^\d{1,3}$/.test(value) && Number(value) <= most)) return Number(value ?? most);
@@ -213,7 +215,7 @@ function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
   };
 }
 
-/** A date, with or without a time; without a zone it is UTC, like the time stamps of the logs. */
+/** A date, with or without a time. Without a zone it is UTC, as in the logs. */
 const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {

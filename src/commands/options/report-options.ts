@@ -1,14 +1,20 @@
 /** Options of `report`. */
 import type { Command } from 'commander';
-import type { ReportOptions } from '../../report/model.ts';
-import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
+import type { ReportOptions } from '../../report/report.ts';
+import { createCommand, grouped, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
 const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const satisfies ReportOptions['output'][];
 
 export type ReportCommandOptions = Omit<ReportOptions, 'now'>;
 
+const formats = `html      one page that needs no network (default)
+table     for a terminal
+markdown  for a ticket
+csv       every pair of source, destination and service, for a spreadsheet
+json      all sums, and every pair`;
+
 export function reportCommand(): Command {
-  const command = createCommand('report', {
+  return createCommand('report', {
     summary: 'a page on rows of the audit: who was denied what, and what is new',
     usage: 'ROWS...',
     about: `A report on rows of the audit (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline. ROWS are files of NDJSON or patterns in quotes; .gz and .zst are unpacked; - is standard input.
@@ -23,31 +29,28 @@ It needs the package @duckdb/node-api, which npm installs with this program and 
       'some rows or files could not be read; the report has the others',
       'the command line is wrong, or there is no row to report on',
     ],
-  })
-    .argument('[ROWS...]')
-    .optionsGroup('What to read:');
-  for (const each of [
-    option('--baseline <ROWS>', 'rows to compare with: what appeared, what vanished; may be repeated', { many: true }),
-    option('--events <FILE>', 'Events as JSON, of replay or kubectl, whose incidents are marked; may be repeated', {
-      many: true,
-    }),
-    option('--include-noise', 'take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too'),
-    option(
-      '--policy <NAME>',
-      "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
-      { many: true },
-    ),
-  ])
-    command.addOption(each);
-  const formats = `html      one page that needs no network (default)
-table     for a terminal
-markdown  for a ticket
-csv       every pair of source, destination and service, for a spreadsheet
-json      all sums, and every pair`;
-  return command
-    .optionsGroup('What to show:')
-    .addOption(option('-o, --output <FORMAT>', formats, { choices: outputs }))
-    .addOption(option('--db <FILE>', 'leave the database (DuckDB) in a new file, for SQL of your own'));
+    argument: ['[ROWS...]'],
+    options: [
+      ...grouped('What to read', [
+        option('--baseline <ROWS>', 'rows to compare with: what appeared, what vanished; may be repeated', {
+          many: true,
+        }),
+        option('--events <FILE>', 'Events as JSON, of replay or kubectl, whose incidents are marked; may be repeated', {
+          many: true,
+        }),
+        option('--include-noise', 'take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too'),
+        option(
+          '--policy <NAME>',
+          "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
+          { many: true },
+        ),
+      ]),
+      ...grouped('What to show', [
+        option('-o, --output <FORMAT>', formats, { choices: outputs }),
+        option('--db <FILE>', 'leave the database (DuckDB) in a new file, for SQL of your own'),
+      ]),
+    ],
+  });
 }
 
 export function readReportOptions(command: Command, isTerminal: boolean): ReportCommandOptions {

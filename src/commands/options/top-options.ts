@@ -21,7 +21,7 @@ export interface TopOptions extends ClusterOptions {
 }
 
 export function topCommand(): Command {
-  const command = createCommand('top', {
+  return createCommand('top', {
     summary: 'a live table of what is dropped now',
     usage: '[-n NAMESPACE] [OPTION...]',
     about: `A live table of what is dropped now: FROM, TO, port, packets a second, and the policy where the log names it. Read from the agents, through the API server's proxy, with your rights; the agents have to serve it (docs/kubectl-plugin.md).`,
@@ -37,24 +37,22 @@ export function topCommand(): Command {
       'the API server refused, or no agent answers',
       'the command line or the kubeconfig is wrong',
     ],
+    options: [
+      option('-n, --namespace <NAMESPACE>', 'flows from or to this namespace only. Default: all'),
+      option('--node <NAME>', 'of this Node only'),
+      option('--interval <SECONDS>', 'between two looks. Default: 2'),
+      option('--sort <KEY>', `${sortKeys.join(', ')}. Default: rate`, { choices: sortKeys }),
+      option('--filter <TEXT>', 'rows with this text only'),
+      option(
+        '--plain',
+        'one table after another, without colours and control of the terminal: for screen readers and files. Without a terminal it is always so',
+      ),
+      option('--count <N>', 'ends after N tables of --plain. Default: without a terminal 1'),
+      option('--agents-namespace <NAME>', 'where the agents are. Default: kube-netfilter-tailer'),
+      option('--agents-port <PORT>', 'default: that of their port "drops", else 9092'),
+      ...kubectlOptions,
+    ],
   });
-  for (const each of [
-    option('-n, --namespace <NAMESPACE>', 'flows from or to this namespace only. Default: all'),
-    option('--node <NAME>', 'of this Node only'),
-    option('--interval <SECONDS>', 'between two looks. Default: 2'),
-    option('--sort <KEY>', `${sortKeys.join(', ')}. Default: rate`, { choices: sortKeys }),
-    option('--filter <TEXT>', 'rows with this text only'),
-    option(
-      '--plain',
-      'one table after another, without colours and control of the terminal: for screen readers and files. Without a terminal it is always so',
-    ),
-    option('--count <N>', 'ends after N tables of --plain. Default: without a terminal 1'),
-    option('--agents-namespace <NAME>', 'where the agents are. Default: kube-netfilter-tailer'),
-    option('--agents-port <PORT>', 'default: that of their port "drops", else 9092'),
-    ...kubectlOptions,
-  ])
-    command.addOption(each);
-  return command;
 }
 
 /** `hasTerminal`: standard input and output are one. Throws a `UsageError` that lists all that is wrong. */

@@ -50,7 +50,7 @@ const clusterOptions = [
 ];
 
 export function whyCommand(): Command {
-  const command = createCommand('why', {
+  return createCommand('why', {
     summary: 'which network policy admits or denies a connection, and at which clause',
     usage,
     about: `Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
@@ -58,13 +58,12 @@ export function whyCommand(): Command {
   kubectl get pods,namespaces,nodes,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
     exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
+    options: [...connectionOptions(), ...clusterOptions],
   });
-  for (const each of [...connectionOptions(), ...clusterOptions]) command.addOption(each);
-  return command;
 }
 
 export function suggestCommand(): Command {
-  const command = createCommand('suggest', {
+  return createCommand('suggest', {
     summary: 'the least new network policy that admits a connection',
     usage,
     about:
@@ -74,12 +73,16 @@ export function suggestCommand(): Command {
       'no new NetworkPolicy helps; the output names the policy that must be changed',
       ...lastExits,
     ],
+    options: [
+      ...connectionOptions().filter(({ long }) => long !== '--output'),
+      ...clusterOptions,
+      option(
+        '--audit <ROWS>',
+        'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated',
+        { many: true },
+      ),
+    ],
   });
-  for (const each of [...connectionOptions().filter(({ long }) => long !== '--output'), ...clusterOptions])
-    command.addOption(each);
-  const audit =
-    'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated';
-  return command.addOption(option('--audit <ROWS>', audit, { many: true }));
 }
 
 export function readWhyOptions(command: Command): WhyOptions {

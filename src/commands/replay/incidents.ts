@@ -1,4 +1,4 @@
-/** The incidents of each node whose log is read, in the log's own time. */
+/** Tracks the incidents of each node whose log is read, in the log's own time. */
 import { basename } from 'node:path';
 import type { Recorder } from '../../events/events.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../incidents/incidents.ts';
@@ -20,16 +20,15 @@ import type { SeriesTable } from '../../series/series.ts';
 interface ReplayIncidentsOptions {
   objects: ClusterObjects;
   directory: Directory;
-  /** The FelixConfiguration of a node, as far as it was saved. */
   felixOf: (node: string) => NodeFacts['felix'];
   recorder: Pick<Recorder<SeriesTable>, 'series' | 'advance'>;
 }
 
 /** The agent looks as often for what is due. */
 const step: Millis = 5000;
-/** Thousands of lines may be of one second. */
+/** A look for each line would be too much: a second may have thousands. */
 const lookInterval: Millis = 1000;
-/** Pod notices are spread over less. */
+/** Pod notices are spread over less than this. */
 const afterwards: Millis = 600_000;
 
 export function createReplayIncidents(options: ReplayIncidentsOptions) {
@@ -48,14 +47,13 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       return counts;
     },
     advance,
-    /** The end of the logs ends no incident, but decides what waits for a line, and Pod notices that are still due are written. */
+    /** Decides what waits for another line, and writes the Pod notices that are still due. Incidents go on at the end of the logs. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
         incidents.endOfLog();
         run(node, latest + afterwards, incidents.nextPodNotice, (at) => incidents.notifyPods(Math.max(at, latest)));
       }
     },
-    /** The node that the log of a container is from. */
     nodeOfLog: (path: string): string | undefined => ownerOf(path)?.node,
     all: (): NodeIncidents[] => [...nodes.values()].map(({ incidents }) => incidents),
   };
@@ -87,7 +85,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     return known;
   }
 
-  /** Lets time go by on a node: what it ends and makes due, in order. */
+  /** Lets time go by on a node: incidents end and Events become due, in order. */
   function advance(node: string, time: Millis): void {
     const known = nodes.get(node);
     if (known !== undefined && time - known.asked >= lookInterval) {
@@ -147,7 +145,7 @@ export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<str
   return sums;
 }
 
-/** The Pod that the log at a path is of; remembered, as it is asked for each record. */
+/** Finds the Pod of a log. Remembers it, because it is asked for each record. */
 function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
   const owners = new Map<string, Pod | undefined>();
   return (path) => {

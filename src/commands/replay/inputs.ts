@@ -1,17 +1,24 @@
 /** Decides which logs `replay` reads, in which order, and which part of them is counted and shown. */
 import { createHash } from 'node:crypto';
-import { fstatSync, statSync } from 'node:fs';
+import { fstatSync, statSync, closeSync, openSync, readSync } from 'node:fs';
+import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { ReplayOptions } from '../options/replay-options.ts';
 import type { CoreEvent } from '../../events/events.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { type ClockOptions, openInput } from '../../sources/sources.ts';
-import type { ReplayOptions } from '../options/replay-options.ts';
-import { peek, type Peek } from './peek.ts';
+import {
+  type ClockOptions,
+  openInput,
+  blockSize,
+  type Clock,
+  createClock,
+  readEnvelope,
+} from '../../sources/sources.ts';
 
-/** A log to be read, with the clock that its first and last lines suggest. */
-export interface ReplayInput {
+interface ReplayInput {
   name: string;
+  /** What the first and the last lines say of the clock. */
   clock: Omit<ClockOptions, 'latest'>;
 }
 
@@ -21,7 +28,7 @@ interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
   first: number;
 }
 
-/** Each log once, oldest first. `repeats` has a sentence for each that is another's file, or its copy when unpacked. */
+/** Takes each log once, the oldest first. `repeats` has a sentence for each that is the same file as another, or has the same content. */
 export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
   const repeats: string[] = [];
   const files = new Map<string, Candidate>();
@@ -57,7 +64,7 @@ function identityOf(name: string): string | undefined {
   }
 }
 
-/** Reads files to their ends only if they begin alike. */
+/** Reads files to the end only if they begin alike. */
 async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise<Candidate | undefined> {
   if (!log.start) return undefined;
   const alike = chosen.filter(({ start }) => start === log.start);
@@ -65,7 +72,7 @@ async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise
   return undefined;
 }
 
-/** Hashes the unpacked content. A file that cannot be read equals no other; its error is reported when its turn comes. */
+/** Hashes the unpacked content. A file that cannot be read equals no other; the error is reported when it is read. */
 async function digestOf(name: string): Promise<string | symbol> {
   const hash = createHash('sha256');
   try {
@@ -78,7 +85,6 @@ async function digestOf(name: string): Promise<string | symbol> {
 
 export interface Scope {
   showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
-  /** Either end is one of the objects that are shown. */
   showsEnds: (ends: Ends) => boolean;
   /** `Namespace shop`, for the note that nothing of it is there; undefined if all is shown. */
   readonly text: string | undefined;
@@ -102,7 +108,7 @@ export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' 
   };
 }
 
-/** Lines that were logged before then are left out, and counted in `totals`. */
+/** Leaves out lines that were logged before `since`, and counts them in `totals`. */
 export function fromThen(
   { take, repeats }: Pick<Pipeline, 'take' | 'repeats'>,
   since: Millis | undefined,
@@ -123,4 +129,77 @@ export function fromThen(
       again: (repeat, time) => isEarlier(time) || repeats.again(repeat, time),
     },
   };
+}
+
+export interface Peek {
+  /** Time of the first line that has one, to read several logs in the order they were written. */
+  firstTime: Millis | undefined;
+  /** Last uptime stamp, in seconds, to place uptimes in time; undefined in compressed files. */
+  lastUptime: number | undefined;
+  /** The first KiB of the unpacked content, one character a byte, to find logs that may be copies of each other. */
+  start: string | undefined;
+}
+
+const nothing: Peek = { firstTime: undefined, lastUptime: undefined, start: undefined };
+
+/** Looks at the first and last 64 KiB of a regular file. `latest`: the file's last change, if undefined. Never throws; a problem shows again when the file is read. */
+export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined }): Peek {
+  try {
+    // Opening a named pipe would wait for its writer, and closing it again lose what it wrote.
+    if (!statSync(file).isFile()) return nothing;
+    const fd = openSync(file, 'r');
+    try {
+      const { size, mtimeMs } = fstatSync(fd);
+      const latest = options.latest ?? mtimeMs;
+      const head = readAt(fd, 0);
+      const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
+      const lastUptime = lastUptimeOf(tail.toString('latin1'));
+      const content = unpack(head);
+      const firstTime = firstTimeOf(content.toString('latin1'), createClock({ ...options, latest, lastUptime }));
+      return { firstTime, lastUptime, start: content.toString('latin1', 0, 1024) };
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return nothing;
+  }
+}
+
+function readAt(fd: number, position: number): Buffer {
+  const buffer = Buffer.alloc(blockSize);
+  return buffer.subarray(0, readSync(fd, buffer, 0, blockSize, position));
+}
+
+/** 64 KiB of a packed log are some hundred KiB; of what only repeats itself they may be gigabytes. */
+const maxOutputLength = 16 << 20;
+
+/** The start of compressed data, as far as it goes: it is cut off on purpose. */
+function unpack(head: Buffer): Buffer {
+  try {
+    if (head[0] === 0x1f && head[1] === 0x8b)
+      return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
+    if (head.readUInt32LE(0) === 0xfd2fb528)
+      return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_flush, maxOutputLength });
+    return head;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
+    return unpack(head.subarray(0, head.length >> 4));
+  }
+}
+
+function firstTimeOf(text: string, clock: Clock): Millis | undefined {
+  for (const line of text.split('\n', 200)) {
+    const { time } = readEnvelope(line, clock);
+    if (time !== undefined) return time;
+  }
+  return undefined;
+}
+
+/** Uptime stamps of dmesg (`[ 12.3] …`) and /dev/kmsg (`4,1,12300000,-;…`) at the start of a line. */
+function lastUptimeOf(text: string): number | undefined {
+  let last: number | undefined;
+  for (const [, seconds, micros] of text.matchAll(/^(?:<\d+>)?(?:\[ *(\d{1,10}\.\d{1,9})\]|\d+,\d+,(\d{1,20}),)/gm)) {
+    last = seconds === undefined ? Number(micros) / 1e6 : Number(seconds);
+  }
+  return last;
 }

@@ -1,31 +1,32 @@
 /** Prints single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FlowRecord, noNamespace, packetRow, redactionOf } from '../../audit/audit.ts';
-import type { CoreEvent } from '../../events/events.ts';
-import type { Snapshot } from '../../kubernetes/kubernetes.ts';
-import type { PacketSink } from '../../pipeline/pipeline.ts';
-import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
+import { type FlowRecord, noNamespace, redactionOf, packetRow } from '../../audit/audit.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { runReport } from '../../report/report.ts';
-import type { Streams } from '../terminal.ts';
 import type { Scope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
-import { createTraffic } from './traffic.ts';
+import type { Streams } from '../terminal.ts';
+import { nameOf } from '../../drops/drops.ts';
+import type { CoreEvent } from '../../events/events.ts';
+import type { Snapshot } from '../../kubernetes/kubernetes.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
+import { orient } from '../../model/flow-identity.ts';
+import type { PacketSink, Drop } from '../../pipeline/pipeline.ts';
+import { createWorkFolder, type runReport, writeTemporary } from '../../report/report.ts';
 
-export interface PacketOutput {
+interface PacketOutput {
   /** Undefined if no packet is shown. */
   readonly sink: PacketSink | undefined;
-  /** Prints what comes at the end. Resolves to the exit status. */
+  /** Resolves to the exit status. */
   readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
 }
 
 const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0) };
 
 interface RowUses {
-  /** Needed for html alone. */
+  /** Needed only for html. */
   printReport: typeof runReport | undefined;
-  /** Takes out what a row must not say; undefined: rows say all. */
+  /** Undefined: rows say all. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 
@@ -63,10 +64,10 @@ export function createPacketOutput(
   return { sink: rowsTo((row) => page.add(row)), finish: (events) => page.print(events) };
 }
 
-/** Rows are written in blocks of so many characters. */
+/** Characters that are written at once. */
 const blockLength = 1 << 16;
 
-/** Keeps rows in a file, which `report` makes the page of. */
+/** Writes rows to a file, of which `report` makes the page. */
 function createPage(printReport: typeof runReport, includeNoise: boolean, streams: Streams) {
   const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
@@ -77,7 +78,6 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
       block += row;
       if (block.length >= blockLength) flush();
     },
-    /** Resolves to the exit status of `report`. */
     async print(events: readonly CoreEvent[]): Promise<0 | 1 | 2> {
       flush();
       closeSync(file);
@@ -97,8 +97,8 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
 }
 
 /**
- * Removes values from audit rows; undefined: nothing. Whoever asks for one Namespace hands its rows to those who may know that one, so
- * no other is named then, whosever policy it was.
+ * Returns what removes values from audit rows; undefined: nothing is removed. Rows of one Namespace go to people who may know only that one, so no
+ * other Namespace is named in them.
  */
 export function rowRedaction(
   { privacy, namespace }: Pick<ReplayOptions, 'privacy' | 'namespace'>,
@@ -113,4 +113,94 @@ export function rowRedaction(
       ? (name: string): boolean => (isOfOne && name !== namespace) || (optOut && hasOptedOut(name))
       : noNamespace;
   return redactionOf({ peers: isOfOne ? 'shown' : privacy.peers, bits, isHidden, labels: [] });
+}
+
+/** More arrows would make the picture useless. */
+const mostArrows = 60;
+const mostServices = 3;
+/** Bounds the services of all pairs, because a flood with random addresses has any number. */
+const mostKept = 65_536;
+
+interface Pair {
+  from: Endpoint;
+  to: Endpoint;
+  packets: number;
+  services: Map<string, number>;
+}
+
+/** Draws a flowchart, as GitHub, GitLab and many wikis show it: a node for each workload, and an arrow for each pair of them. */
+function createTraffic() {
+  const pairs = new Map<string, Pair>();
+  let kept = 0;
+  /** Packets that there was no room for. */
+  let others = 0;
+
+  return {
+    add({ observation, meaning: { ends }, weight }: Drop): void {
+      const { what, reply } = serviceOf(observation);
+      // An answer goes to the end that asked.
+      const [from, to] = reply ? [ends.destination, ends.source] : [ends.source, ends.destination];
+      const key = `${from.identity}|${to.identity}`;
+      let pair = pairs.get(key);
+      const before = pair?.services.get(what);
+      if (before === undefined && kept++ >= mostKept) {
+        others += weight;
+        return;
+      }
+      if (pair === undefined) pairs.set(key, (pair = { from, to, packets: 0, services: new Map() }));
+      pair.packets += weight;
+      pair.services.set(what, (before ?? 0) + weight);
+    },
+    mermaid(): string {
+      const sorted = [...pairs.values()].toSorted((a, b) => b.packets - a.packets);
+      const left = sorted.slice(mostArrows);
+      const packetsLeft = left.reduce((sum, { packets }) => sum + packets, others);
+      return chartOf(sorted.slice(0, mostArrows), packetsLeft);
+    },
+  };
+}
+
+function serviceOf(observation: Drop['observation']): { what: string; reply: boolean } {
+  if (observation.kind === 'martian') return { what: 'martian', reply: false };
+  const { packet } = observation;
+  const { port, reply } = orient(packet);
+  if (port === undefined) return { what: packet.protocol, reply: false };
+  return { what: `${port}/${packet.protocol}`, reply };
+}
+
+function chartOf(pairs: readonly Pair[], packetsLeft: number): string {
+  const ids = new Map<string, string>();
+  const lines = ['flowchart LR'];
+  const idOf = (end: Endpoint): string => {
+    let id = ids.get(end.identity);
+    if (id === undefined) {
+      ids.set(end.identity, (id = `n${ids.size}`));
+      lines.push(`  ${id}["${labelOf(end)}"]`);
+    }
+    return id;
+  };
+  for (const pair of pairs) lines.push(`  ${idOf(pair.from)} -->|"${escaped(arrowText(pair))}"| ${idOf(pair.to)}`);
+  if (packetsLeft > 0) lines.push(`  others["${packetsLeft.toLocaleString('en-US')} packets of other pairs"]`);
+  if (lines.length === 1) lines.push('  none["no packet was dropped"]');
+  return `${lines.join('\n')}\n`;
+}
+
+/** `5432/TCP ×36`, `53/UDP, 53/TCP and 7 more ×1,204`. */
+function arrowText({ services, packets }: Pair): string {
+  const names = [...services].toSorted((a, b) => b[1] - a[1]).map(([name]) => name);
+  const more = names.length - mostServices;
+  const named = names.slice(0, mostServices).join(', ');
+  return `${named}${more > 0 ? ` and ${more} more` : ''} ×${packets.toLocaleString('en-US')}`;
+}
+
+/** Names the workload, else the object, else the address. */
+function labelOf({ workload, ...end }: Endpoint): string {
+  const name = workload === undefined ? nameOf({ workload, ...end }) : `${workload.namespace}/${workload.name}`;
+  const kind = workload?.kind ?? (end.object === undefined ? end.note : end.object.kind);
+  return escaped(name) + (kind === undefined || name.startsWith('node ') ? '' : `<br/>${escaped(kind)}`);
+}
+
+/** Mermaid reads markup and entities even within quotes. */
+function escaped(text: string): string {
+  return text.replaceAll(/[^\w ./:×,()-]/gu, (character) => `#${character.codePointAt(0)};`);
 }

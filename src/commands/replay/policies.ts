@@ -1,4 +1,4 @@
-/** The saved objects of `--pods` and `--policies`, and what their policies say of drops. */
+/** Reads the saved objects of `--pods` and `--policies`, and asks their policies about drops. */
 import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../drops/drops.ts';
 import type { EventText } from '../../events/events.ts';
 import { readSnapshot, type Snapshot } from '../../kubernetes/kubernetes.ts';
@@ -14,13 +14,12 @@ import { type Collector, evaluatorOf, type KnownObjects, WhyError } from '../why
 import { readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
-  /** Returns what an Event says. */
   readonly messageOf: (series: Series) => EventText;
-  /** Returns what a row of the audit says; undefined if policies have no part in the packet, or are not given. */
+  /** Undefined if policies have no part in the packet, or there are none. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** `collected`: objects of `--pods`. Throws a `UsageError` where a file of `--policies` is not what it should be. */
+/** `collected`: the objects of `--pods`. Throws a `UsageError` if a file of `--policies` is wrong. */
 export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, collected: Collector): ReplayPolicies {
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
@@ -55,7 +54,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     },
   };
 
-  /** Whether a policy of Calico may have denied the packet that was not saved, so that nothing can be said. */
+  /** Whether the policy that denied the packet may be one of Calico that was not saved. */
   function isOfUnsaved({ details }: Finding): boolean {
     return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
   }
@@ -73,13 +72,9 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
   }
 }
 
-/** The command whose output `--pods` takes. */
 const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
 
-/**
- * Throws a `UsageError` where a file is not what it should be: gigabytes of log may follow, and nothing would be shown. `alsoTake`: as of
- * `readSnapshot`.
- */
+/** Throws a `UsageError` if a file is wrong, because gigabytes of log may follow, and nothing would be shown of them. */
 export function readSavedObjects(files: readonly string[], alsoTake: (document: Json) => number): Snapshot {
   const snapshot = readSnapshot(files, alsoTake);
   if (snapshot.unusable.length === 0) return snapshot;

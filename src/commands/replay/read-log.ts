@@ -25,11 +25,10 @@ import {
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../terminal.ts';
 
-/** The result of reading all logs. */
 export type ReadTotals = ReturnType<typeof createReadTotals>;
 
 export function createReadTotals() {
-  /** `earlier`: lines that `--since` leaves out. `hosts`: host names in the lines, where `--node` is given: what it is checked against. */
+  /** `earlier`: lines that `--since` leaves out. `hosts`: host names in the lines, against which `--node` is checked. */
   return { files: 0, lines: 0, earlier: 0, bytes: 0, tooLong: 0, guessedTimes: 0, hosts: new Set<string>() };
 }
 
@@ -40,9 +39,9 @@ export interface LogTarget {
   options: Pick<ReplayOptions, 'quiet' | 'node'>;
 }
 
-/** Matches the beginning of the output of `kubectl get -o json`. */
+/** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** Bounded, so that no log can fill the memory with them. */
+/** Bounded, so that no log can fill the memory. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
@@ -77,22 +76,20 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
 
 interface Reader {
   scanner: Scanner;
-  /** After the end of the scanner. */
   finish: () => void;
 }
 
 function createReader(source: string, isProgram: boolean, clockOptions: ClockOptions, target: LogTarget): Reader {
   const { pipeline, totals, streams, options } = target;
   const clock = createClock(clockOptions);
-  // The path of a container's log names its Pod.
   const isContainerLog = containerOf(source) !== undefined;
   /** A record without a time has the time of the one before. */
   let lastTime = clockOptions.latest;
   return isProgram ? programReader() : lineReader();
 
-  /** A log in which any program may have written, one line a record. */
+  /** Reads a log in which any program may have written, one line a record. */
   function lineReader(): Reader {
-    // A saved log may be the middle of a journal, whose beginning is not known here.
+    // A saved log may begin in the middle of a journal.
     const starts = createLineStarts(undefined, true);
     const repeated =
       pipeline.repeats &&
@@ -115,7 +112,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     };
   }
 
-  /** The log of a container: its records may have many lines, and every line may begin or end one. */
+  /** Reads the log of a container, whose records may have many lines. */
   function programReader(): Reader {
     let writesPackets = false;
     const { take, finish } = createSavedLogReader({
@@ -129,7 +126,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
-        // Nothing names the writer of a saved log, but only these write so: what else is in it is no record of kube-proxy.
+        // Nothing names the writer of a saved log. If it writes packets in this format, its other lines are no records of kube-proxy.
         const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
         writesPackets ||= isPacket;
         if (writesPackets && !isPacket && !isContainerLog) return;
@@ -139,7 +136,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     return { scanner: createScanner({ needles: undefined, lines: { take, tooLong } }), finish };
   }
 
-  /** `stamped`: when the container runtime has read it. */
+  /** `stamped`: the time of the container runtime. */
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
     lastTime = stamped ?? time ?? lastTime;
@@ -156,11 +153,11 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   }
 }
 
-/** Smaller files have no progress bar. */
+/** Files below this size have no progress bar. */
 const worthwhile = 32 * 1024 * 1024;
 const width = 30;
 
-/** Draws on a terminal how far one input has been read; `done` wipes it. */
+/** Draws a progress bar; `done` wipes it. */
 function createProgress(
   input: Input,
   terminal: NodeJS.WriteStream | undefined,

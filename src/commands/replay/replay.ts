@@ -1,4 +1,4 @@
-/** The whole pipeline over saved logs, in the logs' own time. */
+/** `replay`: runs the whole pipeline over saved logs, in their own time. */
 import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
 import { felixOf } from '../../kubernetes/kubernetes.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
@@ -102,7 +102,7 @@ function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (
   return events;
 }
 
-/** Output for machines is not mixed with a summary for people. */
+/** Keeps a summary for people out of an output for machines. */
 function writeSummary(text: string, { quiet, output, writes }: ReplayOptions, { out, err }: Streams): void {
   if (quiet) return;
   const isForPeople = (output === 'table' || output === 'wide') && !writes;

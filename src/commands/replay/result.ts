@@ -1,14 +1,15 @@
-/** Prints what `replay` was asked for: Events, writes, or nothing beside audit rows. */
+/** Prints the Events of `replay`, or the writes. */
 import { styleText } from 'node:util';
 import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
-import { printable, printableJson } from '../../platform/printable.ts';
+import { printable } from '../../platform/printable.ts';
+import { jsonText } from '../terminal.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../events/events.ts';
 import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
-/** Prints what was asked for. Returns the time that ages were counted from, if any were shown. */
+/** Returns the time that ages count from, if any were shown. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
@@ -18,14 +19,14 @@ export function writeResult(
 ): Millis | undefined {
   if (options.writes) {
     for (const write of writes.toSorted((a, b) => a.time - b.time))
-      out(options.output === 'json' ? jsonLine(write) : writeLine(write));
+      out(options.output === 'json' ? jsonText(write) : writeLine(write));
     return undefined;
   }
   const now =
     options.now ?? events.reduce((latest, { lastTimestamp }) => Math.max(latest, Date.parse(lastTimestamp)), 0);
   switch (options.output) {
     case 'json':
-      for (const event of events) out(jsonLine(event));
+      for (const event of events) out(jsonText(event));
       return undefined;
     case 'yaml':
       out(yamlOf(events));
@@ -60,7 +61,6 @@ function writeTable(
   }
 }
 
-/** Warnings stand out, and where the next object begins. */
 function painted(text: string, color: ReplayOptions['color']): string {
   if (color === 'never') return text;
   const how = color === 'always' ? { validateStream: false } : { stream: process.stdout };
@@ -69,7 +69,7 @@ function painted(text: string, color: ReplayOptions['color']): string {
     .replaceAll(/^  Warning(?= )/gm, (word) => styleText('yellow', word, how));
 }
 
-/** Columns with the names and order of `kubectl get events -A -o wide`, but the message last, because it is the longest. */
+/** Has the columns of `kubectl get events -A -o wide`, but the message last, because it is the longest. */
 function wideTable(events: readonly CoreEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events
@@ -95,7 +95,7 @@ function yamlOf(events: readonly CoreEvent[]): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** The lines of `kubectl describe` that identify the object. */
+/** Prints the lines of `kubectl describe` that identify the object. */
 function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],
@@ -109,10 +109,6 @@ function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod
   return rows
     .map(([key, value]) => (value === undefined ? '' : `${`${key}:`.padEnd(14)}${printable(value)}\n`))
     .join('');
-}
-
-function jsonLine(value: CoreEvent | Write): string {
-  return `${printableJson(JSON.stringify(value))}\n`;
 }
 
 /** `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */

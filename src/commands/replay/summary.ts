@@ -1,4 +1,4 @@
-/** The summary at the end of `replay`, and the signs that logs, saved objects and `--node` do not belong together. */
+/** Writes the summary at the end of `replay`, and warns if logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../config/docs-url.ts';
 import { suggest } from '../../config/suggest.ts';
 import { alignColumns } from '../../events/events.ts';
@@ -21,7 +21,6 @@ export interface RunTotals extends ReadTotals {
   now: Millis | undefined;
 }
 
-/** Says to a person what was read and what became of it. */
 export function summarise(statistics: Statistics, totals: RunTotals): string {
   const { verdicts } = statistics;
   const others = statistics.withoutPods;
@@ -97,7 +96,7 @@ function notDrops(statistics: Statistics): string | undefined {
   return `${number(logged)} only logged, ${number(accepted)} accepted${prefixHint(statistics)}`;
 }
 
-/** A failure that is seen once is no incident, but the user who looks for it must find it. */
+/** Lists failures that were seen once: they are no incidents, but a user may look for them. */
 function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
   return Object.entries(unrepeated).map(([code, count], i) => [
     i === 0 ? 'failures' : '',
@@ -121,7 +120,7 @@ function prefixHint({ loggedPrefixes }: Statistics): string {
     .toSorted((a, b) => b[1] - a[1]);
   if (most === undefined) return '';
   const [word = ''] = most[0].split(/[\s:]/, 1);
-  // Anybody may have written it, and it is to be copied to a shell.
+  // A stranger may have written the word, and the user copies it to a shell.
   const option = /^[\w.-]+$/.test(word) ? `--prefix '${word}=dropped'` : '--prefix';
   return ` (most: "${most[0]}"; if its rule stands before a drop: ${option})`;
 }
@@ -153,7 +152,7 @@ function size(value: number): string {
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
 
-/** True where the logs name no packet, no full table and no program that fails. */
+/** Whether the logs have nothing at all that this program looks for. */
 function isSilent(statistics: Statistics): boolean {
   const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
@@ -162,7 +161,7 @@ function isSilent(statistics: Statistics): boolean {
 
 const shown = 5;
 
-/** Warns of a `--node` that neither an object nor a line (`hosts`) knows; undefined if it is known, or if they name no node. */
+/** Warns if neither an object nor a line (`hosts`) names the `--node`, although they name others. */
 export function unknownNode(
   { node }: Pick<ReplayOptions, 'node'>,
   { nodes, pods }: ClusterObjects,
@@ -177,7 +176,7 @@ export function unknownNode(
   return `no object and no line knows ${node} (--node); they name ${names.slice(0, shown).join(', ')}${more}${suggest(node, names)}`;
 }
 
-/** Reports saved objects of another cluster: the logs show interfaces of Pods, and no saved Pod has one of them. */
+/** Warns if the saved objects are of another cluster: the logs name interfaces of Pods, and no saved Pod has any of them. */
 export function otherCluster(
   { pods: files }: Pick<ReplayOptions, 'pods'>,
   { podCount }: Pick<Directory, 'podCount'>,

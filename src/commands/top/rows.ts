@@ -1,4 +1,4 @@
-/** Asks the agents for their flows, and makes rows of them: what each lost in a second is the difference of two looks. */
+/** Asks the agents for their flows, and makes rows of them. Rates are differences between two looks. */
 import { liveFlowsVersion } from '../../audit/audit.ts';
 import { type Connection, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -39,7 +39,7 @@ export function createRates() {
           const since = text(at(flow, 'event.start')) ?? '';
           const id = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
           next.set(id, row.packets);
-          // A flow that was not there at the last look began since then.
+          // A flow that is new since the last look began at 0.
           if (seconds !== undefined) row.rate = Math.max(0, row.packets - (before.get(id) ?? 0)) / seconds;
           addTo(rows, key, row);
         }
@@ -51,7 +51,7 @@ export function createRates() {
   };
 }
 
-/** Flows of several Pods of one workload are one row. */
+/** Joins flows of several Pods of one workload. */
 function addTo(rows: Map<string, TopRow>, key: string, row: TopRow): void {
   const same = rows.get(key);
   if (same === undefined) return void rows.set(key, row);
@@ -78,7 +78,7 @@ function rowOf(flow: Json): TopRow {
   };
 }
 
-/** A workload goes before its Pods. */
+/** Names the workload, else the Pod, else the address. */
 function endOf(flow: Json, end: 'source' | 'destination'): string {
   const of = (name: string): string | undefined => text(at(flow, `${end}.${name}`));
   const namespace = of('k8s.namespace.name');
@@ -102,17 +102,17 @@ export interface AgentPod {
 }
 
 export interface Look {
-  /** Flows as they came, by the agent's Pod. */
+  /** Flows by the agent's Pod. */
   readonly flows: ReadonlyMap<string, readonly Json[]>;
   readonly agents: number;
-  /** Why others did not answer: each once, with how many. */
+  /** Why the other agents did not answer, with the number of each reason. */
   readonly problems: ReadonlyMap<string, number>;
 }
 
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
 const defaultPort = 9092;
 const atOnce = 8;
-/** Reads at most so many flows of one agent; an agent keeps fewer. */
+/** Bounds the flows of one agent; an agent keeps fewer. */
 const mostFlows = 12_000;
 
 export async function listAgents(
@@ -141,7 +141,7 @@ function portOf(pod: Json): number {
   return typeof port === 'number' && Number.isInteger(port) ? port : defaultPort;
 }
 
-/** Rejects with a `RefusedError` where the user has not the right. */
+/** Rejects with a `RefusedError` if the user may not ask. */
 export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,

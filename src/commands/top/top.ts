@@ -1,4 +1,4 @@
-/** `kubectl drops top`: what is dropped now, as a live table on the terminal. */
+/** `kubectl drops top`: shows what is dropped now, as a live table on the terminal. */
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError } from '../../kubernetes/kubernetes.ts';
@@ -10,7 +10,7 @@ import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
-/** One agent that hangs must not hold up the others for long. */
+/** Bounds the time that one hanging agent holds up the others. */
 const longestAnswer: Millis = 5000;
 
 /** Resolves to the exit status. `program`: what the user typed. */
@@ -28,12 +28,12 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** Milliseconds between two looks. The API server is asked for a fifth of the time at most, however many agents there are. */
+/** The pause keeps the API server busy for a fifth of the time at most, however many agents there are. */
 export function pauseAfter(took: Millis, interval: Millis): Millis {
   return Math.max(interval, 4 * took);
 }
 
-/** Looks at all agents until `ended`. Throws a `RefusedError` where none can be asked at first; later that is the `problem`. */
+/** Looks at all agents until `ended`. Throws a `RefusedError` if none can be asked at first; later that is the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
@@ -88,7 +88,7 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
 }
 
-/** Two looks make the first table: rates are the difference of two. */
+/** Prints the first table after the second look, because rates need two. */
 async function printTables(options: TopOptions, out: Streams['out'], stopped: AbortSignal): Promise<void> {
   const { count = Infinity } = options;
   let looked = 0;
@@ -127,7 +127,7 @@ async function showScreen(options: TopOptions, write: Streams['out'], stopped: A
 }
 
 const escape = '\u001B[';
-/** The terminal's alternate screen leaves what stood on it untouched; the cursor is hidden, and lines are not wrapped. */
+/** Enters the alternate screen, hides the cursor and turns wrapping off. */
 const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
 const leave = `${escape}?7h${escape}?25h${escape}?1049l`;
 
@@ -135,7 +135,7 @@ function screenSize(): { columns: number; lines: number } {
   return { columns: process.stdout.columns || 80, lines: process.stdout.rows || 24 };
 }
 
-/** Returns how to close it, which also happens when the process ends. */
+/** Returns what closes the screen, which also happens when the process ends. */
 function openScreen(
   write: Streams['out'],
   onKey: (text: string | undefined, key: Key) => void,

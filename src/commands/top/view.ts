@@ -1,4 +1,4 @@
-/** The table as lines of a screen, and what a key does to it. No I/O: what a screen shows follows from its state and its size. */
+/** Lays the table out for a screen, and says what a key does to it. There is no I/O here. */
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
@@ -29,9 +29,9 @@ interface Column {
   readonly sort?: SortKey;
   readonly text: (row: TopRow, now: Millis) => string;
   readonly right?: true;
-  /** Columns of a screen from which on it is shown. */
+  /** Narrower screens do not show it. */
   readonly from: number;
-  /** Columns that it takes; undefined: a share of what is left. */
+  /** Undefined: a share of what is left. */
   readonly width?: number;
 }
 
@@ -61,7 +61,7 @@ function rateText(rate: number | undefined): string {
   return rate >= 100 || rate === 0 ? rate.toFixed(0) : rate.toFixed(1);
 }
 
-/** The rows that the filter admits, in order. */
+/** Filters and sorts. */
 export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[] {
   const wanted = filter.toLowerCase();
   const found = rows.filter(({ from, to, port, verdict, policy }) =>
@@ -73,7 +73,7 @@ export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[]
   return reversed ? sorted.toReversed() : sorted;
 }
 
-/** Numbers are sorted from the largest, names from the first. */
+/** Sorts numbers from the largest down, and names alphabetically. */
 function compare(a: TopRow, b: TopRow, key: SortKey): number {
   if (key === 'from' || key === 'to') return a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0;
   return (b[key] ?? -1) - (a[key] ?? -1);
@@ -160,7 +160,7 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   return shown.map((column) => ({ column, width: column.width ?? each }));
 }
 
-/** Pads or cuts to a width, with a mark where it was cut. Names of Kubernetes have one column a character. */
+/** Pads or cuts to a width. Names of Kubernetes have one column for each character. */
 function fit(text: string, width: number, right?: true): string {
   const characters = Array.from(text);
   if (characters.length > width)
@@ -184,7 +184,7 @@ const longestFilter = 100;
 
 const sortOf: Readonly<Record<string, SortKey>> = { R: 'rate', P: 'packets', L: 'last', F: 'from', T: 'to' };
 
-/** `page`: rows that the screen has. The state afterwards, or that it is the end. */
+/** Returns the state after a key. `page`: the rows of the screen. */
 export function press(state: ViewState, key: Key, page: number): ViewState | 'quit' {
   const { name, sequence = '', ctrl } = key;
   if (ctrl === true && (name === 'c' || name === 'd')) return 'quit';

@@ -1,4 +1,4 @@
-/** Lists the policies of a cluster and what they depend on, with the user's rights. Policies that may not be listed are unknown. */
+/** Lists the policies of a cluster and what they depend on, with the user's rights. What may not be listed is unknown. */
 import type { Refusal } from '../../events/events.ts';
 import {
   type Connection,
@@ -22,18 +22,15 @@ import {
   serviceNameLabel,
   unknownPolicy,
 } from '../../policies/policies.ts';
-import { type Collector, WhyError } from './known-objects.ts';
+import { type Collector, type ItemKind, WhyError } from './known-objects.ts';
 
-/** A cluster, and where to put what is read of it. */
+/** A cluster, and what collects its objects. */
 export interface Reader {
   readonly connection: Connection;
   readonly collector: Collector;
 }
 
-/** Answers may leave these fields out of objects. */
-type ItemKind = Pick<PolicyKind, 'apiVersion' | 'kind'>;
-
-/** A missing right or object, or a list that is too large, is a missing fact. No answer at all is a `WhyError`. */
+/** Throws a `WhyError` if the API server cannot be asked. A missing right or object, or a list that is too large, is only a missing fact. */
 export function requireAnswer(refusal: Refusal): void {
   const { status, message } = refusal;
   if (!isTooLarge(refusal) && (status === 0 || status === 401))
@@ -46,7 +43,7 @@ export async function readOne({ connection, collector }: Reader, path: string, k
   collector.add(answer.body, kind);
 }
 
-/** Reads in pages, because a cluster may have more than one answer may be large. False where some could not be read. */
+/** Reads a list in pages. False if some could not be read. */
 export async function readAll({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<boolean> {
   try {
     await listAll(connection, path, { pageSize: 250 }, (object) => collector.add(object, kind));
@@ -58,7 +55,7 @@ export async function readAll({ connection, collector }: Reader, path: string, k
   }
 }
 
-/** One policy stands for all of a kind that may not be listed, or whose list is too large. */
+/** Reads policies of a kind. If they may not be listed, or the list is too large, one unknown policy stands for all of them. */
 export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   const refusal = await readList(reader, kind, namespace);
   if (refusal === undefined) return;
@@ -68,7 +65,7 @@ export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: 
   reader.collector.addPolicy(unlisted(kind, namespace, refusal));
 }
 
-/** Returns why they could not be listed; undefined if they were, or where the cluster does not have them. */
+/** Returns why they could not be listed; undefined if they were, or if the cluster does not have them. */
 async function readList(
   { connection, collector }: Reader,
   policyKind: PolicyKind,
@@ -92,7 +89,7 @@ function unlisted(kind: PolicyKind, namespace: string | undefined, refusal: Refu
   );
 }
 
-/** Versions of Calico's API, as its API server shows objects and as they are stored. The first that the cluster has is read. */
+/** Calico's API as its API server serves it, and as objects are stored. The first that the cluster has is read. */
 const versions = ['projectcalico.org/v3', 'crd.projectcalico.org/v1'] as const;
 
 type CalicoName = readonly [kind: string, plural: string];
@@ -112,7 +109,7 @@ export interface CalicoApi extends Reader {
   readonly resources: ReadonlySet<string>;
 }
 
-/** Returns undefined if the cluster has no Calico. `readRequired` reads later what policies name. */
+/** Returns undefined if the cluster has no Calico. `readRequired` then reads what the policies name. */
 export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<CalicoApi | undefined> {
   const api = await findApi(reader);
   if (api === undefined) return undefined;
@@ -138,7 +135,7 @@ export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<
   return api;
 }
 
-/** Reads NetworkSets and endpoints of Services, as far as policies name them. */
+/** Reads the NetworkSets and the endpoints of Services that policies name. */
 export async function readRequired(
   api: CalicoApi,
   { networkSets, services }: Pick<Requirements, 'networkSets' | 'services'>,
@@ -163,7 +160,7 @@ async function readEndpoints({ connection, collector: { add, endpoints } }: Read
   endpoints.complete(service);
 }
 
-/** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
+/** Any user may ask what an API server has. If it refuses, or Calico's own does not answer, its policies are unknown. */
 async function findApi({ connection, collector }: Reader): Promise<CalicoApi | undefined> {
   const refusals: { version: string; refusal: Refusal }[] = [];
   for (const version of versions) {
@@ -185,7 +182,7 @@ async function findApi({ connection, collector }: Reader): Promise<CalicoApi | u
   return undefined;
 }
 
-/** Notes as `unread` a kind whose objects may not be listed, so that not all are known. */
+/** Notes as `unread` a kind whose objects may not be listed. */
 async function readObjects(api: CalicoApi, name: CalicoName, unread: CalicoKind, namespace?: string): Promise<void> {
   if ((await listCalico(api, name, namespace)) !== undefined) api.collector.unread(unread);
 }
@@ -200,7 +197,7 @@ async function listCalico(
   return await readList(api, { apiVersion: api.version, kind, plural }, namespace, query);
 }
 
-/** Calico's API server shows the policies of a tier to who may read the tier, and older ones only those of `default` unless asked. */
+/** Asks for each tier, because Calico's API server shows policies only to those who may read their tier, and older ones show only `default` unless asked. */
 async function readCalicoPolicies(
   api: CalicoApi,
   name: CalicoName,

@@ -1,4 +1,4 @@
-/** Reads what a verdict needs of a cluster, with the user's rights. Objects that may not be read are unknown. */
+/** Reads from a cluster what a verdict needs, with the user's rights. What may not be read is unknown. */
 import { version } from '../../config/config.ts';
 import {
   clusterPolicyKinds,
@@ -20,12 +20,11 @@ import {
   readRequired,
   requireAnswer,
 } from './cluster-policies.ts';
-import { findFlow } from './find-flow.ts';
-import { collectObjects, evaluatorOf, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
+import { findFlow, collectObjects, evaluatorOf, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 
-/** `wholeNamespaces`: reads all Pods of the Namespaces of the two. Throws a `WhyError`. */
+/** `wholeNamespaces`: reads all Pods of the two Namespaces. Throws a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
   const collector = collectObjects();
   const reader: Reader = { connection: await connect(options), collector };
@@ -43,7 +42,6 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   );
   const [calico] = await Promise.all([
     readCalico(reader, pods),
-    // Pods that may not be listed are not counted.
     ...(wholeNamespaces ? namespaces.map((name) => readAll(reader, `/api/v1/namespaces/${name}/pods`, podKind)) : []),
     ...(wholeNamespaces ? pods.map((pod) => readOwner(reader, pod)) : []),
     ...namespaces.map((name) => readOne(reader, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' })),
@@ -76,7 +74,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   const { connection, collector } = reader;
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
-    // A Pod that is not there is reported as in a file.
+    // findFlow reports a Pod that is not there.
     if (answer.kind === 'refused' && answer.status !== 404) throw new WhyError(answer.message);
     if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
@@ -89,7 +87,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 
-/** An owner of another kind, or one that may not be read, is left out: the labels of the Pod stand for it. */
+/** If the owner may not be read, or is of another kind, the Pod's own labels stand for it. */
 async function readOwner(reader: Reader, pod: Pod): Promise<void> {
   const owner = reader.collector.objects().ownerOf(pod);
   if (owner === undefined) return;

@@ -1,5 +1,7 @@
 /** Collects what `why` knows of a cluster, from files or from the API server, and finds the two ends in it. */
-import { canonicalAddress } from '../../platform/address.ts';
+import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
+import { suggest } from '../../config/suggest.ts';
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
@@ -19,6 +21,8 @@ import {
   readNamespace,
   readNode,
   readPod,
+  type End,
+  type Flow,
 } from '../../policies/policies.ts';
 
 export interface KnownObjects {
@@ -27,14 +31,14 @@ export interface KnownObjects {
   readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
   readonly policies: readonly Policy[];
   readonly services: ReadonlyMap<string, string>;
-  /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
+  /** Whether all Pods and all Nodes are listed, so that an address of none of them is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
   /** Undefined if nothing owns the Pod, or something of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-/** Wrong input, or an API server that cannot be asked at all: a line for each problem. */
+/** The input is wrong, or the API server cannot be asked at all. */
 export class WhyError extends Error {
   override name = 'WhyError';
   readonly problems: readonly string[];
@@ -46,7 +50,7 @@ export class WhyError extends Error {
   }
 }
 
-/** `added`: policies to evaluate besides the known ones. */
+/** `added`: further policies. */
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
     policies: createPolicySet([...policies, ...added], calico),
@@ -65,13 +69,13 @@ export function collectObjects() {
     complete: { pods: false, nodes: false },
   };
   const { pods, namespaces, nodes, services, complete } = known;
-  /** The parts of each policy. */
+  /** Each policy in its parts. */
   const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
   return {
-    /** Takes an object, or a list. Returns how many of them are of kinds that are used. */
+    /** Adds an object or a list. Returns how many objects are of kinds that are used. */
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
     addPolicy: (policy: Policy): void => addPolicies([policy]),
@@ -117,23 +121,20 @@ export function collectObjects() {
     }
   }
 
-  /** Parts of one policy, which may also stand for others that are not known. */
   function addPolicies(parts: readonly Policy[]): void {
     const [policy] = parts;
     if (policy === undefined) return;
     const key = keyOf(policy.ref);
     const isStored = policy.ref.apiVersion.startsWith('crd.');
-    // A policy as Calico's API server shows it goes over the same as it is stored.
+    // What Calico's API server shows goes over what is stored.
     if (!isStored || policies.get(key)?.[0]?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, parts);
   }
 }
 
-interface ItemKind {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
+/** The kind of a list's objects, which answers may leave out. */
+export type ItemKind = Pick<PolicyRef, 'apiVersion' | 'kind'>;
 
-/** Returns the object, or those of a list, which need not repeat their kind. `path` leads there. */
+/** Returns the object, or the objects of a list, which need not repeat their kind, each with its path. */
 export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
   const items = at(object, 'items');
   const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
@@ -153,7 +154,7 @@ function addressesOf(service: Json): string[] {
   return given.map((each) => canonicalAddress(text(each) ?? '')).filter((address) => address !== '');
 }
 
-/** The later of two versions of one object counts. Calico stores policies with their tier before the name. */
+/** Two versions of one object have the same key. Calico stores policies with their tier before the name. */
 function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   const group = ofCalico ? 'projectcalico.org' : apiVersion.split('/', 1)[0];
@@ -165,7 +166,7 @@ function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => 
   return value !== undefined;
 }
 
-/** Kinds of apps/v1 whose selector is one of labels, and does not change. */
+/** Kinds of apps/v1 that select by labels and never change their selector. */
 export const workloadKinds = {
   Deployment: 'deployments',
   StatefulSet: 'statefulsets',
@@ -196,4 +197,54 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const hash = text(at(pod, 'metadata', 'labels', 'pod-template-hash'));
   const isOfDeployment = kind === 'ReplicaSet' && hash !== undefined && name.endsWith(`-${hash}`);
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
+}
+
+/** Finds the two ends that are asked about. Of a Pod with addresses of both families, the other end's family counts. Throws a `WhyError`. */
+export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
+  const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
+  return {
+    source: withFamily(source, destination),
+    destination: withFamily(destination, source),
+    protocol,
+    port,
+  };
+}
+
+function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: readonly string[]): End {
+  const { pods, nodes, services, complete } = objects;
+  if (end.kind === 'pod') {
+    const shown = `${option} ${end.namespace}/${end.name}`;
+    const pod = pods.get(`${end.namespace}/${end.name}`);
+    if (pod === undefined)
+      throw new WhyError(`${shown}: there is no such Pod${files.length === 0 ? '' : hintFor(end, pods)}`);
+    if (pod.completed) throw new WhyError(`${shown}: the Pod has completed`);
+    return { kind: 'pod', pod, address: pod.addresses[0] };
+  }
+  const { address } = end;
+  const service = services.get(address);
+  if (service !== undefined)
+    throw new WhyError(
+      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
+    );
+  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
+  for (const pod of pods.values())
+    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return { kind: 'pod', pod, address };
+  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+}
+
+/** Names a Pod that may be meant, such as one of the workload or Service of that name. */
+function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
+  if (pods.size === 0)
+    return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';
+  const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
+  if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
+  const own = names.find((each) => each.startsWith(`${name}-`));
+  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
+}
+
+function withFamily(end: End, other: End): End {
+  if (end.kind !== 'pod' || other.address === undefined) return end;
+  const family = isIPv6(other.address);
+  const address = end.pod.addresses.find((each) => isIPv6(each) === family);
+  return address === undefined ? end : { ...end, address };
 }

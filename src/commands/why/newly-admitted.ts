@@ -2,14 +2,15 @@
 import { type FlowRecord, schemaVersion } from '../../audit/audit.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
-import { eachLine, findFiles } from '../../report/read/files.ts';
+import { eachLine, findFiles } from '../../report/report.ts';
 import { InputError } from '../../sources/sources.ts';
+import { plural } from '../terminal.ts';
 import { evaluatorOf, type KnownObjects } from './known-objects.ts';
 import { outcomeOf } from './why.ts';
 
 const most = { flows: 10_000, rows: 200_000, top: 5 };
 
-/** Rows go in one after another; only flows of the ports that are opened are kept, each once. */
+/** Keeps flows of the opened ports only, each once. */
 export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
   const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
@@ -17,7 +18,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();
   const seen = new Set<string>();
   const opened = openedPorts(asked);
-  /** More flows came than are remembered, so the counts are lower bounds. */
+  /** More flows came than are kept, so the counts are lower bounds. */
   let isPart = false;
 
   return {
@@ -46,7 +47,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
       const packets = admitted.reduce((sum, [, flow]) => sum + flow.packets, 0);
       const unknown = [...flows.values()].filter(({ outcome }) => outcome === 'unknown').length;
       return [
-        `of ${counted(rows, 'row')} of the audit, ${counted(admitted.length, 'flow')} with ${isPart ? 'at least ' : ''}${counted(packets, 'packet')} would newly be admitted`,
+        `of ${plural(rows, 'row')} of the audit, ${plural(admitted.length, 'flow')} with ${isPart ? 'at least ' : ''}${plural(packets, 'packet')} would newly be admitted`,
         ...top.map(([text, flow]) => `  ${text}: ${flow.packets}`),
         ...(admitted.length > top.length ? [`  and ${admitted.length - top.length} more`] : []),
         ...(unknown > 0
@@ -67,7 +68,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
     return outcomeBefore === 'denies' && outcomeAfter === 'admits' ? 'new' : 'unknown';
   }
 
-  /** Returns undefined for an end that is redacted, stands for several, or has a network in place of an address. */
+  /** Returns undefined if the end is redacted, stands for several, or has a network instead of an address. */
   function endOf(row: FlowRecord, end: 'source' | 'destination'): End | undefined {
     const address = canonicalAddress(row[`${end}.address`] ?? '');
     const [kind, namespace = ''] = [row[`${end}.kind`], row[`${end}.k8s.namespace.name`]];
@@ -83,11 +84,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   }
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** Keeps one Pod of each workload: all have the labels that it selects by. */
+/** Takes one Pod for each workload, because all have the labels that it selects by. */
 function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
   const found = new Map<string, Pod>();
   for (const pod of pods.values()) {
@@ -120,20 +117,13 @@ function nameOf(row: FlowRecord, end: 'source' | 'destination'): string {
   return row[`${end}.address`] ?? `(${kind ?? 'unknown'})`;
 }
 
-export interface RowsRead {
-  readonly rows: number;
-  readonly broken: number;
-  /** The first broken rows by file and line, and files that cannot be read. */
-  readonly problems: readonly string[];
-}
-
-/** Names of Kubernetes have 253 characters at most. */
+/** A name of Kubernetes has 253 characters at most. */
 const longestText = 512;
 const mostNamed = 20;
 const [major] = schemaVersion.split('.');
 
-/** Takes files as `report` does: patterns, gzip, Zstandard, `-`. Broken rows are left out, counted and named. */
-export async function readAuditRows(named: readonly string[], onRow: (row: FlowRecord) => void): Promise<RowsRead> {
+/** Takes files as `report` does: patterns, gzip, Zstandard, `-`. `problems` names the first broken rows, and files that cannot be read. */
+export async function readAuditRows(named: readonly string[], onRow: (row: FlowRecord) => void) {
   const { files, problems } = findFiles(named);
   let [rows, broken] = [0, 0];
   for (const file of files) {
@@ -179,7 +169,6 @@ function rowOf(line: string | undefined): FlowRecord | string {
   return row;
 }
 
-/** The length is checked to bound what is kept of rows. */
 function isText(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && value.length <= longestText);
 }

@@ -1,4 +1,4 @@
-/** Reads the files of `--policies`: what kubectl prints, and manifests as they are applied. Finds what is wrong in them, by line: a field with a typo would be left out, and the verdict would be wrong. */
+/** Reads the files of `--policies`, output of kubectl or manifests, and reports wrong fields by line: without a misspelt field the verdict would be wrong. */
 import { readFileSync } from 'node:fs';
 import {
   CORE_SCHEMA,
@@ -10,14 +10,14 @@ import {
   parseEvents,
   SCALAR_STYLE,
 } from 'js-yaml';
-import { lineAndColumn } from '../../config/origin.ts';
+import { lineAndColumn } from '../../config/layer.ts';
 import { isSlip, nearest, suggest } from '../../config/suggest.ts';
 import { at, type Json, text } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { type FieldProblem, policyProblems, policyText, refOf } from '../../policies/policies.ts';
 import { collectObjects, type Collector, itemsOf, type KnownObjects, WhyError } from './known-objects.ts';
 
-/** Throws a `WhyError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
+/** Throws a `WhyError`, because a verdict on half of the objects may be wrong. `collector` may have objects already. */
 export function readSavedFiles(
   files: readonly string[],
   collector: Collector = collectObjects(),
@@ -33,7 +33,7 @@ export function readSavedFiles(
     for (const document of documents) used += add(document);
     if (used === 0) throw new WhyError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
-  // A list does not say whether it has all Pods, or all Nodes; one that has any is taken for complete.
+  // A list does not say whether it is complete. It is taken for complete if it has any Pod, or any Node.
   if (objects().pods.size > 0) complete('pods');
   if (objects().nodes.size > 0) complete('nodes');
   endpoints.completeIfAny();
@@ -50,7 +50,7 @@ function documentsOf(file: string): { content: string; documents: Json[] } {
   if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   try {
-    // JSON is read ten times as fast as YAML.
+    // JSON is read ten times faster than YAML.
     return { content, documents: [JSON.parse(content) as Json] };
   } catch {
     return { content, documents: yamlDocuments(file, content) };
@@ -72,7 +72,7 @@ function yamlDocuments(file: string, content: string): Json[] {
 
 const most = 20;
 
-/** Reading a text again for its lines takes as much memory as ten of it. */
+/** Finding lines takes ten times the memory of the text. */
 const longestText = 32 * 1024 * 1024;
 
 const policyApis: ReadonlySet<string> = new Set([
@@ -103,7 +103,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** A policy without a Namespace gets the one that kubectl is asked for (-n), which no file names. */
+/** A policy without a Namespace gets that of kubectl's option -n, which no file names. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
@@ -117,8 +117,8 @@ function hintFor(field: string, known: readonly string[]): string {
 }
 
 /**
- * An API server has taken the object (it has a uid), and leaves no unknown field in it: there only a slip of a known one is wrong, made since
- * then. Any other is of a newer API, and the verdict is unknown where the field could matter.
+ * An API server removes unknown fields, so in an object that it has stored (it has a uid) only a misspelt field is wrong. Any other unknown field
+ * is one of a newer API, and the verdict is unknown where it could matter.
  */
 function problemsOfFields(object: Json): FieldProblem[] {
   const isTaken = text(at(object, 'metadata', 'uid')) !== undefined;
@@ -127,7 +127,7 @@ function problemsOfFields(object: Json): FieldProblem[] {
   );
 }
 
-/** Groups of all APIs but the first of Kubernetes have a dot. */
+/** The group of an API has a dot, except for the first ones of Kubernetes. */
 function kindProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const [group = ''] = apiVersion.split('/', 1);
@@ -149,7 +149,7 @@ function eventsOf(content: string): Event[] {
   }
 }
 
-/** Returns where a value stands, or for a field its key; of what is behind an alias, where the alias is. Undefined if it is not known. */
+/** Returns where a value, or the key of a field, stands; behind an alias, where the alias stands. Undefined if it is not known. */
 function offsetOf(
   events: readonly Event[],
   content: string,
@@ -176,7 +176,7 @@ function offsetOf(
   return offset;
 }
 
-/** Returns the indexes of what is directly in a list or a map: of a map, keys and values in turn. */
+/** Returns the indexes of the items of a list, or of the keys and values of a map in turn. */
 function childrenOf(events: readonly Event[], parent: number): number[] {
   const children: number[] = [];
   let depth = 0;

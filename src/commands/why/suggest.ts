@@ -9,13 +9,12 @@ import {
   type Suggested,
   type Suggestion,
 } from '../../policies/policies.ts';
-import { cutBytes, printable } from '../../platform/printable.ts';
+import { printable } from '../../platform/printable.ts';
 import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../terminal.ts';
+import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { findFlow } from './find-flow.ts';
-import { type KnownObjects, WhyError } from './known-objects.ts';
+import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
 import { endText, readObjects, withStatus } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
@@ -42,7 +41,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
   });
 }
 
-/** kubectl takes `0X1F` and `1_e5` for numbers, so such a label would become another one without quotes. */
+/** Quotes labels such as `0X1F` and `1_e5`, which kubectl would take for numbers. */
 const yamlStyle: DumpOptions = {
   lineWidth: -1,
   scalarStyleRules: [
@@ -57,7 +56,7 @@ const yamlStyle: DumpOptions = {
 /** Matches all that sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
 const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
-/** `policies`: a port name has a typo, which another policy would only hide. */
+/** `policies`: a port name has a typo, which a new policy would only hide. */
 const statuses = { 'not-needed': 0, refused: 1, policies: 1, unknown: 3 } as const;
 
 function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string {
@@ -90,7 +89,7 @@ function portNameTexts(suggested: readonly Suggested[], { destination, protocol,
     );
 }
 
-/** Says how many flows of the rows of `--audit` would newly be admitted; '' without rows. */
+/** Says how many flows of the audit would newly be admitted. */
 async function auditText(
   { audit = [] }: WhyOptions,
   flow: Flow,
@@ -105,7 +104,7 @@ async function auditText(
   if (rows === 0 && problems.length > 0) throw new WhyError('--audit: no row could be read');
   return admitted
     .lines(rows)
-    .map((line) => `# ${cutBytes(printable(line), 300)}\n`)
+    .map((line) => `# ${cell(line, 300)}\n`)
     .join('');
 }
 
@@ -113,9 +112,11 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
   const { policy, peers, selected, anyPort, direction, near } = suggested;
   const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const peer = endText(other);
-  const who = peers === undefined ? peer : `${count(peers)} (as ${peer})`;
+  const who = peers === undefined ? peer : `${plural(peers, 'Pod')} (as ${peer})`;
   const counts =
-    direction === 'ingress' ? `admits ${who} to ${count(selected)}` : `admits ${count(selected)} to ${who}`;
+    direction === 'ingress'
+      ? `admits ${who} to ${plural(selected, 'Pod')}`
+      : `admits ${plural(selected, 'Pod')} to ${who}`;
   const { labelsOf } = suggested;
   const exceptions = near.exceptions.slice(0, 3).map(({ policy: of, path, except }) => {
     const left = other.kind === 'pod' ? `${peer} (${other.address})` : peer;
@@ -137,7 +138,7 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
   return `${lines.join('')}${dump(policy, yamlStyle)}`;
 }
 
-/** Says whose labels stand for an end; '' where it is no Pod. */
+/** Says where the labels of an end come from. */
 function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);
@@ -148,8 +149,4 @@ function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownO
     return owner?.selector === undefined ? `its ${name} is not known` : `its ${name} does not select it by labels`;
   };
   return `labels of ${endText(end)}: its own, without those of a revision; ${reason()}`;
-}
-
-function count(pods: number): string {
-  return pods === 1 ? '1 Pod' : `${pods} Pods`;
 }

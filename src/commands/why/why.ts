@@ -2,7 +2,7 @@
 import { alignColumns } from '../../events/events.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { hasReadEnough } from '../../platform/write-all.ts';
-import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
+import { printable } from '../../platform/printable.ts';
 import {
   anyTier,
   type ClauseTrace,
@@ -16,9 +16,8 @@ import {
   type Verdict,
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import { paintTerminal, type Streams } from '../terminal.ts';
-import { findFlow } from './find-flow.ts';
-import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
+import { cell, jsonText, paintTerminal, type Streams } from '../terminal.ts';
+import { findFlow, evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
@@ -62,7 +61,7 @@ function jsonAnswer(answer: Answer): string {
     ingress: jsonTrace(ingress),
     egress: jsonTrace(egress),
   };
-  return `${printableJson(JSON.stringify(object, null, 2))}\n`;
+  return jsonText(object, 2);
 }
 
 function jsonTrace({ verdict, policies, selecting, nearest, staged }: Trace): object {
@@ -92,7 +91,7 @@ function textAnswer(answer: Answer): string {
 function directionLines(title: string, trace: Trace): string[] {
   const { verdict, policies, selecting } = trace;
   const rows = policies.flatMap((policy) => policyRows(policy));
-  const table = alignColumns(rows.map((row) => row.map((cell) => cutBytes(printable(cell), longestCell))));
+  const table = alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell))));
   const more = selecting - policies.length;
   return [
     `${title}: ${paintTerminal(colours[verdict.outcome], words[verdict.outcome])}: ${printable(reasonText(trace))}`,
@@ -102,7 +101,7 @@ function directionLines(title: string, trace: Trace): string[] {
   ];
 }
 
-/** Staged policies are never enforced: the lines say what would be. */
+/** Says what staged policies would do; they are never enforced. */
 function stagedLines({ staged, selecting }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
@@ -167,7 +166,7 @@ export function endText(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** `wholeNamespaces`: reads all Pods of the two Namespaces, and not only the two. */
+/** `wholeNamespaces`: reads all Pods of the two Namespaces, not only the two. */
 export async function readObjects(
   options: WhyOptions,
   wholeNamespaces: boolean,
@@ -185,15 +184,10 @@ export async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-export interface Printed {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Runs a command. Wrong input, and output that cannot be written, end it with 2: a status below that is a verdict. */
+/** Runs a command and prints its text. Exit status 2: wrong input, or output that cannot be written; 0 and 1 are verdicts. */
 export async function withStatus(
   { out, err }: Pick<Streams, 'out' | 'err'>,
-  command: () => Promise<Printed>,
+  command: () => Promise<{ status: number; text: string }>,
 ): Promise<number> {
   try {
     const { status, text } = await command();

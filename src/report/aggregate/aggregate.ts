@@ -1,4 +1,4 @@
-/** Tables of rows become a report. DuckDB does the sums; nothing here grows with the number of rows. */
+/** Makes a report of tables of rows. DuckDB does the sums; nothing here grows with the number of rows. */
 import type { Engine } from '../engine.ts';
 import {
   type Bounded,
@@ -26,7 +26,7 @@ import {
   missingPolicies,
 } from './views.ts';
 
-/** Names of tables and views; with `--db` they stay. */
+/** With `--db`, users see these names of tables and views. */
 const tables = { rows: 'flows', baseline: 'baseline' } as const;
 export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
@@ -36,7 +36,7 @@ type Side = keyof typeof tables;
 
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
-/** All of a report that is in the rows. */
+/** What a report takes from the rows. */
 export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
@@ -95,7 +95,7 @@ async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
 
-/** Schemas before 1.2. */
+/** Schemas before 1.2 have no verdicts. */
 const isWithoutVerdicts = `regexp_full_match("schema.version", '1[.]0*[01]')`;
 
 async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Report, 'noise' | 'unknownKinds'>> {
@@ -136,7 +136,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
   return Object.fromEntries(found) as Record<RankingName, Ranking>;
 }
 
-/** A pair is the same whether its packets were dropped or rejected; whether they were let through makes it another. */
+/** Finds pairs that only one side has. Dropped and rejected packets make the same pair, packets that were let through another one. */
 async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
   const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
@@ -156,7 +156,7 @@ function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
 }
 
-/** The matrix of two columns of the table of pairs. All packets are in it: what is less frequent is in the last row and column. */
+/** Makes the matrix of two columns of the table of pairs. The last row and the last column have what is less frequent. */
 async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
   const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
     engine.bounded(
@@ -183,7 +183,7 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
-/** Intervals that a person can read; the first one that makes few enough is taken. */
+/** Lengths of intervals that a person can read. The first that makes few enough intervals is taken. */
 const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
 const mostIntervals = 240;
 
@@ -208,7 +208,6 @@ async function readTimeLine(engine: Engine): Promise<TimeLine | undefined> {
   return { start, step, series, outside };
 }
 
-/** Gaps by node and reason, the longest first. */
 async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
   return await engine.bounded<Gap>(
     `SELECT coalesce("event.reason", 'unknown') AS reason, coalesce("k8s.node.name", '') AS node, count(*)::DOUBLE AS intervals,
@@ -221,7 +220,7 @@ async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
 
 const gapTime = 'coalesce("event.start", "@timestamp")';
 
-/** The beginnings of intervals of the time line in which records are missing. */
+/** Returns the intervals of the time line in which records are missing. */
 export async function readGapIntervals(engine: Engine, { start, step }: TimeLine): Promise<number[]> {
   const found = await engine.all<{ interval: number }>(
     `SELECT DISTINCT ((epoch_ms(${gapTime}) - ${start}) // ${step})::DOUBLE AS interval FROM ${tables.rows}
@@ -230,7 +229,7 @@ export async function readGapIntervals(engine: Engine, { start, step }: TimeLine
   return found.map(({ interval }) => interval);
 }
 
-/** The agent reports as a scan what is denied by more than so many within an hour. */
+/** The agent calls it a scan if more destinations than this deny a source within an hour. */
 const fewDestinations = 8;
 
 async function readScans(engine: Engine): Promise<Bounded<Scan>> {

@@ -1,18 +1,18 @@
-/** Puts a row into the words of the report: who, whom, which service, which rule. */
+/** Writes the SQL that puts rows into the words of the report (who, whom, which service, which rule) and sums them up. */
 import { column, literal } from '../engine.ts';
 import type { ReportOptions } from '../model.ts';
 
 type End = 'source' | 'destination';
 
-/** Times outside are of a clock that was wrong: they are no part of the time line. */
+/** An earlier time is of a wrong clock, and no part of the time line. */
 const earliest = '2015-01-01';
 
 interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> {
-  /** Names of workloads are of several clusters, so the cluster belongs to them. */
+  /** The rows are of several clusters, so names begin with the cluster. */
   manyClusters: boolean;
 }
 
-/** A view on a table of rows, without gaps and records of unknown kinds. */
+/** The view leaves out gaps and records of unknown kinds. */
 export function createFlowView(view: string, table: string, options: ViewOptions): string {
   const noise = options.includeNoise ? '' : ' AND "event.noise" IS NULL';
   const named = namedPolicies(options.manyClusters);
@@ -45,7 +45,7 @@ function whoOf(end: End, { manyClusters }: ViewOptions): string {
     ELSE coalesce(${of('address')}, '(unknown)') END`;
 }
 
-/** The namespace; in parentheses what is in none. */
+/** The namespace, or in parentheses what is in none. */
 function groupOf(end: End, { manyClusters }: ViewOptions): string {
   const of = (name: string): string => column(`${end}.${name}`);
   const kind = of('kind');
@@ -71,7 +71,7 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
-/** The table `rule_sums` has one row for each source, destination, service, action, rule and verdict: from it come the sums by pair and by policy. */
+/** The table `rule_sums` has a row for each source, destination, service, action, rule and verdict. Sums by pair and by policy are made of it. */
 export function createRuleSums(view: string): string {
   return `CREATE TEMP TABLE rule_sums AS
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule, verdict, named AS policies,
@@ -81,8 +81,8 @@ export function createRuleSums(view: string): string {
 }
 
 /**
- * A table with one row for each source, destination, service and action; `place` is 1 for the most packets. It is summed up by rule first:
- * DuckDB writes groups to the disk when memory is short, but not what it counts as distinct in each of them.
+ * The table has a row for each source, destination, service and action; `place` is 1 for the most packets. Rows are grouped by rule first, because
+ * DuckDB can write groups to the disk when memory is short, but not the distinct values within each of them.
  */
 export function createPairs(table: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
@@ -101,10 +101,10 @@ export function createPairs(table: string): string {
 /** Stands for the policy of a record that names none. */
 const notNamed = '(not named)';
 
-/** The verdict of policies: unknown for a row without one, and where too little is known of policies. */
+/** The verdict of policies; unknown if the row has none. */
 const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
 
-/** The policies that decide, with commas between; where the verdict is unknown, the one that the log names. With the cluster, if there are several. */
+/** The policies that decide, with commas between; if the verdict is unknown, the one that the log names. */
 function namedPolicies(manyClusters: boolean): string {
   const logged = `coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"`;
   const names = `CASE WHEN "policy.decided_by" <> '' THEN "policy.decided_by"
@@ -115,8 +115,8 @@ function namedPolicies(manyClusters: boolean): string {
 }
 
 /**
- * A condition for a list of policies with commas between: one of them has one of these names, in which `*` and `?` stand for any characters.
- * Cluster, kind and Namespace may be left out from the left.
+ * The condition that one policy of a list with commas has one of these names, in which `*` and `?` stand for any characters. A name may lack the
+ * cluster, the kind and the Namespace before it.
  */
 function namesPolicy(list: string, names: readonly string[]): string {
   const patterns = names.map((name) => name.replace(/[\\^$.+()[\]{}|]/g, String.raw`\$&`));
@@ -130,15 +130,15 @@ const mostNamed = 8;
 /** Namespaces of a policy that are named. */
 const mostNamespaces = 3;
 
-/** Names what is in no Namespace, as `groupOf` does: `(external)`, `east: (nodes)`. */
+/** Matches what `groupOf` returns for what is in no Namespace: `(external)`, `east: (nodes)`. */
 const noNamespace = '(^|: )[(]';
 
 const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
 /**
- * A table with one row for each policy and verdict, from `rule_sums`. A packet that several policies deny is
- * in the row of each. It is summed up by pair, and by Namespace, first, because DuckDB writes groups to the disk when memory is short.
+ * The table has a row for each policy and verdict. A packet that several policies deny is in the row of each. Rows are grouped by pair, and by
+ * Namespace, first, because DuckDB can write groups to the disk when memory is short.
  */
 export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
@@ -163,8 +163,8 @@ export function createPolicySums(table: string): string {
 }
 
 /**
- * A condition for policies that another table does not have. Where one of two verdicts is unknown, they may be the same. `names`: only these
- * are asked for, so of others the tables do not have all records; none: all.
+ * The condition that another table does not have the policy. An unknown verdict may be the same as any other. `names`: the policies that are asked
+ * for, because the tables do not have all records of others; none: all.
  */
 export function missingPolicies(other: string, names: readonly string[]): string {
   const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);

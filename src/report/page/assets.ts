@@ -1,4 +1,4 @@
-/** The script and the style of the page. From source esbuild makes them when they are needed; the build puts them in here instead. */
+/** Makes the script and the style of the page with esbuild. The build replaces this file by what it makes (scripts/report-bundle.mjs). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -28,7 +28,7 @@ export async function pageAssets(): Promise<PageAssets> {
   return { script: contentOf('.js'), style: contentOf('.css'), licences: await licencesHtml() };
 }
 
-/** Licences that go with the page when it is passed on. */
+/** The licences have to go with the page. */
 async function licencesHtml(): Promise<string> {
   const packages = join(import.meta.dirname, '../../../node_modules');
   const texts = ['echarts', 'zrender', 'tabulator-tables'].map(async (name) => {

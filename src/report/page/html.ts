@@ -1,12 +1,75 @@
-/** The parts of the page that need no JavaScript. No text becomes markup: every text goes through `text`. */
+/** Writes the HTML of the page. Every text goes through `text`, so that none becomes markup. */
+import { createHash } from 'node:crypto';
 import type { Matrix, Report } from '../model.ts';
-import { numberText, plain, plainMessage } from '../texts/plain.ts';
+import type { pageAssets } from './assets.ts';
+import type { PageData } from './row-format.ts';
+import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
 import { type Cell, type Column, factsOf, isNumeric, notesOf, type Section, sectionsOf } from '../texts/contents.ts';
 
-/** Rows of each list at most. */
+/** Rows of each list. */
 export const mostRows = 50;
 
-export function summaryHtml(report: Report): string {
+function hashOf(content: string): string {
+  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+}
+
+export function documentOf(
+  report: Report,
+  { script, style, licences }: Awaited<ReturnType<typeof pageAssets>>,
+  data: PageData,
+  rows: string,
+): string {
+  const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
+  const { events, changes, top, policies, rankings, rest } = listsHtml(report);
+  const { first, last } = report.extent;
+  const period = first === undefined ? 'no records' : `${timeText(first)} to ${timeText(last)} UTC`;
+  const hasMatrix = report.namespaces.rows.length > 0;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>Dropped traffic, ${text(period)}</title>
+<style>${style}</style>
+</head>
+<body>
+<header><h1>Dropped traffic</h1><p class="period">${text(period)}</p><button type="button" id="theme" hidden>Dark</button></header>
+<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
+<main>
+<section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
+${events}
+<section id="time" class="needs-script" hidden><h2>Time line</h2><p class="lead">Packets by outcome. A bar shows its records below.</p><div id="time-chart" class="chart"></div><p id="time-text" class="more"></p></section>
+<section id="matrix"><div class="head"><h2>Who to whom</h2>
+<div class="tabs needs-script" role="group" aria-label="Names of the matrix" hidden><button type="button" id="show-namespaces" aria-pressed="true">Namespaces</button><button type="button" id="show-workloads" aria-pressed="false">Workloads</button></div></div>
+${hasMatrix ? '<p class="lead">Packets from a row to a column; the stronger the colour, the more.</p>' : ''}
+<div id="by-namespaces">${matrixHtml(report.namespaces, 'namespaces')}</div>
+<div id="by-workloads">${hasMatrix ? matrixHtml(report.workloads, 'workloads') : ''}</div>
+<p id="cell-text" class="more" aria-live="polite"></p></section>
+${changes}
+${top}
+${policies}
+${rankings}
+<section id="graph-section" class="needs-script" hidden><h2>Graph</h2><p class="lead">Who sends most to whom, as far as a picture can show it. A workload or an edge shows its records below.</p><div id="graph" class="chart tall"></div></section>
+${rest}
+<section id="rows" class="needs-script" hidden><h2>Records</h2>
+<form id="filters" role="search"><label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="workload, address, rule, node"></label><label>Outcome <select id="outcome"><option value="">any</option></select></label><label>Service <select id="service"><option value="">any</option></select></label><label>Policy <select id="policy"><option value="">any</option></select></label><label>Verdict <select id="verdict"><option value="">any</option></select></label><span id="chips"></span></form>
+<p id="rows-text" class="more" aria-live="polite">…</p>
+<div id="rows-table"></div></section>
+<noscript><p class="lead">The time line, the graph and the single records need JavaScript.</p></noscript>
+</main>
+<footer><p>Made by kube-netfilter-tailer from records of its audit. Counts are of what was logged.</p><details><summary>Licences of the libraries in this page</summary><pre>${licences}</pre></details></footer>
+<script type="application/json" id="data">${json(data)}</script>
+<script type="text/plain" id="row-data">${rows}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+function summaryHtml(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`);
   const notes = notesOf(report).map((note) => `<li>${text(note)}</li>`);
   const list =
@@ -14,10 +77,8 @@ export function summaryHtml(report: Report): string {
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
 }
 
-/** Lists in the order of a reader's questions: the Events, what is new, what is most, by which policy, who, and what is missing. */
-export function listsHtml(
-  report: Report,
-): Record<'events' | 'changes' | 'top' | 'policies' | 'rankings' | 'rest', string> {
+/** Writes the lists of the page, in groups. */
+function listsHtml(report: Report): Record<'events' | 'changes' | 'top' | 'policies' | 'rankings' | 'rest', string> {
   const sections = sectionsOf(report, mostRows);
   const html = (ids: (id: string) => boolean): string =>
     sections
@@ -77,13 +138,13 @@ function cellHtml(kind: Column['kind'] | undefined, cell: Cell, mostShare: numbe
   }
 }
 
-/** A bar of up to 20 steps; the longest has them all. */
+/** Draws a bar of up to 20 steps. The longest has 20. */
 function barHtml(share: number, most: number): string {
   return `<svg class="bar" width="${most > 0 ? Math.ceil((share / most) * 20) * 4 : 0}" height="10" aria-hidden="true"></svg>`;
 }
 
-/** `level` says what the names are. Cells have the index of their row and column, for the script. */
-export function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
+/** `level` says what the names are. */
+function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
   const { rows, columns, otherRows, otherColumns, cells } = matrix;
   if (rows.length === 0) return `<p class="empty">No packets.</p>`;
   const logarithms = cells.flat().flatMap((value) => (value > 0 ? [Math.log(value)] : []));
@@ -105,23 +166,22 @@ function matrixCell(value: number, heatOf: (value: number) => number): string {
   return value > 0 ? `<td class="h${heatOf(value)}">${shortNumber(value)}</td>` : '<td></td>';
 }
 
-/** 1 to 8, by the logarithm: a few cells have nearly all packets. */
+/** Returns 1 to 8, by the logarithm, because a few cells have nearly all packets. */
 function heatBetween(least: number, most: number): (value: number) => number {
   return (value) => (most === least ? 4 : 1 + Math.floor(((Math.log(value) - least) / (most - least)) * 7.999));
 }
 
-/** The kind of a workload or a policy stands small before its name. */
+/** Shows the kind of a workload or a policy small before its name. */
 function nameHtml(name: string): string {
   const [, kind, rest = ''] = /^([A-Za-z]{1,40}) (.+)$/s.exec(name) ?? [];
   return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;
 }
 
-/** A stranger's or an own text, for the content of an element or a value in quotes. */
-export function text(value: string): string {
+/** Escapes any text, also a stranger's, for the content of an element or a value in quotes. */
+function text(value: string): string {
   return escaped(plain(value));
 }
 
-/** The same of an Event's message. */
 function messageText(value: string): string {
   return escaped(plainMessage(value));
 }
@@ -130,15 +190,15 @@ function escaped(value: string): string {
   return value.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** JSON that neither ends a script nor begins a comment in it. */
-export function json(value: unknown): string {
+/** Writes JSON that cannot end the script element around it. */
+function json(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** `12.3k`: fits into a cell. */
+/** `12.3k`. */
 function shortNumber(value: number): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value).toLowerCase();
 }

@@ -1,18 +1,17 @@
-/** The page: one file that needs no network and no server. */
-import { createHash } from 'node:crypto';
-import { readGapIntervals } from '../aggregate/aggregate.ts';
+/** Makes the page: one file that needs no network and no server, with its records as packed bytes. */
+import { gzipSync } from 'node:zlib';
+import { readGapIntervals, views } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
-import type { Matrix, Report } from '../model.ts';
-import { countText, plain, timeText } from '../texts/plain.ts';
+import type { Matrix, Report, Pair } from '../model.ts';
 import { pageAssets } from './assets.ts';
-import { json, listsHtml, matrixHtml, mostRows, summaryHtml, text } from './html.ts';
-import type { Mark, PageData, Side } from './row-format.ts';
-import { packRows, readPageRows } from './rows.ts';
+import { documentOf, mostRows } from './html.ts';
+import { type Mark, type PageData, type Side, type Packed, rowColumns, textColumns } from './row-format.ts';
+import { countText, plain } from '../texts/plain.ts';
 
-/** More make a graph that shows nothing. */
+/** More edges would make the graph useless. */
 const mostEdges = 60;
 
-/** The size in bytes that a mail takes as an attachment, and a browser opens at once. */
+/** Bytes that a mail takes as an attachment, and that a browser opens at once. */
 const largest = 3_000_000;
 
 export async function pageHtml(engine: Engine, report: Report): Promise<string> {
@@ -50,7 +49,7 @@ function dataOf(report: Report, marks: PageData['marks'], count: number): PageDa
   };
 }
 
-/** Marks in the time line: intervals with loss, scans and incidents. */
+/** Marks intervals with loss, scans and incidents in the time line. */
 async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report): Promise<Mark[]> {
   if (timeLine === undefined) return [];
   const { step, start } = timeLine;
@@ -77,7 +76,7 @@ async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report)
   ];
 }
 
-/** Gaps that follow each other are one. */
+/** Joins gaps that follow each other. */
 function joined(gaps: readonly Mark[]): Mark[] {
   const found: Mark[] = [];
   for (const gap of gaps) {
@@ -95,62 +94,101 @@ function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Si
   };
 }
 
-function hashOf(content: string): string {
-  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+/** More rows would make the page slow to open. */
+const mostPageRows = 200_000;
+
+type Columns = Record<(typeof rowColumns)[number], number[]>;
+
+interface PageRows {
+  columns: Columns;
+  texts: Record<(typeof textColumns)[number], string[]>;
+  /** Numbers the rows of each pair. Those with high numbers are left out first. */
+  ranks: number[];
 }
 
-function documentOf(
-  report: Report,
-  { script, style, licences }: Awaited<ReturnType<typeof pageAssets>>,
-  data: PageData,
-  rows: string,
-): string {
-  const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
-  const { events, changes, top, policies, rankings, rest } = listsHtml(report);
-  const { first, last } = report.extent;
-  const period = first === undefined ? 'no records' : `${timeText(first)} to ${timeText(last)} UTC`;
-  const hasMatrix = report.namespaces.rows.length > 0;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>Dropped traffic, ${text(period)}</title>
-<style>${style}</style>
-</head>
-<body>
-<header><h1>Dropped traffic</h1><p class="period">${text(period)}</p><button type="button" id="theme" hidden>Dark</button></header>
-<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
-<main>
-<section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
-${events}
-<section id="time" class="needs-script" hidden><h2>Time line</h2><p class="lead">Packets by outcome. A bar shows its records below.</p><div id="time-chart" class="chart"></div><p id="time-text" class="more"></p></section>
-<section id="matrix"><div class="head"><h2>Who to whom</h2>
-<div class="tabs needs-script" role="group" aria-label="Names of the matrix" hidden><button type="button" id="show-namespaces" aria-pressed="true">Namespaces</button><button type="button" id="show-workloads" aria-pressed="false">Workloads</button></div></div>
-${hasMatrix ? '<p class="lead">Packets from a row to a column; the stronger the colour, the more.</p>' : ''}
-<div id="by-namespaces">${matrixHtml(report.namespaces, 'namespaces')}</div>
-<div id="by-workloads">${hasMatrix ? matrixHtml(report.workloads, 'workloads') : ''}</div>
-<p id="cell-text" class="more" aria-live="polite"></p></section>
-${changes}
-${top}
-${policies}
-${rankings}
-<section id="graph-section" class="needs-script" hidden><h2>Graph</h2><p class="lead">Who sends most to whom, as far as a picture can show it. A workload or an edge shows its records below.</p><div id="graph" class="chart tall"></div></section>
-${rest}
-<section id="rows" class="needs-script" hidden><h2>Records</h2>
-<form id="filters" role="search"><label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="workload, address, rule, node"></label><label>Outcome <select id="outcome"><option value="">any</option></select></label><label>Service <select id="service"><option value="">any</option></select></label><label>Policy <select id="policy"><option value="">any</option></select></label><label>Verdict <select id="verdict"><option value="">any</option></select></label><span id="chips"></span></form>
-<p id="rows-text" class="more" aria-live="polite">…</p>
-<div id="rows-table"></div></section>
-<noscript><p class="lead">The time line, the graph and the single records need JavaScript.</p></noscript>
-</main>
-<footer><p>Made by kube-netfilter-tailer from records of its audit. Counts are of what was logged.</p><details><summary>Licences of the libraries in this page</summary><pre>${licences}</pre></details></footer>
-<script type="application/json" id="data">${json(data)}</script>
-<script type="text/plain" id="row-data">${rows}</script>
-<script>${script}</script>
-</body>
-</html>
-`;
+interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'packets'> {
+  /** A list as JSON: rule, verdict and policies. */
+  ruling: string;
+  node: string;
+  fromAddress: string;
+  toAddress: string;
+  at: number;
+  rank: number;
+}
+
+/** Chooses the latest rows of each pair. If there are too many pairs, those with most packets have one row each. */
+async function readPageRows(engine: Engine): Promise<PageRows> {
+  const dictionaries = Object.fromEntries(textColumns.map((name) => [name, new Map<string, number>()]));
+  const columns = Object.fromEntries(rowColumns.map((name) => [name, [] as number[]])) as Columns;
+  const ranks: number[] = [];
+  const rows = engine.batches<Row>(
+    `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
+        coalesce("source.address", '') AS "fromAddress", coalesce("destination.address", '') AS "toAddress",
+        epoch_ms("at")::DOUBLE AS "at", packets,
+        (row_number() OVER (PARTITION BY "from", "to", service, action ORDER BY "at" DESC))::INTEGER AS rank
+      FROM ${views.rows} ORDER BY rank, packets DESC LIMIT ${mostPageRows})
+    ORDER BY "from", "to", service, action, "at"`,
+  );
+  for await (const batch of rows)
+    for (const row of batch) {
+      for (const name of rowColumns)
+        columns[name].push(
+          name === 'at' || name === 'packets' ? row[name] : placeOf(dictionaries[name] ?? new Map(), row[name]),
+        );
+      ranks.push(row.rank);
+    }
+  const texts = Object.fromEntries(
+    Object.entries(dictionaries).map(([name, places]) => [
+      name,
+      [...places.keys()].map(name === 'ruling' ? rulingText : plain),
+    ]),
+  );
+  return { columns, texts: texts as PageRows['texts'], ranks };
+}
+
+/** Has a line each for rule, verdict and policies. Each policy is made printable by itself, so that it equals that in the list of policies. */
+function rulingText(ruling: string): string {
+  const [rule = '', verdict = '', policies = ''] = JSON.parse(ruling) as string[];
+  return [plain(rule), verdict, policies.split(',').map(plain).join(',')].join('\n');
+}
+
+function placeOf(places: Map<string, number>, value: string): number {
+  const place = places.get(value) ?? places.size;
+  places.set(value, place);
+  return place;
+}
+
+/** Packs the rows of the lowest ranks: one column after another, each value as the difference to the one before. */
+function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
+  const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
+  let left = most - ranks.filter((rank) => rank < limit).length;
+  const chosen = ranks.flatMap((rank, index) => (rank < limit || (rank === limit && left-- > 0) ? [index] : []));
+  const parts: Uint8Array[] = [];
+  const used: Partial<PageRows['texts']> = {};
+  for (const name of rowColumns) {
+    const values = chosen.map((index) => columns[name][index] ?? 0);
+    if (name === 'at' || name === 'packets') parts.push(differences(values));
+    else {
+      // The page has only the texts of these rows, in the order in which they first occur.
+      const places = new Map([...new Set(values)].map((value, place) => [value, place]));
+      parts.push(differences(values.map((value) => places.get(value) ?? 0)));
+      used[name] = [...places.keys()].map((value) => texts[name][value] ?? '');
+    }
+  }
+  const bytes = gzipSync(Buffer.concat([...parts, Buffer.from(JSON.stringify(used))]), { level: 9 });
+  return { count: chosen.length, data: bytes.toString('base64') };
+}
+
+/** Writes seven bits a byte, the lowest first, with the sign in the lowest bit. */
+function differences(values: readonly number[]): Uint8Array {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const value of values) {
+    const difference = value - before;
+    let rest = difference < 0 ? -2 * difference - 1 : 2 * difference;
+    for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+    bytes.push(rest);
+    before = value;
+  }
+  return Uint8Array.from(bytes);
 }

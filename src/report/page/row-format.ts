@@ -1,6 +1,6 @@
 /** The format that the page and its script agree on. */
 
-/** `ruling` is rule, verdict and policies together: what one row has of them, many have. */
+/** `ruling` is rule, verdict and policies together, because many rows have the same three. */
 export const textColumns = [
   'from',
   'fromGroup',
@@ -17,7 +17,7 @@ export const textColumns = [
 /** The order of the columns in the bytes; the texts follow as JSON. */
 export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 
-/** Lines of a text of `ruling`; `policies` has commas between its names. */
+/** The lines of a `ruling`. `policies` has commas between its names. */
 export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 
 /** The rows as the script has them. */
@@ -30,7 +30,7 @@ export interface Packed {
   data: string;
 }
 
-/** A time of the time line that is marked. */
+/** A mark in the time line. */
 export interface Mark {
   kind: 'gap' | 'scan' | 'incident';
   first: number;
@@ -51,7 +51,7 @@ export interface PageData {
   marks: Mark[];
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
-  /** Policies as in their list: the script makes a button of each. */
+  /** The script makes a button of each. */
   policies: { policy: string; verdict: string }[];
   /** The pairs with most packets, for the graph. */
   edges: { from: string; to: string; packets: number }[];

@@ -1,11 +1,11 @@
-/** Events that `replay` or kubectl has printed as JSON. */
+/** Reads Events that `replay` or kubectl has printed as JSON. */
 import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Bounded, ReportedEvent } from '../model.ts';
 
 const most = 200;
 
-/** Larger files are no lists of Events: kubectl prints some two kilobytes for each. */
+/** A larger file is no list of Events, of which kubectl prints two kilobytes each. */
 const largest = 256 * 1024 * 1024;
 
 interface EventLike {
@@ -19,15 +19,14 @@ interface EventLike {
   involvedObject?: { kind?: unknown; namespace?: unknown; name?: unknown };
 }
 
-/** The sender that Events of this program name. */
 const component = 'kube-netfilter-tailer';
 
-/** The code of its cause, which every incident has. */
+/** Every incident has the code of its cause. */
 const code = /\[KN\d{3}\]/;
 
 export interface ReportedEvents {
   incidents: Bounded<ReportedEvent>;
-  /** The count of packets. */
+  /** Those about packets. */
   events: Bounded<ReportedEvent>;
   problems: string[];
 }
@@ -53,7 +52,7 @@ export function readEvents(files: readonly string[]): ReportedEvents {
   return { incidents: of(true), events: of(false), problems };
 }
 
-/** One Event a line, or a list. */
+/** Takes one Event a line, or a list. */
 function eventsIn(text: string): EventLike[] {
   const values: unknown[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(text)
     ? text.split('\n').flatMap((line): unknown[] => (line.trim() === '' ? [] : [JSON.parse(line)]))

@@ -1,26 +1,20 @@
-/** Files of rows: which are read, and their physical lines. */
+/** Finds files of rows, and reads their lines. */
 import { closeSync, globSync, openSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { InputError, openInput } from '../../sources/sources.ts';
 import { writeTemporary } from '../work-folder.ts';
 
-export interface NamedFiles {
-  files: string[];
-  /** Sentences about what cannot be read. */
-  problems: string[];
-}
-
-/** `-` is standard input. A name that is a file is no pattern. */
-export function findFiles(named: readonly string[]): NamedFiles {
+/** Takes names and patterns; `-` is standard input. The name of a file is no pattern. `problems` says what cannot be read. */
+export function findFiles(named: readonly string[]): { files: string[]; problems: string[] } {
   const seen = new Set<string>();
-  const found: NamedFiles = { files: [], problems: [] };
+  const found: ReturnType<typeof findFiles> = { files: [], problems: [] };
   for (const name of named) {
     const paths = name === '-' || identityOf(name) !== undefined ? [name] : globSync(name).toSorted();
     if (paths.length === 0)
       found.problems.push(`${name}: ${/[*?[{]/.test(name) ? 'no file has such a name' : 'no such file'}`);
     for (const path of paths) {
       const identity = path === '-' ? '-' : identityOf(path);
-      // A folder that a pattern matches beside files is passed over.
+      // A pattern may match folders beside files.
       if (identity === undefined || seen.has(identity) || (paths.length > 1 && statSync(path).isDirectory())) continue;
       seen.add(identity);
       found.files.push(path);
@@ -29,19 +23,16 @@ export function findFiles(named: readonly string[]): NamedFiles {
   return found;
 }
 
-/** A link and what it leads to have the same. */
+/** A link and its target have the same identity. */
 function identityOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}.${stat.ino}`;
 }
 
-/** Longer lines are no rows: one of ours has about a kilobyte. */
+/** A longer line is no row, which has about a kilobyte. */
 const longestLine = 1024 * 1024;
 
-/**
- * Hands over each line of a file as text; undefined stands for one that is too long. Rejects with an `InputError`, after what was read
- * until then, and with what `take` throws.
- */
+/** Calls `take` with each line, or with undefined for one that is too long. Rejects with an `InputError`, and with what `take` throws. */
 export async function eachLine(path: string, take: (line: string | undefined) => void): Promise<void> {
   const decoder = new StringDecoder('utf8');
   let [line, isTooLong] = ['', false];
@@ -67,14 +58,14 @@ export async function eachLine(path: string, take: (line: string | undefined) =>
 /** Thrown by `take` to end the reading of a file. */
 const enough = new Error('enough');
 
-/** Reads as `eachLine` does, until `take` throws `enough`. A damaged file is read as far as possible. */
+/** Reads until `take` throws `enough`. A damaged file is read as far as possible. */
 async function untilEnough(path: string, take: (line: string | undefined) => void): Promise<void> {
   await eachLine(path, take).catch((error: unknown) => {
     if (error !== enough && !(error instanceof InputError)) throw error;
   });
 }
 
-/** Returns the line numbers of the rows at these places (from 0, ascending), counting lines that are not blank. DuckDB numbers them so, too. */
+/** Returns the line numbers of the rows at these places (from 0, ascending). Blank lines are no rows, for DuckDB neither. */
 export async function lineNumbers(path: string, places: readonly number[]): Promise<number[]> {
   const found: number[] = [];
   let [line, place] = [0, 0];
@@ -87,7 +78,7 @@ export async function lineNumbers(path: string, places: readonly number[]): Prom
   return found;
 }
 
-/** Rejects where the first thousand lines of a file are no JSON objects: gigabytes of another log need not be read to their end. */
+/** Rejects if the first thousand lines are no JSON objects, because another log may have gigabytes. */
 export async function requireRows(path: string): Promise<void> {
   let lines = 0;
   await untilEnough(path, (line) => {
@@ -97,10 +88,7 @@ export async function requireRows(path: string): Promise<void> {
   });
 }
 
-/**
- * Writes what DuckDB refuses as a whole so that it reads it: a line that is no JSON object, or longer than 1 MiB, becomes `{}`. The order and
- * number of lines stay.
- */
+/** Writes a copy that DuckDB does not refuse as a whole: a line that is no JSON object, or longer than 1 MiB, becomes `{}`. */
 export async function writeReadable(from: string, to: string): Promise<void> {
   const file = openSync(to, 'w');
   let ready = '';

@@ -1,4 +1,4 @@
-/** Files of rows become a table: what is broken is named, what was sent twice is in it once. */
+/** Reads files of rows into a table. Broken rows are named, and a row that was sent twice is taken once. */
 import { readSync, openSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import { column, type Engine, firstLine, literal } from '../engine.ts';
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
 
-/** At most this number of broken rows is named; all are counted. */
+/** Broken rows that are named; all are counted. */
 const mostNamed = 20;
 
 export interface Reading {
@@ -20,20 +20,20 @@ export interface Reading {
   /** Rows of another major version of the schema. */
   refused: number;
   duplicates: number;
-  /** A sentence for each file that cannot be read. */
+  /** Sentences about files that cannot be read. */
   fileProblems: string[];
-  /** A sentence for each of the first broken rows (`FILE:LINE: …`). */
+  /** Sentences about the first broken rows (`FILE:LINE: …`). */
   rowProblems: string[];
 }
 
-/** Rows of the table from `first` on are lines of the file at `path`. */
+/** The rows of the table that are lines of one file, from `first` on. */
 interface Segment {
   name: string;
   path: string;
   first: number;
 }
 
-/** `folder`: for files that are written meanwhile. */
+/** `folder`: for temporary files. */
 export async function readRows(
   engine: Engine,
   table: string,
@@ -80,7 +80,7 @@ function isFile(name: string): boolean {
   return stat.isFile();
 }
 
-/** Standard input and pipes are read once, and DuckDB reads files. */
+/** Writes standard input or a pipe to a file, which DuckDB needs. */
 async function spool(name: string, stdin: () => Readable, path: string): Promise<InputError | undefined> {
   const file = openSync(path, 'w');
   try {
@@ -95,17 +95,17 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   try {
     await engine.run(insertFile(table, path, packing));
   } catch {
-    // A line of many megabytes, an object over many lines, or packed data that is damaged: what came before the damage counts.
+    // The file has a very long line, an object over many lines, or damaged packed data. What comes before the damage counts.
     const damage = await damageOf(writeReadable(path, readable));
     await engine.run(insertFile(table, readable, 'uncompressed'));
     if (damage !== undefined) throw damage;
     return;
   }
-  // DuckDB takes packed data that is cut off for whole, also where all rows are behind the cut.
+  // DuckDB does not notice that packed data is cut off.
   if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
-/** Why an input was not read to its end. */
+/** Returns why an input was not read to its end. */
 async function damageOf(reading: Promise<void>): Promise<InputError | undefined> {
   try {
     await reading;
@@ -116,7 +116,6 @@ async function damageOf(reading: Promise<void>): Promise<InputError | undefined>
   }
 }
 
-/** Decides by the first bytes, because a name proves nothing. */
 function kindOf(path: string): Packing {
   const file = openSync(path, 'r');
   const start = Buffer.alloc(4);
@@ -133,7 +132,7 @@ async function countOf(engine: Engine, table: string): Promise<number> {
   return (await engine.one<{ count: number }>(`SELECT count(*)::DOUBLE AS count FROM ${table}`)).count;
 }
 
-/** The first broken rows, by file and line. Nothing was deleted until now, so `rowid` is the place of a row. */
+/** Names the first broken rows by file and line. `rowid` is the place of a row until rows are deleted. */
 async function nameProblems(engine: Engine, table: string, segments: readonly Segment[]): Promise<string[]> {
   const rows = await engine.all<{ place: number; problem: string }>(
     `SELECT rowid::DOUBLE AS place, problem FROM ${table} WHERE problem IS NOT NULL ORDER BY rowid LIMIT ${mostNamed}`,
@@ -152,7 +151,7 @@ async function nameProblems(engine: Engine, table: string, segments: readonly Se
   return sentences;
 }
 
-/** The hash finds candidates in little memory; `event.id` itself decides. The first of each stays. */
+/** Keeps the first row of each `event.id`. The hash finds candidates in little memory. */
 function deleteRepeated(table: string): string {
   return `DELETE FROM ${table} WHERE rowid IN (
     SELECT place FROM (
@@ -162,7 +161,7 @@ function deleteRepeated(table: string): string {
   )`;
 }
 
-/** Longer texts of a row are cut. Names of Kubernetes have 253 characters at most; a list of them has 1,000. */
+/** Longer texts of a row are cut. A name of Kubernetes has 253 characters at most, a list of them 1,000. */
 const longestText = 256;
 const longestList = 1000;
 
@@ -174,15 +173,15 @@ const types = { string: 'VARCHAR', time: 'TIMESTAMP', integer: 'BIGINT', boolean
 
 const [major] = schemaVersion.split('.');
 
-/** A table for rows; `problem` is what is wrong with one. */
+/** The column `problem` has what is wrong with a row. */
 function createTable(table: string): string {
   const columns = names.map((name) => `${column(name)} ${types[fields[name].type]}`);
   return `CREATE TABLE ${table} (${columns.join(', ')}, problem VARCHAR)`;
 }
 
 /**
- * Reads one file. Each line that is not blank becomes a row, in the order of the file, also one that is no JSON: all its fields are NULL then.
- * So everything is read as text first: a wrong type would become NULL without a word.
+ * Each line that is not blank becomes a row, in the order of the file. All fields of a line that is no JSON are NULL. Fields are read as text first,
+ * because a wrong type would become NULL, too.
  */
 function insertFile(table: string, path: string, kind: Packing): string {
   const columns = names.map((name) => `${literal(name)}: 'VARCHAR'`).join(', ');
@@ -232,7 +231,6 @@ function wrongType(name: keyof typeof fields): string[] {
   return [`WHEN ${isWrong} THEN 'type:${name}'`];
 }
 
-/** Says to a person what is wrong with a row. */
 function problemText(code: string): string {
   const [kind = '', what = ''] = code.split(/:(.*)/s);
   switch (kind) {

@@ -1,4 +1,4 @@
-/** What a report says, for table, Markdown and page to print in their way: the summary, notes, and lists. */
+/** Makes the summary, the notes and the lists of a report, which table, Markdown and page print in their ways. */
 import {
   type Bounded,
   type Extent,
@@ -13,7 +13,7 @@ import {
 } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
 
-/** The summary: name and value. */
+/** Returns the names and values of the summary. */
 export function factsOf(report: Report): [string, string][] {
   const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
   const facts: [string, string | undefined][] = [
@@ -38,7 +38,7 @@ function periodText({ first, last }: Extent): string {
   return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
 }
 
-/** Says what makes the figures less than the truth. */
+/** Says why figures may be too small. */
 export function notesOf(report: Report): string[] {
   const { policy, extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
   const { gaps: earlierGaps = 0, withoutVerdicts: earlierRecords = 0 } = changes?.baseline ?? {};
@@ -77,7 +77,7 @@ function lengthsDiffer(a: Extent, b: Extent): boolean {
   return longer > 2 * shorter;
 }
 
-/** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
+/** A number is right-aligned. A string may be a stranger's, so an output escapes it. */
 export type Cell = string | number;
 
 export interface Column {
@@ -93,13 +93,12 @@ interface ColumnOf<Row> extends Column {
 export interface Section {
   id: string;
   title: string;
-  /** A note for the reader; in words of this program only. */
   lead?: string | undefined;
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
   /** Says what is left out. */
   more: string | undefined;
-  /** Instead of rows where there are none. */
+  /** The text if there are no rows. */
   empty: string;
 }
 

@@ -1,4 +1,4 @@
-/** A report as a table for a terminal, as Markdown for a ticket, and as CSV for a spreadsheet. */
+/** Prints a report as a table for a terminal, as Markdown for a ticket, or as CSV for a spreadsheet. */
 import type { ChangedPair, Report } from '../model.ts';
 import { numberText, plain } from './plain.ts';
 import { type Cell, factsOf, isNumeric, notesOf, type Section, sectionsOf } from './contents.ts';
@@ -6,7 +6,6 @@ import { type Cell, factsOf, isNumeric, notesOf, type Section, sectionsOf } from
 const mostRows = 25;
 const widestCell = 60;
 
-/** Prints for a terminal. */
 export function tableText(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `${name.padEnd(14)}${plain(value)}\n`);
   const notes = notesOf(report).map((note) => `! ${note}\n`);
@@ -40,7 +39,6 @@ function shortened(text: string): string {
   return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
 }
 
-/** Prints for a ticket or a pull request. */
 export function markdownText(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `- ${name}: ${code(plain(value))}\n`);
   const notes = notesOf(report).map((note) => `> ${note}\n`);
@@ -60,8 +58,8 @@ function markdownSection({ title, columns, rows, more, empty }: Section): string
 }
 
 /**
- * A code span: nothing in it is a link, a mention, an image, HTML or emphasis. A table takes `|` for the end of a cell even there, and a
- * fence has one backtick more than any run of them inside.
+ * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` would end the cell of a table even there, and the fence
+ * needs one backtick more than any run of them inside.
  */
 function code(text: string): string {
   if (text === '') return '';
@@ -91,13 +89,12 @@ const csvColumns: Readonly<Record<string, (pair: ChangedPair) => Cell>> = {
 
 export const csvHead = `${Object.keys(csvColumns).join(',')}\r\n`;
 
-/** One pair, for a spreadsheet. */
 export function csvLine(pair: ChangedPair): string {
   const cells = Object.values(csvColumns).map((cellOf) => cellOf(pair));
   return `${cells.map((cell) => (typeof cell === 'number' ? String(cell) : quoted(cell))).join(',')}\r\n`;
 }
 
-/** RFC 4180. A spreadsheet takes what begins so for a formula (OWASP, CSV injection). */
+/** Quotes as in RFC 4180. A spreadsheet would take a text that begins so for a formula (OWASP, CSV injection). */
 function quoted(cell: string): string {
   const text = plain(cell);
   const safe = /^\s*[=+\-@|%]/.test(text) ? `'${text}` : text;

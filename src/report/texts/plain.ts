@@ -1,9 +1,9 @@
-/** Texts of rows are written by strangers: each output makes them printable and short here, and escapes them in its own way. */
+/** Makes texts for all outputs. Strangers write the texts of rows, so each output makes them printable and short here, and then escapes them. */
 import { printable } from '../../platform/printable.ts';
 
-/** Characters of a text: two names of Kubernetes and more. */
+/** Characters of two names of Kubernetes. */
 const longestName = 300;
-/** The longest text, as of an Event, in characters. */
+/** Characters of an Event's message. */
 const longestMessage = 1024;
 
 export function plain(text: string): string {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readDoctorOptions } from '../../../src/commands/options/doctor-options.ts';
+import { readDoctorOptions } from '../../../src/commands/options/run-options.ts';
 import { UsageError } from '../../../src/commands/options/command.ts';
 import { settings } from '../../../src/config/settings.ts';
 import { readConfig } from '../../config/reading.ts';
@@ -11,13 +11,11 @@ import { helpOf, parsed } from '../parsed.ts';
 const within = temporaryFolder();
 const env = { NODE_NAME: 'node-a' };
 
-test('settings as run has them, and the Pod of the environment', () => {
+test('settings are read as run reads them', () => {
   expect(
     readDoctorOptions(parsed('doctor', '--state-dir', '/state'), {
       ...env,
       MAX_NODES: '7',
-      POD_NAME: 'a',
-      POD_NAMESPACE: 'b',
     }),
   ).toEqual({
     config: { ...readConfig({}, env), stateDir: '/state', maxNodes: 7 },
@@ -27,7 +25,6 @@ test('settings as run has them, and the Pod of the environment', () => {
     sendTestEvent: false,
     enableLogging: false,
     pod: undefined,
-    ownPod: { namespace: 'b', name: 'a' },
   });
 });
 

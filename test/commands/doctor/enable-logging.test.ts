@@ -2,7 +2,7 @@ import { load, loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-logging/detect.ts';
 import { enableLogging } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
-import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
+import { recipesFor } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
 import { noApi } from '../../../src/commands/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
-import { askVersion, lookAtFelix } from '../../../src/commands/doctor/cluster-facts.ts';
+import { askVersion, lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import { type Facts, gatherFacts, type Where } from '../../../src/commands/doctor/facts.ts';
 import { lookAtContainers, lookAtProgramLog } from '../../../src/commands/doctor/files.ts';
 import type { Machine } from '../../../src/commands/doctor/machine.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { readMetrics } from '../../../src/commands/doctor/checks/agent.ts';
-import { askAgent, reachableAt } from '../../../src/commands/doctor/machine.ts';
+import { askAgent, findOwnPod, reachableAt } from '../../../src/commands/doctor/machine.ts';
 import { found } from './scene.ts';
 import { agentWith } from './sentences.ts';
 
@@ -20,6 +20,10 @@ describe('what an agent says of itself', () => {
       { status: 'ok', finding: 'runs: 0 lines read, 0 drops, 0 writes of Events' },
     ]);
   });
+});
+
+test('the own Pod is the one that POD_NAME and POD_NAMESPACE name', () => {
+  expect(findOwnPod({ POD_NAME: 'a', POD_NAMESPACE: 'b' })).toEqual({ namespace: 'b', name: 'a' });
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { checks } from '../../../src/commands/doctor/checks.ts';
-import type { Facts, Given, Switches } from '../../../src/commands/doctor/facts.ts';
+import type { Facts, Given } from '../../../src/commands/doctor/facts.ts';
 import type { KernelLog, KernelSourceLook } from '../../../src/commands/doctor/kernel-log.ts';
 import type { Check } from '../../../src/commands/doctor/report.ts';
 import type { LogRule, Rules } from '../../../src/commands/doctor/rules.ts';
@@ -49,12 +49,11 @@ export const packet = (prefix: string, age: number): KernelLog['packets'][number
   time: nine - age,
 });
 
-export const sourceWith = (
-  log: KernelSourceLook['log'],
-  given: Partial<KernelSourceLook> = {},
-): readonly KernelSourceLook[] => [{ name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given }];
+export const sourceWith = (log: KernelSourceLook['log'], given: Partial<KernelSourceLook> = {}): KernelSourceLook[] => [
+  { name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given },
+];
 
-export const switchesOf = (logger: string | undefined, allNamespaces?: string): Switches => ({
+export const switchesOf = (logger: string | undefined, allNamespaces?: string): Facts['switches'] => ({
   loggers: { 2: logger, 10: logger },
   allNamespaces,
 });

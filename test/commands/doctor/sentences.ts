@@ -1,5 +1,5 @@
 import type { Asked } from '../../../src/commands/doctor/api.ts';
-import { lookAtFelix } from '../../../src/commands/doctor/cluster-facts.ts';
+import { lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import type { Facts } from '../../../src/commands/doctor/facts.ts';
 import type { ContainerLook } from '../../../src/commands/doctor/files.ts';
 import type { KernelLog } from '../../../src/commands/doctor/kernel-log.ts';

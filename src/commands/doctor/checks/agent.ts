@@ -1,10 +1,11 @@
-/** The check of the agent that runs beside this, by what it says of itself. */
+/** Checks the running agent by what it says of itself. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { grantRights } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { prefix } from '../../../telemetry/metric-table.ts';
 import type { Known } from '../facts.ts';
-import { ago, answersOf, type Check, plural } from '../report.ts';
+import { ago, answersOf, type Check } from '../report.ts';
+import { plural } from '../../terminal.ts';
 
 interface Sample {
   name: string;
@@ -95,7 +96,7 @@ function lastTimes(all: readonly Sample[], now: Millis): string {
     .join('');
 }
 
-/** Reads lines as `name{label="value",…} value`, and passes over others (Prometheus text format 0.0.4). */
+/** Reads lines `name{label="value",…} value` of the Prometheus text format 0.0.4. */
 export function readMetrics(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([^ ]+)(?: -?\d+)?$/.exec(line) ?? [];
@@ -112,7 +113,6 @@ function valuesOf(all: readonly Sample[], name: string): Sample[] {
   return all.filter((sample) => sample.name === prefix + name);
 }
 
-/** Returns the values that are not 0. */
 function present(all: readonly Sample[], name: string): Sample[] {
   return valuesOf(all, name).filter(({ value }) => value !== 0);
 }

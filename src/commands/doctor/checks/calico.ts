@@ -1,4 +1,4 @@
-/** The checks of how Calico is configured for this node, as far as it bears on what the agent sees. */
+/** Checks settings of Calico that decide what the agent sees. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints, objectToPatch } from '../../../incidents/incidents.ts';
 import { rightsFile } from '../../../kubernetes/kubernetes.ts';
@@ -62,7 +62,7 @@ function checkSeverity({ logSeverityScreen = 'Info' }: FelixSettings, facts: Nod
   );
 }
 
-/** Felix's own, where none is set (felix/config/config_params.go). */
+/** Felix's own default (felix/config/config_params.go). */
 const defaultPrefix = 'calico-packet';
 
 function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Check {
@@ -77,7 +77,7 @@ function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Chec
   );
 }
 
-/** Felix sends its flows where it is told to, and the agent takes them where that is in SOURCES. */
+/** Whether Felix sends its flows, and SOURCES takes them. */
 function checkFelixFlows(flows: string | undefined, feeds: Known<'feeds'>['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
   const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');

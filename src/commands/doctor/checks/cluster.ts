@@ -1,4 +1,4 @@
-/** Checks of the settings, and of what the API server says. */
+/** Checks the settings, and what the API server says. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { grantRightTo, policiesFile } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
@@ -6,10 +6,9 @@ import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-/** A line has room for this number of problems. */
+/** Problems in one line. */
 const most = 4;
 
-/** The other checks go by the defaults in place of wrong settings. */
 export function checkSettings({ config, problems, warnings }: Known): Check {
   const { ok, problem, warning } = answersOf('settings');
   if (problems.length > 0)
@@ -26,10 +25,10 @@ export function inOneLine(problems: readonly string[]): string {
   return [...problems.slice(0, most), ...more].join('; ');
 }
 
-/** Exporters throw away Events whose time is further off than that. */
+/** Exporters ignore Events whose time is further off. */
 const tolerableSkew: Millis = 5000;
 
-/** A tenth of a second is usual. The other checks have five seconds, and some ask twice. */
+/** A tenth of a second is usual. Other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;
 
 /** Whether the API server can be reached, and how its clock and this node's differ. */
@@ -54,7 +53,7 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: Known<'ve
   }
   switch (answer.status) {
     case 0:
-      // A proxy, or a page that wants a login.
+      // A proxy or a login page answers so.
       if (clockSkew !== undefined && answer.message.includes('JSON')) return stranger(answer.message);
       return problem(
         `${server} does not answer: ${answer.message}`,
@@ -116,7 +115,7 @@ export function checkRights({ reviews }: Known<'reviews'>): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
-/** Says which ways to look up Pods of other nodes are taken here, and why the others are not. */
+/** Which ways to look up Pods of other nodes are used, and why the others are not. */
 export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');

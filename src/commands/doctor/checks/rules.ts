@@ -1,12 +1,15 @@
-/** Checks of the kernel's rules and switches: whether any rule logs, and whether that gets to the log. */
-import { documentAt } from '../../../config/docs-url.ts';
-import type { Millis } from '../../../model/log-line.ts';
+/** Checks the kernel's rules and switches: whether rules log, whether that reaches the log, and what their prefixes mean. */
 import { type Known, loggerFile } from '../facts.ts';
 import { latestLines } from '../kernel-log.ts';
-import { ago, answersOf, type Check, plural } from '../report.ts';
-import { whyUnseen } from '../rules.ts';
+import { ago, answersOf, type Check } from '../report.ts';
+import { plural } from '../../terminal.ts';
+import { whyUnseen, type LogRule } from '../rules.ts';
+import { documentAt } from '../../../config/docs-url.ts';
+import type { Millis } from '../../../model/log-line.ts';
+import type { PrefixMeaning } from '../../../parsing/parsing.ts';
+import { printable } from '../../../platform/printable.ts';
 
-/** Whether PROC_ROOT leads to a /proc; no check where it is not set. */
+/** Whether PROC_ROOT leads to a /proc. */
 export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasProcRoot'>): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];
@@ -19,10 +22,10 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasP
   ];
 }
 
-/** A line that is older may be of a rule that is gone. */
+/** An older line may be of a rule that is gone. */
 const recent: Millis = 3_600_000;
 
-/** Whether any rule of this node logs: no rule that logs, no line. */
+/** Whether any rule of this node logs. */
 export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules' | 'view' | 'kernelSources'>): Check {
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
@@ -57,7 +60,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
     `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
   );
 
-  /** A recent line shows that there is a rule. */
+  /** A recent line shows that a rule logs. */
   function unseen(why: string): Check {
     const byHand = "run on the node as root: iptables-save | grep -E -- '-j N?F?LOG'; nft list ruleset | grep -w log";
     if (packets.length === 0) return unknown(why, byHand);
@@ -66,7 +69,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
   }
 }
 
-/** Whether both backends of iptables have rules: the kernel asks both, and the programs of each see only their own. */
+/** Whether both backends of iptables have rules: the kernel applies both, and the programs of each see only their own. */
 export function checkIptablesBackends({ rules, view }: Known<'rules' | 'view'>): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
@@ -99,7 +102,7 @@ const families = [
 /** Newer kernels have one module for both families, `nf_log_syslog`. */
 const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
 
-/** This concerns TRACE and invalid packets: LOG rules use the kernel's log whatever stands here (nf_log_packet, net/netfilter/nf_log.c). */
+/** Where TRACE and invalid packets go. LOG rules use the kernel's log in any case (nf_log_packet, net/netfilter/nf_log.c). */
 export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>): Check[] {
   if (view === 'pod')
     return [
@@ -131,7 +134,7 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** The nodes of these clouds are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-/** Checks the sysctl without which the first network namespace alone logs. It matters if the node is itself a container. */
+/** Whether other network namespaces than the first one log, which matters if the node is itself a container. */
 export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches' | 'view' | 'ownNode'>): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
@@ -150,3 +153,92 @@ export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches'
   if (onMachines.test(providerId)) return ok(`not needed: the node is a machine (${providerId})`);
   return unknown('not to be seen from here; it matters only where the node is itself a container (kind, k3d)', advice);
 }
+
+/** A node has a handful of prefixes, or hundreds if Calico puts policies (`%p`) into them. */
+const maxShown = 12;
+/** Rows of the prefix table for what is logged on purpose. */
+const onPurpose = new Set(['trace', 'audit']);
+/** The row for Calico's rules with action Log. */
+const calicoLog = 'calico log action';
+
+interface Seen {
+  meaning: PrefixMeaning;
+  rules: LogRule[];
+  lines: number;
+  last: Millis | undefined;
+}
+
+/** Says what each prefix of rules and lines means, and when such a line was last seen. */
+export function checkPrefixes({
+  rules,
+  view,
+  kernelSources,
+  prefixes,
+  now,
+}: Known<'rules' | 'view' | 'kernelSources'>): Check[] {
+  const log = latestLines(kernelSources);
+  const found = new Map<string, Seen>();
+  const seenWith = (raw: string): Seen => {
+    const meaning = prefixes.look(raw);
+    const seen = found.get(meaning.text) ?? { meaning, rules: [], lines: 0, last: undefined };
+    found.set(meaning.text, seen);
+    return seen;
+  };
+  // The network of a Pod does not have the node's rules.
+  for (const rule of view === 'pod' ? [] : rules.logs) seenWith(rule.prefix).rules.push(rule);
+  for (const { prefix, time } of log?.packets ?? []) {
+    const seen = seenWith(prefix);
+    seen.lines++;
+    seen.last = Math.max(seen.last ?? -Infinity, time);
+  }
+  const areAll = view !== 'pod' && rules.unseen.length === 0;
+  const all = [...found.values()].map((seen) => checkOf(seen, areAll, log !== undefined, now));
+  // Prefixes that need an action come first, so that they are shown.
+  const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
+  if (order.length <= maxShown) return order;
+  return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
+}
+
+/** `areAll`: all rules that log are known. `hasLog`: the kernel's latest lines can be read. */
+function checkOf({ meaning, rules, lines, last }: Seen, areAll: boolean, hasLog: boolean, now: Millis): Check {
+  const { text, verdict, rule } = meaning;
+  const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);
+  const none = hasLog ? ', no such line lately' : '';
+  const when = last === undefined ? none : `, ${plural(lines, 'line')} lately, the last one ${ago(last, now)}`;
+  const why = verdict === 'logged' || rule.startsWith('word for') ? '' : ` (${rule})`;
+  const isGone = rules.length === 0 && areAll;
+  const finding = `${meanings[verdict]}${why}${when}${isGone ? '; no rule of this node has it now' : ''}`;
+  const groups = rules.flatMap(({ target, group }) => (target === 'NFLOG' ? [group] : []));
+  if (groups.length > 0 && groups.length === rules.length && lines === 0)
+    return warning(
+      `goes to NFLOG group ${groups[0]}, not to the kernel's log`,
+      'let ulogd write that group to a log file, and name the file in SOURCES',
+    );
+  if (verdict === 'logged' && !onPurpose.has(rule) && !isGone)
+    return warning(finding, adviceOn(text, rules.length > 0 || rule === calicoLog));
+  const packets = rules.reduce((sum, each) => sum + (each.packets ?? 0), 0);
+  if (packets > 0 && lines === 0 && hasLog)
+    return warning(
+      `${finding}, though its rule has met ${plural(packets, 'packet')}`,
+      'they may be older than what was looked at; if not, the lines do not get to the source: compare with dmesg on the node',
+    );
+  return ok(finding);
+}
+
+/** `isOfRule`: a rule certainly has the prefix. A line alone proves nothing, because the kernel quotes what anybody may have written. */
+function adviceOn(text: string, isOfRule: boolean): string {
+  if (text === '') return 'give the rule a --log-prefix with the word drop in it, if it stands before one that drops';
+  if (!isOfRule)
+    return 'if a rule of this node has that prefix and stands before one that drops: give it one with the word drop in it, or name it in PREFIXES';
+  const [word = ''] = text.split(/[\s:]/, 1);
+  // A stranger may have written the word, and the user copies it to a shell.
+  const setting = /^[\w.-]+$/.test(word) ? `PREFIXES=${word}=dropped, or ` : '';
+  return `if the rule stands before one that drops: ${setting}a prefix with the word drop in it`;
+}
+
+const meanings = {
+  dropped: 'means dropped',
+  rejected: 'means rejected',
+  accepted: 'means accepted: makes no Events',
+  logged: 'does not tell what becomes of the packet: makes no Events',
+} as const;

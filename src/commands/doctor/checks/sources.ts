@@ -1,18 +1,18 @@
-/** Checks of the state folder and of the sources: whether they are there, can be read, and have what the agent needs. */
+/** Checks the state folder and the sources. */
 import { documentAt } from '../../../config/docs-url.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
-import { defaultFlowsFolder, defaultTracefs } from '../../../sources/sources.ts';
-import type { ContainerLogFile } from '../files.ts';
-import { switchOf } from '../flow-logs.ts';
+import { defaultTracefs, defaultFlowsFolder } from '../../../sources/sources.ts';
+import { type ContainerLogFile, switchOf } from '../files.ts';
 import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
-import { ago, answersOf, type Check, plural } from '../report.ts';
+import { ago, answersOf, type Check } from '../report.ts';
+import { plural } from '../../terminal.ts';
 
-/** A state is some 100 KB, with thousands of problems 10 MB; its log takes a few times that. */
+/** A state is some 100 KB, with thousands of problems 10 MB, and its log takes a few times that. */
 const enough = 32 * 1024 * 1024;
 
-/** Whether the agent can keep what it has counted, and what it has kept. */
+/** Whether the agent can save its state, and what it has saved. */
 export function checkState({ config, folder, state, now }: Known<'folder' | 'state'>): Check {
   const { ok, problem, warning } = answersOf('state');
   const { stateDir: path, node } = config;
@@ -56,11 +56,11 @@ export function checkState({ config, folder, state, now }: Known<'folder' | 'sta
   }
 }
 
-/** Clocks of a node and of who stamps its log differ by less. */
+/** A node's clock and its log daemon's differ by less. */
 const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
-/** Whether the kernel's lines can be read where each setting leads, and when the last ones came. */
+/** Whether the kernel's lines can be read from each source, and when the last ones came. */
 export function checkKernelSources({ kernelSources, now }: Known<'kernelSources'>): Check[] {
   const giver = kernelSources.find(({ gives }) => gives === true)?.name;
   return kernelSources.map((source) => checkKernelSource(source, giver, now));
@@ -100,7 +100,7 @@ function checkKernelSource(
 
 const programs = ['kube-proxy', 'calico-node'] as const;
 
-/** Whether the logs of kube-proxy and calico-node are there and can be read, where these have Pods. */
+/** Whether the logs of kube-proxy and calico-node can be read, if these have Pods. */
 export function checkContainers({ config, containers, pods, now }: Known<'containers' | 'pods'>): Check[] {
   if (containers === undefined) return [];
   const { ok, problem, warning } = answersOf('source containers');
@@ -143,7 +143,6 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
 }
 
-/** Whether a trace of BPF programs can be read, and a socket for Calico's flows be made, where they are asked for. */
 export function checkFeeds({ feeds }: Known<'feeds'>): Check[] {
   return feeds.map(({ kind, name, folder, obstacle }) => {
     const { ok, problem } = answersOf(`source ${name}`);
@@ -182,7 +181,7 @@ export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
   );
 }
 
-/** Whether the logs that programs write themselves are there and can be read. */
+/** Whether the logs that programs write themselves can be read. */
 export function checkProgramLogs({ programLogs, now }: Known<'programLogs'>): Check[] {
   return programLogs.map(({ program, path, look }) => {
     const { ok, problem, warning } = answersOf(`source ${sourceName({ kind: 'program', program, path })}`);

@@ -1,6 +1,5 @@
-/** Writes how to have Calico log what its policies deny, with iptables, nftables or eBPF. */
-import type { Seen } from './detect.ts';
-import type { Recipe } from './recipe.ts';
+/** How to make Calico log what its policies deny, with iptables, nftables or eBPF. A test compares it with deploy/logging/calico. */
+import type { Seen, Recipe } from './detect.ts';
 
 type Version = NonNullable<Seen['calico']['version']>;
 
@@ -18,13 +17,12 @@ function sendsFlows([major, minor, patch]: Version): boolean {
 const flowsInstead =
   'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
 
-/** A test holds this against deploy/logging/calico. */
 export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
   const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
   const { version, isServed } = calico;
   const shown = version === undefined ? 'of an unknown version' : version.join('.');
-  // Objects of the store itself have the tier in their names before 3.32.
+  // Before 3.32, names of stored objects begin with the tier.
   const tier = isServed || (version !== undefined && version[0] === 3 && version[1] >= 32) ? '' : 'default.';
   const policies = [`${tier}deny-in`, `${tier}deny-out`];
   const manifest = {
@@ -62,7 +60,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
   const spec = isNew
     ? { logPrefix: 'calico-drop %k %p', logActionRateLimit: '10/second', logActionRateLimitBurst: 50 }
     : { logPrefix: 'calico-drop' };
-  // Null takes a field away. A prefix that Calico would not take was not read from it.
+  // Null removes a field.
   const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
   const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
   return {

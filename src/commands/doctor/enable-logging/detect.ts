@@ -1,7 +1,6 @@
-/** Finds which network plug-ins run, by the labels of their Pods. */
+/** Finds out which network plug-ins run, by the labels of their Pods. */
+import { type Api, itemsOf, lookAtFelix } from '../api.ts';
 import { at, list, text } from '../../../platform/json.ts';
-import { type Api, itemsOf } from '../api.ts';
-import { lookAtFelix } from '../cluster-facts.ts';
 
 export type PlugIn =
   | 'calico'
@@ -35,10 +34,7 @@ export interface Seen {
   obstacles: readonly string[];
 }
 
-/**
- * The labels that each project puts on the Pods of its DaemonSet, and where it has them beside kube-system. Elsewhere a tenant may give any label to
- * any Pod.
- */
+/** The labels of each plug-in's Pods, and its Namespaces beside kube-system. In other Namespaces a tenant may give any label to any Pod. */
 const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: readonly string[]])[] = [
   ['calico', 'k8s-app=calico-node', ['calico-system']],
   ['canal', 'k8s-app=canal'],
@@ -75,7 +71,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
   ]);
   const found = new Map<PlugIn, unknown>();
   for (const [i, [plugIn]] of agents.entries()) if (pods[i] !== undefined) found.set(nameOf(plugIn, pods[i]), pods[i]);
-  // Its policies are a part of the program itself, which has no Pod; another plug-in may go in its place.
+  // The policies of k3s are a part of its program, which has no Pod. Another plug-in may replace them.
   if (found.size === 0 && isK3s(anyNode)) found.set('k3s', anyNode);
   const calicoPod = found.get('calico') ?? found.get('canal');
   return {
@@ -115,4 +111,21 @@ function versionOf(images: readonly string[]): Seen['calico']['version'] {
     if (major !== undefined) return [Number(major), Number(minor), Number(patch)];
   }
   return undefined;
+}
+
+/** How to make one plug-in log its drops. */
+export interface Recipe {
+  /** `Calico 3.29.1` */
+  name: string;
+  /** `switch`: it logs after `commands`; `ready`: it logs already; `no`: it cannot. */
+  works: 'switch' | 'ready' | 'no';
+  /** One sentence without a full stop. */
+  why: string;
+  before?: readonly string[];
+  commands?: readonly string[];
+  /** A file that `commands` apply. */
+  manifest?: { file: string; text: string };
+  undo?: readonly string[];
+  cost?: string;
+  page: `docs/${string}`;
 }

@@ -1,4 +1,4 @@
-/** The time line and the graph. They illustrate what the tables have; texts in them are drawn, never HTML. */
+/** Draws the time line and the graph, which illustrate the tables. Texts are drawn, and never become HTML. */
 import { BarChart, GraphChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from 'echarts/components';
 import * as echarts from 'echarts/core';
@@ -20,7 +20,7 @@ type Show = (chips: readonly Chip[]) => void;
 
 const known = new Set(['dropped', 'rejected', 'logged', 'accepted']);
 
-/** Draws both. The function that it returns draws them again, in the colours of the theme. */
+/** Returns what draws both again, in the colours of the theme. */
 export function createCharts(data: PageData, show: Show): () => void {
   const time = data.timeLine === undefined ? undefined : echarts.init(element('time-chart'));
   const graph = data.edges.length === 0 ? undefined : echarts.init(element('graph'));
@@ -122,13 +122,13 @@ function timeOption(
   };
 }
 
-/** Gaps are behind the bars; scans and incidents have a strip each above them, in pixels. */
+/** The strips above the bars, in pixels. Gaps are drawn behind the bars. */
 const lanes: Partial<Record<Mark['kind'], readonly [{ y: number }, { y: number }]>> = {
   scan: [{ y: 34 }, { y: 38 }],
   incident: [{ y: 28 }, { y: 32 }],
 };
 
-/** Spans of places, joined where they meet. */
+/** Joins spans that meet. */
 function spansOf(places: readonly (readonly [number, number])[]): [number, number][] {
   const joined: [number, number][] = [];
   for (const [first, last] of places.toSorted(([a], [b]) => a - b)) {
@@ -146,7 +146,7 @@ function describe(id: string, label: string): void {
 
 const markTexts = { gap: 'grey: records were lost', scan: 'blue: a scan', incident: 'violet: an incident' } as const;
 
-/** The marks in words, for whoever sees no picture. */
+/** Says what the marks show, for readers who see no picture. */
 function describeMarks({ timeLine, marks }: PageData): void {
   if (timeLine === undefined) return;
   const sums = (timeLine.series[0]?.packets ?? []).map((_, interval) =>
@@ -233,7 +233,7 @@ function tooltip() {
   };
 }
 
-/** A colour of the style, in the theme that is chosen: only an element tells which of the two it is. */
+/** Asks an element for a colour, because the style has one for each theme. */
 function colour(name: string): string {
   const { style } = element('graph');
   style.color = `var(--${name})`;
@@ -241,8 +241,8 @@ function colour(name: string): string {
 }
 
 /**
- * Braces begin a style in texts that ECharts draws. It also keeps the widths of texts in a plain object: the text `__proto__` would change
- * what all objects inherit, and so a name that objects have anyway gets a space.
+ * Makes a text safe for ECharts, in which braces begin a style. It keeps widths of texts in a plain object, so a text such as `__proto__` gets a
+ * space.
  */
 function drawn(text: string, most = 40): string {
   const short = (text.length > most ? `${text.slice(0, most - 1)}…` : text).replaceAll(/[{}|]/g, ' ');

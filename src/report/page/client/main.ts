@@ -1,4 +1,4 @@
-/** The script of the page. All that it shows comes with the page; texts go in as text, never as HTML. */
+/** The script of the page. It shows only what comes with the page; texts never become HTML. */
 import { createCharts } from './charts.ts';
 import { type Chip, element, readData, readRows } from './records.ts';
 import { createRowsTable } from './rows-table.ts';
@@ -16,7 +16,7 @@ async function start(): Promise<void> {
   document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
 }
 
-/** The theme is the system's, until the reader chooses; paper is white. */
+/** Follows the theme of the system until the reader chooses one. Print is light. */
 function createTheme(onChange: () => void): void {
   const button = element('theme');
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -131,7 +131,7 @@ function chipOf(id: 'from' | 'to', side: Side, place: number, column: TextColumn
     : { id, label, column, names: [name] };
 }
 
-/** Makes each name in the list of policies a button that shows its records. */
+/** Makes each policy in the list a button that shows its records. */
 function createPolicies({ policies }: PageData, show: Show): void {
   const rows = document.querySelectorAll<HTMLTableRowElement>('#policies tbody tr');
   for (const [place, { policy, verdict }] of policies.entries()) {

@@ -1,4 +1,4 @@
-/** Reads the data of the page (sums as JSON, and records as packed bytes), and decides which records are shown, in which order. */
+/** Reads the data of the page (sums as JSON, records as packed bytes), and selects and sorts records. */
 import {
   type PageData,
   rowColumns,
@@ -10,7 +10,7 @@ import {
 
 export interface Rows {
   count: number;
-  /** The values of a column; for texts, their positions in `texts`. */
+  /** Values of each column; for texts, their positions in `texts`. */
   columns: Record<RowColumn, Float64Array>;
   texts: Record<TextColumn, string[]>;
 }
@@ -62,11 +62,11 @@ export const numberText = (value: number): string => numbers.format(value);
 /** `2026-11-14 09:15` in UTC. */
 export const timeText = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
-/** One condition, which the reader can take away. */
+/** A condition that the reader can remove. */
 export interface Chip {
   id: 'from' | 'to' | 'time' | 'policy' | 'verdict';
   label: string;
-  /** Names that a column may have; `not`: all others. */
+  /** The column must have one of these names; `not`: none of them. */
   column?: TextColumn;
   names?: readonly string[];
   not?: boolean;
@@ -83,7 +83,7 @@ export interface Conditions {
   verdict: string;
 }
 
-/** The column of each condition that is chosen from a list. */
+/** Conditions that are chosen from a list, with their columns. */
 export const choices = [
   ['action', 'action'],
   ['service', 'service'],
@@ -107,12 +107,12 @@ const searched: readonly TextColumn[] = [
   'toAddress',
 ];
 
-/** The names that a text of a column has: policies may be several. */
+/** Splits a text into names, because it may have several policies. */
 export function namesIn(column: TextColumn, text: string): readonly string[] {
   return column === 'policies' ? text.split(',') : [text];
 }
 
-/** Numbers of the rows that meet all conditions. */
+/** Returns the numbers of the rows that meet all conditions. */
 export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions): Uint32Array {
   const tests: ((row: number) => boolean)[] = [];
   const one = (column: TextColumn, isMeant: (text: string) => boolean): void => {
@@ -140,7 +140,7 @@ export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions)
   return selected.subarray(0, count);
 }
 
-/** Sorts in place; rows that are equal keep their order. */
+/** Sorts in place. Equal rows keep their order. */
 export function sortRows(rows: Rows, selected: Uint32Array, { column, isDescending }: Order): void {
   const values = rows.columns[column];
   const texts = (rows.texts as Partial<Record<RowColumn, string[]>>)[column];

@@ -1,4 +1,4 @@
-/** The single rows: Tabulator shows a page of those that meet the conditions. */
+/** Shows the single rows that meet the conditions, a page at a time, with Tabulator. */
 import {
   AjaxModule,
   FormatModule,
@@ -31,10 +31,10 @@ interface Request {
 
 const pageSize = 50;
 
-/** Conditions of one kind come and go together. */
+/** A condition replaces those of the same kind. */
 const kindOf = { from: 'pair', to: 'pair', time: 'time', policy: 'policy', verdict: 'policy' } as const;
 
-/** The function that it returns puts conditions in the place of those of the same kind, and shows the rows. */
+/** Returns what adds conditions and shows the rows. */
 export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (chips: readonly Chip[]) => void {
   const conditions: Conditions = { chips: [], search: '', action: '', service: '', policy: '', verdict: '' };
   let [order, selected]: [string, Uint32Array] = ['', new Uint32Array()];
@@ -60,14 +60,14 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (
     paginationSize: pageSize,
     sortMode: 'remote',
     initialSort: [{ column: 'at', dir: 'desc' }],
-    // Nothing is fetched: the function below has all rows.
+    // Nothing is fetched. Tabulator wants an address all the same.
     ajaxURL: 'rows',
     ajaxRequestFunc: async (_url, _config, params: Request) => answer(params),
   });
   table.on('tableBuilt', () => arrange());
   table.on('renderComplete', () => {
     arrangeEmpty();
-    // The number is that of the visible rows, so it is set last.
+
     say(selected.length, count, all);
   });
   const refresh = (): void => void table.setPage(1);
@@ -99,7 +99,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (
   };
 }
 
-/** Tabulator's roles, put right: a grid has rows only, and what scrolls can have the focus. */
+/** Corrects Tabulator's roles: a grid may have rows only. */
 function arrange(): void {
   const root = element('rows-table');
   root.removeAttribute('aria-owns');
@@ -110,7 +110,7 @@ function arrange(): void {
   if (footer !== null) root.after(footer);
 }
 
-/** The words in the place of rows are a row, too. */
+/** The text that stands instead of rows has to be a row, too. */
 function arrangeEmpty(): void {
   const placeholder = element('rows-table').querySelector('.tabulator-placeholder');
   placeholder?.setAttribute('role', 'row');

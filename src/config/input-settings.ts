@@ -1,8 +1,19 @@
-/** The settings of the node and of what is read there, as rows of the table of all. */
+/** Settings of what the agent reads: logs of its node, and Pods and policies of the cluster. They are rows of the table of all. */
 import * as z from 'zod/mini';
-import { containerRule, listOf, path, type Setting, source, unit } from './values.ts';
+import { lookupWays } from '../model/choices.ts';
+import {
+  containerRule,
+  listOf,
+  oneOf,
+  path,
+  podCacheChoices,
+  policiesChoices,
+  type Setting,
+  source,
+  unit,
+} from './values.ts';
 
-export const sourceSettings = {
+export const inputSettings = {
   node: {
     flag: 'node',
     env: 'NODE_NAME',
@@ -66,5 +77,54 @@ export const sourceSettings = {
       'calico-node calico-felix',
     list: /[,\s]+/,
     schema: listOf(unit),
+  },
+  stateDir: {
+    flag: 'state-dir',
+    env: 'STATE_DIR',
+    value: 'DIR',
+    help: 'where positions and counts are kept over restarts',
+    default: '/var/lib/kube-netfilter-tailer',
+    schema: path,
+  },
+  podCache: {
+    flag: 'pod-cache',
+    env: 'POD_CACHE',
+    value: 'node|cluster',
+    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
+    default: 'node',
+    choices: podCacheChoices,
+    schema: oneOf(podCacheChoices),
+  },
+  podLookups: {
+    flag: 'pod-lookup',
+    env: 'POD_LOOKUPS',
+    value: 'WAY',
+    help:
+      'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
+      'over. docs/lookups.md has what each asks and costs',
+    default: lookupWays.join(','),
+    list: /[,\s]+/,
+    choices: lookupWays,
+    schema: listOf(oneOf(lookupWays)),
+  },
+  directory: {
+    flag: 'directory',
+    env: 'DIRECTORY',
+    value: 'DIR',
+    help:
+      'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
+      'Default: there is none',
+    schema: z.optional(path),
+  },
+  policies: {
+    flag: 'policies',
+    env: 'POLICIES',
+    value: 'auto|off',
+    help:
+      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
+      'off: policies are not read',
+    default: 'auto',
+    choices: policiesChoices,
+    schema: oneOf(policiesChoices),
   },
 } as const satisfies Record<string, Setting>;
