@@ -94,20 +94,6 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
   }
 }
 
-/** Problems of several subjects: logged when the first has one, and as over when none had it for a while. */
-export interface SharedProblems {
-  /** `subject`: a kind of object that is read (`pods`), Events and their namespace, or the shared directory. */
-  report: (problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string) => void;
-  /** The API server has done what was asked for that subject; `but` is still a problem. */
-  well: (subject: string, but?: Problem) => void;
-  has: (problem: Problem, subject: string) => boolean;
-  isThere: (problem: Problem) => boolean;
-  /** It was reported, and not as over. */
-  isOpen: (problem: Problem) => boolean;
-  /** Logs the ends of problems that are over. */
-  settle: () => void;
-}
-
 /** A server that refuses now and then has one problem all the time. */
 const quietFor: Millis = 20_000;
 
@@ -128,22 +114,29 @@ export type Problem = keyof typeof endings;
 
 const problems = Object.keys(endings) as Problem[];
 
-function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis): SharedProblems {
+/**
+ * Problems of several subjects: logged when the first has one, and as over when none had it for a while. `subject`: a kind of object that is
+ * read (`pods`), Events and their namespace, or the shared directory.
+ */
+function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis) {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
   const reported = new Map<Problem, Millis>();
   return {
-    report(problem, subject, level, fields, text) {
+    report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string): void {
       affected.get(problem)?.add(subject);
       reported.set(problem, now());
       report(level, problem, fields, text);
     },
-    well(subject, but) {
+    /** The API server has done what was asked for that subject; `but` is still a problem. */
+    well(subject: string, but?: Problem): void {
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
-    has: (problem, subject) => affected.get(problem)?.has(subject) ?? false,
-    isOpen: (problem) => reported.has(problem),
-    isThere: (problem) => (affected.get(problem)?.size ?? 0) > 0,
-    settle() {
+    has: (problem: Problem, subject: string): boolean => affected.get(problem)?.has(subject) ?? false,
+    /** It was reported, and not as over. */
+    isOpen: (problem: Problem): boolean => reported.has(problem),
+    isThere: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
+    /** Logs the ends of problems that are over. */
+    settle(this: void): void {
       for (const [problem, at] of reported) {
         if ((affected.get(problem)?.size ?? 0) > 0 || now() - at < quietFor) continue;
         reported.delete(problem);

@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
+import { createKeyedChanges } from '../platform/keyed-changes.ts';
 
 export interface QueueState {
   newest: number;
@@ -21,25 +21,10 @@ export interface AuditQueueOptions {
   now: () => Millis;
 }
 
-/** Rows in order, for sinks at places of their own. The state on disk contains it. */
-export interface AuditQueue {
-  add: (row: string) => void;
-  /** The newest row. Once all before a call is on disk, `release` it. */
-  readonly newest: number;
-  /** Rows up to this one are on disk, so receivers may have them. */
-  release: (through: number) => void;
-  /** Undefined: the sink has all that were released. */
-  next: (sink: string, most: number) => Batch | undefined;
-  /** The receiver has the batch for good. */
-  confirm: (sink: string, batch: Batch) => void;
-  readonly sizes: { rows: number; bytes: number };
-  /** Counts for each sink the rows that it has not confirmed, and those that it lost since the start. */
-  readonly sinks: Readonly<Record<string, { behind: number; lost: number }>>;
-  readonly state: QueueState;
-  readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
-}
+export type AuditQueue = ReturnType<typeof createAuditQueue>;
 
-export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptions): AuditQueue {
+/** Rows in order, for sinks at places of their own. The state on disk contains it. */
+export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptions) {
   const rows = new Map(restored?.rows);
   const changes = createKeyedChanges('record', rows);
   let newest = restored?.state.newest ?? 0;
@@ -51,29 +36,32 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 
   return {
     changes,
-    get newest() {
+    /** The newest row. Once all before a call is on disk, `release` it. */
+    get newest(): number {
       return newest;
     },
-    get sizes() {
+    get sizes(): { rows: number; bytes: number } {
       return { rows: rows.size, bytes };
     },
-    get state() {
+    get state(): QueueState {
       return { newest, sinks: places.all };
     },
-    get sinks() {
+    get sinks(): Readonly<Record<string, { behind: number; lost: number }>> {
       return places.summary(newest);
     },
-    add(row) {
+    add(row: string): void {
       const key = String(++newest);
       rows.set(key, row);
       changes.changed(key);
       bytes += row.length;
       for (let over = bytes - most; over > 0 && rows.size > 1; over = bytes - most) loseOldest();
     },
-    release(through) {
+    /** Rows up to this one are on disk, so receivers may have them. */
+    release(through: number): void {
       released = Math.max(released, through);
     },
-    next(sink, mostRows) {
+    /** Undefined: the sink has all that were released. */
+    next(sink: string, mostRows: number): Batch | undefined {
       const { confirmed, lost } = places.of(sink);
       if (confirmed >= released) return undefined;
       const batch: string[] = [];
@@ -81,7 +69,8 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       for (; through < released && batch.length < mostRows; through++) batch.push(rows.get(String(through + 1)) ?? '');
       return { rows: batch, through, lost };
     },
-    confirm(sink, { through, lost }) {
+    /** The receiver has the batch for good. */
+    confirm(sink: string, { through, lost }: Pick<Batch, 'through' | 'lost'>): void {
       places.confirm(sink, through, lost);
       for (const last = places.confirmedByAll(); oldest <= last;) removeOldest();
     },

@@ -7,57 +7,14 @@ import type { Verdict } from '../model/packet.ts';
 /** Distinct values of the summary; a hostile log must not fill the memory. */
 const keep = 256;
 
-export interface Statistics {
-  verdicts: Record<Verdict, number>;
-  noise: number;
-  /** Drops, noise apart, with and without a Pod at an end. */
-  withPods: number;
-  withoutPods: number;
-  /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
-  unresolved: Map<string, number>;
-  /** Lines with an interface named like a Pod's, and those of a known Pod. */
-  podInterfaces: { seen: number; known: number };
-  loggedPrefixes: Map<string, number>;
-  unparsable: number;
-  /** By `format: reason`: the count and the first place. */
-  unparsableReasons: Map<string, { count: number; place: string }>;
-  conntrackFull: number;
-  neighbourOverflow: number;
-  martian: number;
-  programRecords: number;
-  suppressed: number;
-  /** Lines in a format that their writer may not use: a packet as the kernel prints it, from sshd. */
-  notKernel: number;
-  nodeUnknown: number;
-  /** `lines`: so many were alike. */
-  observed: (line: LogLine, observation: Exclude<Observation, PacketPart>, lines?: number) => void;
-  resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
-}
+export type Statistics = ReturnType<typeof createStatistics>;
 
 /** `onLost` gets lost packets, noise apart. */
-export function createStatistics(onLost?: (ends: Ends, weight: number) => void): Statistics {
-  const statistics: Statistics = {
-    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 },
-    noise: 0,
-    withPods: 0,
-    withoutPods: 0,
-    unresolved: new Map(),
-    podInterfaces: { seen: 0, known: 0 },
-    loggedPrefixes: new Map(),
-    unparsable: 0,
-    unparsableReasons: new Map(),
-    conntrackFull: 0,
-    neighbourOverflow: 0,
-    martian: 0,
-    programRecords: 0,
-    suppressed: 0,
-    notKernel: 0,
-    nodeUnknown: 0,
-    observed,
-    resolved,
-  };
+export function createStatistics(onLost?: (ends: Ends, weight: number) => void) {
+  const statistics = { ...noCounts(), observed, resolved };
   return statistics;
 
+  /** `lines`: so many were alike. */
   function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
     switch (observation.kind) {
       case 'packet':
@@ -125,4 +82,32 @@ function bump(counts: Map<string, number>, key: string, by: number): void {
   const known = counts.get(key);
   if (known !== undefined) counts.set(key, known + by);
   else if (counts.size < keep) counts.set(key, by);
+}
+
+function noCounts() {
+  return {
+    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 } satisfies Record<Verdict, number>,
+    /** Dropped or rejected, but chatter of the link. */
+    noise: 0,
+    /** Drops, noise apart, with and without a Pod at an end. */
+    withPods: 0,
+    withoutPods: 0,
+    /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
+    unresolved: new Map<string, number>(),
+    /** Lines with an interface named like a Pod's, and those of a known Pod. */
+    podInterfaces: { seen: 0, known: 0 },
+    /** Prefixes of lines that only log, and how often. */
+    loggedPrefixes: new Map<string, number>(),
+    unparsable: 0,
+    /** By `format: reason`: the count and the first place. */
+    unparsableReasons: new Map<string, { count: number; place: string }>(),
+    conntrackFull: 0,
+    neighbourOverflow: 0,
+    martian: 0,
+    programRecords: 0,
+    suppressed: 0,
+    /** Lines in a format that their writer may not use: a packet as the kernel prints it, from sshd. */
+    notKernel: 0,
+    nodeUnknown: 0,
+  };
 }

@@ -9,8 +9,6 @@ export type StateChange =
   | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
   | readonly ['remove', key: string];
 
-export type KeyedChanges = ReturnType<typeof createKeyedChanges>;
-
 /** Notes which entries of a map have changed since it was last written to disk. `kind` is the beginning of each key there. */
 export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>) {
   let changed: Set<string> | undefined;

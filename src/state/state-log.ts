@@ -15,17 +15,10 @@ export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
   timeout?: Millis;
 }
 
-/** A log of changes. Each batch has a slice of the rest, so older segments can go. */
-export interface StateLog {
-  /** Resolves when all changes before the call are on disk, or were too late. Calls share a write. Never rejects. */
-  keep: () => Promise<void>;
-  /** The same, also when nothing was counted: for read positions. */
-  keepPositions: () => Promise<void>;
-}
-
 const noAnswer = 'the disk does not answer';
 
-export function createStateLog(options: StateLogOptions): StateLog {
+/** A log of changes. Each batch has a slice of the rest, so older segments can go. */
+export function createStateLog(options: StateLogOptions) {
   const { timeout = 10_000 } = options;
   const { report } = options;
   const writer = createBatchWriter({ ...options, lost: report.lost });
@@ -36,7 +29,10 @@ export function createStateLog(options: StateLogOptions): StateLog {
   let kept: number | undefined;
 
   return {
-    keep: () => (kept === options.state.revision() && running === undefined ? Promise.resolve() : save()),
+    /** Resolves when all changes before the call are on disk, or were too late. Calls share a write. Never rejects. */
+    keep: (): Promise<void> =>
+      kept === options.state.revision() && running === undefined ? Promise.resolve() : save(),
+    /** The same, also when nothing was counted: for read positions. */
     keepPositions: save,
   };
 

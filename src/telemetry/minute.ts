@@ -1,3 +1,4 @@
+/** Looks at counts now and then: for a line each minute, and for when something was last counted. */
 import type { Millis } from '../model/log-line.ts';
 import type { Verdict } from '../model/packet.ts';
 import type { Log } from './logger.ts';
