@@ -65,7 +65,7 @@ function makeNetwork(): void {
       `addr add 10.244.1.1/32 dev ${device}`,
       `addr add fe80::1/64 dev ${device} nodad`,
       `route add ${address}/32 dev ${device}`,
-      `-6 route add ${address6}/128 dev ${device}`,
+      `route add ${address6}/128 dev ${device}`,
     ]),
     // Two Pods of one bridge.
     'link add br0 type bridge',
@@ -108,7 +108,7 @@ function podCommands(address: string, address6: string): string[] {
     `addr add ${address6}/128 dev eth0 nodad`,
     'route add 10.244.1.1 dev eth0',
     'route add default via 10.244.1.1',
-    '-6 route add default via fe80::1 dev eth0',
+    'route add default via fe80::1 dev eth0',
   ];
 }
 
@@ -128,9 +128,6 @@ async function main(): Promise<void> {
     lost: (loss: unknown) => print('lost', loss),
     notice: (notice: unknown) => print('notice', notice),
   };
-  // This one is never stopped, as if it were killed: the next takes over what it has left.
-  createKernelDrops({ tracefs, listener: { take() {}, lost() {}, notice() {} } }).start();
-  await wait(100);
   const source = createKernelDrops({ tracefs, listener });
   for (const command of cases.flatMap(({ before = [] }) => before)) run(command);
   source.start();
