@@ -92,9 +92,9 @@ export const cases: readonly Case[] = [
   { name: 'a closed port', run: `${pod} ${tcp(81)}`, seen: undefined },
   {
     name: "an address that is another Pod's",
-    before: ['ip -n a addr add 10.244.1.30/32 dev lo', drop('FORWARD', 5438)],
-    run: `${pod} timeout 1 nc -s 10.244.1.30 10.244.1.21 5438`,
-    seen: `NETFILTER_DROP ${va} > TCP 10.244.1.30 > 10.244.1.21:5438`,
+    before: [nobody(69, vb), 'ip -n a addr add 10.244.1.30/32 dev lo', 'iptables -A FORWARD -d 10.244.1.69 -j DROP'],
+    run: `${pod} ${ping('10.244.1.69', '-I 10.244.1.30 ')}`,
+    seen: `NETFILTER_DROP ${va} > ICMP 10.244.1.30 > 10.244.1.69`,
   },
   {
     name: 'fragments',
@@ -173,7 +173,7 @@ export const cases: readonly Case[] = [
       'nft add rule bridge t c tcp dport 5443 drop',
     ],
     run: `ip netns exec c ${tcp(5443, '10.3.0.3')}`,
-    seen: 'NETFILTER_DROP vc > TCP 10.3.0.2 > 10.3.0.3:5443',
+    seen: 'NETFILTER_DROP > vd TCP 10.3.0.2 > 10.3.0.3:5443',
   },
   {
     name: 'from a tunnel of VXLAN',

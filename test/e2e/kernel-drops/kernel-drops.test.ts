@@ -46,7 +46,8 @@ describe.concurrent.each(['6.1', '6.12'])('Linux %s', (version) => {
   }, 900_000);
 
   const valuesOf = (kind: string): unknown[] => printed.flatMap((each) => (each.kind === kind ? [each.value] : []));
-  const seen = (): ReadonlySet<string> => new Set((valuesOf('line') as string[]).map(meaningOf));
+  const seen = (): ReadonlySet<string> =>
+    new Set((valuesOf('line') as string[]).map(meaningOf).filter((each) => each !== refused));
 
   test('the kernel is of that version, and everything could be tried', () => {
     expect(valuesOf('kernel')[0]).toMatch(new RegExp(String.raw`^${version.replace('.', String.raw`\.`)}[.\d]*[-+]`));
@@ -77,10 +78,13 @@ function matchesOfIptables(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [join(extensions, name), join(extensions, name)]));
 }
 
+/** Until the first line has come, the kernel does not know which namespace to keep out. */
+const refused = 'unparsable';
+
 function meaningOf(text: string): string {
   const observation = parse(text, prefixes, 'kernel', 'kernel-drops');
   if (observation?.kind === 'martian') return martianText(observation);
-  return observation?.kind === 'packet' ? packetText(observation) : `${observation?.kind}: ${text}`;
+  return observation?.kind === 'packet' ? packetText(observation) : `${observation?.kind}`;
 }
 
 function martianText({ device, source, destination }: Martian): string {
