@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { protocolClause } from '../../src/policies/calico/clauses.ts';
 import { compilePolicy, sentenceOf, suggest } from '../../src/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
@@ -64,4 +65,11 @@ test('a network that is a list of 100,000 lists in each other makes the verdict 
   const destination = { kind: 'pod', pod: pod(), address: '10.65.1.4' } as const;
   const source = { kind: 'external', address: '192.0.2.7' } as const;
   expect(verdict({ source, destination, protocol: 'TCP', port: 80 }, 'ingress').outcome).toBe('unknown');
+});
+
+test('rules share the clause of a protocol, and made-up protocols do not fill the memory', () => {
+  const first = protocolClause('first');
+  expect(protocolClause('first')).toBe(first);
+  for (let number = 0; number < 100; number++) protocolClause(`other-${number}`);
+  expect(protocolClause('first')).not.toBe(first);
 });

@@ -1,4 +1,5 @@
 /** Evaluates what rules of Calico want of the ends of a connection, and of the connection itself (felix/rules/policy.go). */
+import { LRUCache } from 'lru-cache';
 import { type Clause, clauseOf, type RequirementCollector } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
 import { missingPort, portText } from '../clauses/ports.ts';
@@ -134,13 +135,16 @@ function isText(probe: Probe): string {
   return `is ${portText(probe)}`;
 }
 
-/** All rules share the clause of a protocol. */
-const protocolClauses = new Map<string, Clause>();
+/** Rules share the clause of a protocol. Whoever writes policies makes up names of protocols, so the oldest are forgotten. */
+const protocolClauses = new LRUCache<string, Clause>({ max: 64 });
 
 export function protocolClause(protocol: string): Clause {
-  const known = protocolClauses.get(protocol) ?? clauseOf(protocol, (probe) => isProtocol(probe, protocol), isText);
-  protocolClauses.set(protocol, known);
-  return known;
+  let clause = protocolClauses.get(protocol);
+  if (clause === undefined) {
+    clause = clauseOf(protocol, (probe) => isProtocol(probe, protocol), isText);
+    protocolClauses.set(protocol, clause);
+  }
+  return clause;
 }
 
 function isProtocol(probe: Probe, protocol: string): Match {
