@@ -17,8 +17,6 @@ import { createNodeChecks } from './node-checks.ts';
 import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
 import { createScrape } from './scrape.ts';
 
-export { connect } from './cluster.ts';
-export { createApiProblems, noProblems } from './problems.ts';
 export { minuteCounts } from './scrape.ts';
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;

@@ -5,6 +5,7 @@ import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { zoneTime } from '../sources/reading.ts';
 import {
   type Choice,
   chooseKernelGiver,
@@ -27,7 +28,6 @@ import {
   type Repeats,
   type Source,
   type SourceListener,
-  zoneTime,
 } from '../sources/sources.ts';
 import type { Problems } from './problems.ts';
 import { createSharedLines, type SharedLines } from './shared-lines.ts';

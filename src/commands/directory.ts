@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect, createApiProblems, noProblems } from '../agent/agent.ts';
+import { connect } from '../agent/cluster.ts';
+import { createApiProblems, noProblems } from '../agent/problems.ts';
 import { version } from '../config/config.ts';
 import {
   type Certificate,

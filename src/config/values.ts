@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/audit.ts';
-import { parseContainerRule } from '../sources/sources.ts';
+import { parseContainerRule } from '../sources/reading.ts';
 import { parseListenAddress } from '../platform/address.ts';
 
 export const podCacheChoices = ['node', 'cluster'] as const;

@@ -27,5 +27,4 @@ export {
 } from './policy-objects.ts';
 export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
 export { ifUsable, slimNode, slimPod } from './slim.ts';
-export { felixOf, readSnapshot, type Snapshot } from './snapshot.ts';
 export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';

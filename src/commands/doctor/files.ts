@@ -5,14 +5,8 @@ import { documentAt } from '../../config/docs-url.ts';
 import { type ContainerName, containerOf } from '../../log-formats/container-path.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import {
-  type ContainerRule,
-  createContainerMatcher,
-  createDiscovery,
-  folders,
-  lookAt,
-  readingAdviceOn,
-} from '../../sources/sources.ts';
+import type { ContainerRule } from '../../sources/reading.ts';
+import { createContainerMatcher, createDiscovery, folders, lookAt, readingAdviceOn } from '../../sources/sources.ts';
 import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 
 export type KeptState =

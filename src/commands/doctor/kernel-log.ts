@@ -5,15 +5,8 @@ import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isKernelMessage, type PrefixTable } from '../../parsing/parsing.ts';
 import { observe } from '../../pipeline/pipeline.ts';
-import {
-  createClock,
-  type KernelSource,
-  readEnvelope,
-  zoneTime,
-  kmsgDevice,
-  readRecord,
-  recordSize,
-} from '../../sources/sources.ts';
+import { createClock, readEnvelope, zoneTime } from '../../sources/reading.ts';
+import { type KernelSource, kmsgDevice, readRecord, recordSize } from '../../sources/sources.ts';
 import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Machine } from './machine.ts';

@@ -5,7 +5,7 @@ import { auditPeersChoices } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
-import { zoneTime } from '../../sources/sources.ts';
+import { zoneTime } from '../../sources/reading.ts';
 import {
   createCommand,
   durationOf,

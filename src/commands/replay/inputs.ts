@@ -14,7 +14,7 @@ import {
   type Clock,
   createClock,
   readEnvelope,
-} from '../../sources/sources.ts';
+} from '../../sources/reading.ts';
 
 interface ReplayInput {
   name: string;

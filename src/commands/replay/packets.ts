@@ -8,7 +8,7 @@ import type { ReplayPolicies } from './policies.ts';
 import type { Streams } from '../terminal.ts';
 import { nameOf } from '../../drops/drops.ts';
 import type { CoreEvent } from '../../events/events.ts';
-import type { Snapshot } from '../../kubernetes/kubernetes.ts';
+import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 import { orient } from '../../model/flow-identity.ts';
 import type { PacketSink, Drop } from '../../pipeline/pipeline.ts';

@@ -1,7 +1,7 @@
 /** Reads the saved objects of `--pods` and `--policies`, and asks their policies about drops. */
 import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../drops/drops.ts';
 import type { EventText } from '../../events/events.ts';
-import { readSnapshot, type Snapshot } from '../../kubernetes/kubernetes.ts';
+import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/pipeline.ts';

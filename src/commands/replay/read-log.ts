@@ -21,7 +21,7 @@ import {
   streamFieldsOf,
   streamMark,
   withoutHalfValue,
-} from '../../sources/sources.ts';
+} from '../../sources/reading.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../terminal.ts';
 

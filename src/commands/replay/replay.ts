@@ -1,12 +1,12 @@
 /** `replay`: runs the whole pipeline over saved logs, in their own time. */
 import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
-import { felixOf } from '../../kubernetes/kubernetes.ts';
+import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { createDirectory } from '../../resolving/resolving.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
-import { InputError, openInput } from '../../sources/sources.ts';
+import { InputError, openInput } from '../../sources/reading.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { createPolicies, readSavedObjects } from './policies.ts';
 import type { runReport } from '../../report/report.ts';

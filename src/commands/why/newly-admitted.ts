@@ -3,7 +3,7 @@ import { type FlowRecord, schemaVersion } from '../../audit/audit.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
 import { eachLine, findFiles } from '../../report/report.ts';
-import { InputError } from '../../sources/sources.ts';
+import { InputError } from '../../sources/reading.ts';
 import { plural } from '../terminal.ts';
 import { evaluatorOf, type KnownObjects } from './known-objects.ts';
 import { outcomeOf } from './why.ts';

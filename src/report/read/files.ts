@@ -1,7 +1,7 @@
 /** Finds files of rows, and reads their lines. */
 import { closeSync, globSync, openSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { InputError, openInput } from '../../sources/sources.ts';
+import { InputError, openInput } from '../../sources/reading.ts';
 import { writeTemporary } from '../work-folder.ts';
 
 /** Takes names and patterns; `-` is standard input. The name of a file is no pattern. `problems` says what cannot be read. */

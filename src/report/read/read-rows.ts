@@ -3,7 +3,7 @@ import { readSync, openSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../platform/system-error.ts';
-import { InputError, openInput } from '../../sources/sources.ts';
+import { InputError, openInput } from '../../sources/reading.ts';
 import { fields, schemaVersion } from '../../audit/audit.ts';
 import { column, type Engine, firstLine, literal } from '../engine.ts';
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';

@@ -1,0 +1,11 @@
+/** The door for who reads logs and follows none. The other door loads what follows logs, and with it the package `tail`. */
+export { type Clock, type ClockOptions, createClock, zoneTime } from './envelopes/clock.ts';
+export type { Envelope } from './envelopes/envelope.ts';
+export { readEnvelope } from './envelopes/read-envelope.ts';
+export { blockSize, type Input, InputError, openInput } from './framing/input.ts';
+export { createScanner, type Scanner, withoutHalfValue } from './framing/scanner.ts';
+export { createLineStarts, streamFieldsOf, streamMark } from './journald/units.ts';
+export { type ContainerRule, parseContainerRule } from './kubelet/rules.ts';
+export { createSavedLogReader, isProgramLog } from './kubelet/saved-log.ts';
+export { fatalNeedles } from './records/joiner.ts';
+export { createRepeatedLines } from './repeats/repeated-lines.ts';
