@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: starts the command that is asked for, and turns its errors into messages and exit statuses. */
+/** Runs the command that the command line names, and turns its errors into messages and exit statuses. */
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
@@ -36,7 +36,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async doctor(command) {
     const options = readDoctorOptions(command);
     const { doctor } = await import('./commands/doctor/doctor.ts');
-    // The process does not wait for what did not answer in time.
+    // Exit at once, because a check that timed out may still have a request open.
     return process.exit(await doctor(options, outUnlessClosed));
   },
   why: runWhy,
@@ -48,7 +48,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async drops(command) {
     const options = readDropsOptions(command);
     const { drops } = await import('./commands/drops/drops.ts');
-    // The process does not wait for connections that are kept.
+    // Exit at once, because kept-alive connections would keep the process running.
     return process.exit(await drops(options, pathOf(command), streams));
   },
   async 'drops why'(command) {
@@ -73,7 +73,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
 };
 
 const streams: Streams = {
-  // Opened only on demand, because that makes a pipe non-blocking, and then it cannot be read as a file.
+  // Opened only on demand: `process.stdin` makes a pipe non-blocking, and then it cannot be read as a file.
   get stdin() {
     return process.stdin;
   },
@@ -82,7 +82,7 @@ const streams: Streams = {
   terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
-/** kubectl finds a plugin by its name. `argv0` has the name by which an executable was started. */
+/** kubectl starts a plugin by its file name. `argv0` is the name by which an executable was started. */
 const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
   /^kubectl-drops(?:\.\w+)?$/.test(basename(path)),
 );
@@ -132,7 +132,7 @@ function print(text: string): 0 {
   return 0;
 }
 
-/** Ignores a closed output, because the exit status of `doctor` is still of use. */
+/** Ignores a closed output, because the caller still needs the exit status of `doctor`. */
 function outUnlessClosed(text: string): void {
   try {
     streams.out(text);
@@ -167,7 +167,7 @@ async function runReport(command: Command): Promise<number> {
   return loaded === undefined ? 2 : await loaded.runReport(options, streams);
 }
 
-/** Resolves to undefined if `report` is not installed, and says so on standard error. */
+/** Loads `report`. If it is not installed, says so on standard error and resolves to undefined. */
 async function reportFor(what: string, instead: string) {
   const loaded = await loadReport().catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;

@@ -15,7 +15,7 @@ import {
 } from './values.ts';
 import { isLabelName } from '../platform/api-names.ts';
 
-/** Settings of the audit. They are rows of the table of all. */
+/** The settings of the audit, which are a part of the table of all settings. */
 export const auditSettings = {
   cluster: {
     flag: 'cluster',

@@ -27,7 +27,7 @@ export type { SourceSetting } from './values.ts';
 export const version: string = manifest.version;
 
 export interface ConfigInputs {
-  /** Values by name of the flag. */
+  /** The values of options by name, without dashes. */
   flags: Flags;
   env?: NodeJS.ProcessEnv | undefined;
   /** Throws an Error that says why the file cannot be read. */
@@ -36,28 +36,28 @@ export interface ConfigInputs {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Each setting as a file would have it, and where it is from. */
+  /** Each setting, with its value as in a config file and its origin. */
   readonly given: Layer;
   readonly warnings: readonly string[];
   readonly file: ConfigFile | undefined;
 }
 
-/** The config file, to be read again while the agent runs. */
+/** The config file, which the agent reads again while it runs. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
   /** Throws an Error that says why the file cannot be read. */
   readonly readAgain: () => string;
-  /** Returns all settings as they would be with this text in the file. Throws a `ConfigError`. */
+  /** Returns all settings if the file had this text. Throws a `ConfigError`. */
   readonly understand: (text: string) => LoadedConfig;
 }
 
 export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> {
-  /** What is wrong. `config` has the default instead, and '' as `node`. */
+  /** What is wrong. In `config`, a wrong setting has its default, and a missing or wrong `node` is ''. */
   readonly problems: readonly string[];
 }
 
-/** Options go before variables, then the file, variables of kube-iptables-tailer, and `assumed`. Throws a `ConfigError` of all that is wrong. */
+/** Precedence: options, variables, file, variables of kube-iptables-tailer, `assumed`, defaults. Throws one `ConfigError` with all problems. */
 export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig {
   const { given, warnings, file, problems, wrong, config } = readLayers(inputs, assumed);
   if (config === undefined || problems.length > 0)
@@ -75,7 +75,7 @@ export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig 
   };
 }
 
-/** Loads settings for a command that goes on with wrong ones. Throws a `ConfigError` if an option is wrong. */
+/** Loads the settings for a command that runs even if some are wrong. Throws a `ConfigError` if an option is wrong. */
 export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   const { given, warnings, problems, wrong } = readLayers(inputs);
   const wrongFlags = wrong.filter(({ name }) => given[name]?.origin.kind === 'option');
@@ -91,7 +91,7 @@ export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   };
 }
 
-/** Lists the problems of a file. It need not have all settings. */
+/** Lists the problems of a config file. Missing settings are no problem. */
 export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
   try {
     loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
@@ -128,7 +128,7 @@ function readLayers({ flags, env = process.env, readText = readConfigText }: Con
   const given: Layer = { ...defaults, ...assumed, ...inherited.layer, ...own };
   const { data, error } = schema.safeParse(valuesOf(given));
   const wrong = (error?.issues ?? [])
-    // A missing setting may be in the file that could not be understood.
+    // If the file could not be parsed, a missing setting is not reported, because the file may contain it.
     .filter(({ path: [name] }) => !unusable || given[name as SettingName] !== undefined)
     .map((issue) => ({ name: issue.path[0] as SettingName, problem: () => problemOf(issue, given) }));
   const warnings = [...inherited.warnings, ...envTypos(env)];

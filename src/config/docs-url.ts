@@ -1,6 +1,6 @@
-/** The address of the documents. */
+/** Turns the paths of documents into addresses. */
 
-/** `DOCS_URL` says where the folder docs/ is served. The build of a release (scripts/build.mjs) sets its own. */
+/** `DOCS_URL` is the address at which docs/ is served. The build of a release (scripts/build.mjs) sets the default. */
 const base = usable(process.env['DOCS_URL']) ?? process.env['DOCS_URL_OF_RELEASE'];
 
 /** Returns the address of a page, or its path in the repository if no address is known. */
@@ -8,18 +8,18 @@ export function documentAt(path: `docs/${string}`): string {
   return base === undefined ? path : `${base}/${path}`;
 }
 
-/** Puts addresses into a text of this program, such as `--help`. */
+/** Replaces the paths of documents in a text of this program, such as `--help`, by their addresses. */
 export function withAddresses(text: string): string {
   return text.replaceAll(/\bdocs\/[\w/-]{1,100}\.md\b/g, (path) => documentAt(path as `docs/${string}`));
 }
 
-/** Returns what is wrong with the variable. */
+/** Returns what is wrong with `DOCS_URL`; undefined if it is valid or not set. */
 export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefined {
   if (!url || usable(url) !== undefined) return undefined;
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';
 }
 
-/** Removes slashes at the end. The length is bounded, because the address is repeated for each page. */
+/** Removes slashes at the end. Undefined if the address is invalid, or too long to be repeated for each page. */
 function usable(url = ''): string | undefined {
   return /^https?:\/\/[!-~]{1,500}$/.test(url) ? withoutSlashes(url) : undefined;
 }

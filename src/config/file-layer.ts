@@ -1,4 +1,4 @@
-/** Reads the config file: its text, the YAML in it with the place of each value, and the layer of settings that this makes. */
+/** Reads the config file, finds the position of each value in its YAML, and makes a layer of settings from it. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import {
   constructFromEvents,
@@ -28,18 +28,18 @@ import { reasonOf } from '../platform/system-error.ts';
 export interface FileLayer {
   layer: Layer;
   problems: readonly Problem[];
-  /** Nothing in it could be understood, so it may set anything. */
+  /** The file could not be parsed, so it may contain any setting. */
   unusable: boolean;
   /** Undefined if there is no file, or it could not be read. */
   file: { path: string; text: string } | undefined;
 }
 
-/** Editors look there for the schema. */
+/** Editors find the schema by this key; it is not a setting. */
 const ignored = '$schema';
 
 const example = 'one "KEY: VALUE" a line, for example "logLevel: debug"';
 
-/** `path` is undefined if no file is named. `readText` throws an Error that says why. */
+/** `path` is undefined if no file is named. `readText` throws an Error that says why the file cannot be read. */
 export function readFileLayer(path: string | undefined, readText: (path: string) => string): FileLayer {
   const nothing = { layer: {}, problems: [], unusable: false, file: undefined };
   if (path === undefined) return nothing;
@@ -93,7 +93,7 @@ function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems
   return { value: node.items.map(plain), origin: whole, items: settingOf(name).list === undefined ? [] : items };
 }
 
-/** `NAME: VERDICT`, which is easier to read than a list of `NAME=VERDICT`. */
+/** Reads prefixes that are written as `NAME: VERDICT`, which is easier to read than a list of `NAME=VERDICT`. */
 function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems: Problem[]): Given {
   const [value, items]: [string[], Origin[]] = [[], []];
   for (const { key, node, offset } of entries) {
@@ -114,15 +114,15 @@ function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems
   return { value, origin: whole, items };
 }
 
-/** Makes a list or a map into a value that every check refuses. */
+/** Returns a single value as it is. A list or a map becomes a value that every check refuses. */
 function plain({ items, entries, scalar }: YamlNode): unknown {
   return items === undefined && entries === undefined ? scalar : {};
 }
 
-/** Settings take a few KB. */
+/** The largest config file in bytes. Settings take a few KB. */
 const limit = 256 * 1024;
 
-/** Throws an Error that says to a person why there is no text: `is a folder`. */
+/** Throws an Error whose message says why the text cannot be read, such as `is a folder`. */
 export function readConfigText(path: string): string {
   const bytes = readBytes(path);
   if (bytes.includes(0)) throw new Error('is no text: it holds zero bytes');
@@ -136,7 +136,7 @@ export function readConfigText(path: string): string {
 function readBytes(path: string): Buffer {
   let file: number | undefined;
   try {
-    // Opening a pipe without a writer would block.
+    // Without O_NONBLOCK, opening a pipe that has no writer would block.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file);
     if (stat.isDirectory()) throw new Error('is a folder');
@@ -157,7 +157,7 @@ function readBytes(path: string): Buffer {
   }
 }
 
-/** A value with the offset at which it begins. */
+/** A value of the YAML, with the offset at which it begins. */
 interface YamlNode {
   /** Text, number, boolean or null; undefined for a list or a map. */
   scalar?: unknown;
@@ -172,22 +172,22 @@ interface YamlEntry {
   node: YamlNode;
 }
 
-/** The text is no YAML that settings could be. The message begins with the place, if it is known: `:3:1: is not YAML`. */
+/** The text cannot be a config file. The message begins with line and column, if they are known: `:3:1: is not YAML`. */
 class YamlError extends Error {
   constructor(message: string, place?: string) {
     super(`${place === undefined ? '' : `:${place}`}: ${message}`);
   }
 }
 
-/** Settings need a depth of two. */
+/** The deepest nesting of values. Settings need two levels. */
 const maxDepth = 8;
-/** Enough for some thousand prefixes. Checking a hundred thousand values would take seconds. */
+/** The most events of the parser: enough for some thousand prefixes. Checking a hundred thousand values would take seconds. */
 const maxEvents = 10_000;
 
-/** Keys stay as they are written, in their order. */
+/** Reads maps as `Map`, which keeps the keys in their order. */
 const schema = CORE_SCHEMA.withTags(realMapTag);
 
-/** Parses YAML 1.2 or JSON; undefined if empty. Refuses aliases, because a few can stand for gigabytes. Throws a `YamlError`. */
+/** Parses YAML 1.2 or JSON; undefined if empty. Refuses aliases, because a few can expand to gigabytes. Throws a `YamlError`. */
 function parseYaml(text: string): YamlNode | undefined {
   try {
     const events = parseEvents(text, { maxDepth });
@@ -213,9 +213,9 @@ const reasons: Readonly<Record<string, string>> = {
   [`nesting exceeded maxDepth (${maxDepth})`]: 'is nested too deeply to be settings',
 };
 
-/** Joins values with their places. Events, which have the places, come in the order of the values. */
+/** Adds the offsets to the values. The parser's events contain the offsets, in the order of the values. */
 function nodeOf(document: unknown, events: readonly Event[], text: string): YamlNode {
-  // The first event begins the document.
+  // Skip the first event, which begins the document.
   let at = 1;
   return read(document, 0);
 
@@ -225,7 +225,7 @@ function nodeOf(document: unknown, events: readonly Event[], text: string): Yaml
     const node = Array.isArray(value)
       ? { offset, items: value.map((each: unknown) => read(each, offset)) }
       : { offset, entries: [...(value.values() as Iterable<unknown>)].map((each) => readEntry(each, offset)) };
-    // This event is the end of the list or map.
+    // Skip the event that ends the list or map.
     at++;
     return node;
   }
@@ -239,7 +239,7 @@ function nodeOf(document: unknown, events: readonly Event[], text: string): Yaml
   }
 }
 
-/** The place of an empty value is that of the map or list that it is in. */
+/** An empty value has no offset of its own, so it gets that of its parent. */
 function startOf(event: Event | undefined, parent: number): number {
   if (event?.type === EVENT_ID.SCALAR) {
     if (event.valueStart < 0 || event.valueStart === event.valueEnd) return parent;

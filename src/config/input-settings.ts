@@ -1,4 +1,4 @@
-/** Settings of what the agent reads: logs of its node, and Pods and policies of the cluster. They are rows of the table of all. */
+/** The settings of what the agent reads (logs of its node, Pods and policies of the cluster), which are a part of the table of all settings. */
 import * as z from 'zod/mini';
 import { lookupWays } from '../model/choices.ts';
 import {

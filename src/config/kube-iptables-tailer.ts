@@ -1,12 +1,12 @@
-/** Reads the variables of kube-iptables-tailer that still work here, and warns of all of them. */
+/** Reads the variables of kube-iptables-tailer that this program accepts, and warns about each. */
 import { documentAt } from './docs-url.ts';
 import type { Given, Layer } from './layer.ts';
 import { type SettingName, settingOf } from './settings.ts';
 
-/** The setting that has taken the place of a variable (util/envar.go of kube-iptables-tailer). */
+/** The setting that replaces a variable of kube-iptables-tailer (its util/envar.go). */
 export interface Successor {
   setting: SettingName;
-  /** Undefined if kube-iptables-tailer ignored the value, too. */
+  /** Returns undefined for a value that kube-iptables-tailer ignores, too. */
   translate: (value: string, env: NodeJS.ProcessEnv) => string | readonly string[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export const successors: Readonly<Record<string, Successor>> = {
   },
 };
 
-/** Why these have no counterpart. */
+/** Variables without a counterpart here, each with the reason. */
 export const withoutSuccessor: Readonly<Record<string, string>> = {
   KUBE_API_SERVER:
     'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the container, or --kubeconfig, say where the API server is',
@@ -46,13 +46,13 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
-/** `own`: what is set in the ways of this program, which goes before. */
+/** `own`: what the options, variables and file of this program set; it has precedence. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];
   for (const [variable, { setting, translate }] of Object.entries(successors)) {
     const given = env[variable] ?? '';
-    // METRICS_SERVER_PORT is a URL in the namespace of a Service metrics-server.
+    // In the Namespace of a Service metrics-server, Kubernetes sets METRICS_SERVER_PORT to a URL.
     if (given === '' || given.includes('://')) continue;
     const value = translate(given, env);
     const name = `${settingOf(setting).env}, or ${setting} in the file`;

@@ -1,10 +1,9 @@
-/** Layers of settings, none of them checked yet (what options and variables set, and defaults), and where each value is from. */
+/** Makes layers of settings from options, variables and defaults. Values are not checked yet, and each has its origin. */
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { isSlip } from './suggest.ts';
 import type { Setting } from './values.ts';
 import { printable } from '../platform/printable.ts';
 
-/** The place that a value is from. */
 export type Origin =
   | { readonly kind: 'option'; readonly flag: string }
   | { readonly kind: 'variable'; readonly name: string }
@@ -19,7 +18,7 @@ export interface FileOrigin {
   readonly key: string;
 }
 
-/** `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
+/** Names an origin in a message: `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
 export function placeOf(origin: Origin): string {
   switch (origin.kind) {
     case 'option':
@@ -35,13 +34,13 @@ export function placeOf(origin: Origin): string {
   }
 }
 
-/** `3:1`, both counted from 1. */
+/** Returns line and column, both counted from 1: `3:1`. */
 export function lineAndColumn(text: string, offset: number): string {
   const lines = text.slice(0, offset).split('\n');
   return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
 }
 
-/** `MAX_NODES "many": must be a whole number`. */
+/** Makes the message for a wrong value: `MAX_NODES "many": must be a whole number`. */
 export function problemWith(origin: Origin, value: unknown, message: string): string {
   const key = origin.kind === 'file' ? `: ${origin.key}` : '';
   return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
@@ -49,17 +48,17 @@ export function problemWith(origin: Origin, value: unknown, message: string): st
 
 const longest = 80;
 
-/** Shows a short value. A list or a map is not shown. */
+/** Returns the value for a message, cut if it is long; '' for a list or a map. */
 function shownValue(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
   return ` ${typeof text === 'number' ? String(text) : JSON.stringify(text)}`;
 }
 
-/** Problems that are shown. A file may have any number of mistakes. */
+/** The most problems that are shown, because a file may have any number of mistakes. */
 const most = 25;
 
-/** A problem is put into words only when it is shown. */
+/** Makes the message of a problem. Called only for problems that are shown. */
 export type Problem = () => string;
 
 export class ConfigError extends Error {
@@ -92,7 +91,7 @@ export function layerOfFlags(flags: Flags): Layer {
   });
 }
 
-/** An empty variable counts as not set, because manifests are written that way. */
+/** An empty variable counts as not set, because manifests often set an unused variable to ''. */
 export function layerOfEnvironment(env: NodeJS.ProcessEnv): Layer {
   return layerOf((setting) => {
     const value = setting.env === '' ? '' : (env[setting.env] ?? '');
@@ -109,7 +108,7 @@ export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undef
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);
 }
 
-/** Converts a value to what a file would have. The schema refuses what is wrong. */
+/** Converts a text to the type that a config file has. What cannot be converted stays text, and the schema refuses it. */
 function given(setting: Setting, value: string | readonly string[], origin: Origin): Given {
   if (setting.list !== undefined) {
     const parts = typeof value === 'string' ? value.split(setting.list) : value;
@@ -133,12 +132,12 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
   );
 }
 
-/** A variable of one word, such as SOURCE, may belong to any program. */
+/** The variables that misspelt ones are compared with. A setting with a one-word variable is left out: SOURCE may belong to any program. */
 const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
   name.includes('_'),
 );
 
-/** Warns of a variable that is like one of ours that is not set. */
+/** Warns about a variable that looks like a misspelling of one of ours, if ours is not set. */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {
     if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];

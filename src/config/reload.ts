@@ -9,21 +9,21 @@ export type Reload = ReturnType<typeof createReload>;
 export interface ReloadOptions {
   loaded: LoadedConfig;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Gets settings in which only those differ that can change without a restart. */
+  /** Called with the new settings. Only settings that can change without a restart are different. */
   apply: (config: Config) => void;
 }
 
-/** A change counts when two looks in a row see it, because it may be half written. Each text is judged once; a wrong one is ignored. */
+/** Follows a change only after two readings of the same text, because the file may be half written. A wrong text is logged once and ignored. */
 export function createReload({ loaded, log, apply }: ReloadOptions) {
   const { file } = loaded;
-  /** Changes of the file that were followed, and that were refused. */
+  /** `ok`: changes of the file that were followed. `failed`: changes that were refused, and failures to read the file. */
   const counts = { ok: 0, failed: 0 };
   let running = loaded.config;
   let judged = file?.text;
   let seen = judged;
-  /** Why the file could not be read at the last look. */
+  /** Why the file could not be read the last time; undefined if it could. */
   let unreadable: string | undefined;
-  /** Whether all of the text that was judged last is in force. */
+  /** Whether all settings of the latest checked text are in force. */
   let followed = true;
 
   return {
@@ -35,7 +35,7 @@ export function createReload({ loaded, log, apply }: ReloadOptions) {
     },
   };
 
-  /** Reads the file again. To be called every few seconds. */
+  /** Reads the file again. Call it every few seconds. */
   function look(): void {
     if (file === undefined) return;
     let text;

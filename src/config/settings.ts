@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { inputSettings } from './input-settings.ts';
 
-/** Names the file that has the others. */
+/** The setting that names the config file. It is not allowed in the file. */
 export const configFile = {
   flag: 'config',
   env: 'CONFIG_FILE',
@@ -26,7 +26,7 @@ export const configFile = {
   help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
 } as const satisfies Omit<Setting, 'schema'>;
 
-/** Each setting by its name in `Config`, which is its key in the file. */
+/** Each setting by its name in `Config`, which is also its key in the file. */
 export const settings = {
   ...inputSettings,
   prefixes: {
@@ -183,7 +183,7 @@ export type Config = Readonly<z.output<typeof schema>>;
 
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
-/** Returns a setting with the fields that only some have. */
+/** Returns a setting in the type that has all optional fields. */
 export function settingOf(name: SettingName): Setting {
   return settings[name];
 }

@@ -1,13 +1,13 @@
-/** A longer word is no misspelt one. */
+/** Longer words are not compared. */
 const longest = 64;
 
-/** `; did you mean stateDir?` for the nearest candidate, or ''. `state-dir` equals `stateDir`. */
+/** Returns `; did you mean stateDir?` for the nearest candidate, or ''. Only letters and digits count: `state-dir` equals `stateDir`. */
 export function suggest(word: string, candidates: readonly string[]): string {
   const found = nearest(word, candidates);
   return found === undefined ? '' : `; did you mean ${found}?`;
 }
 
-/** Accepts one wrong letter in three, or a word that is cut short: `drop`, `warning`. */
+/** Returns the nearest candidate with at most a third of its letters wrong. A word that is too short or too long at its end counts as one wrong letter. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const letters = lettersOf(word);
   if (letters === '' || letters.length > longest) return undefined;
@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Accepts one wrong letter, and joined words: `MAX_NODE`, `MAXNODES`. */
+/** Whether the word has at most one wrong letter. Separators do not count: `MAX_NODE` and `MAXNODES` are slips for `MAX_NODES`. */
 export function isSlip(word: string, candidate: string): boolean {
   const [letters, meant] = [lettersOf(word), lettersOf(candidate)];
   return Math.abs(letters.length - meant.length) <= 1 && distanceOf(letters, meant) <= 1;

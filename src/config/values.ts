@@ -1,4 +1,4 @@
-/** Checks values of settings, in the types of a file, and words the message for each wrong one. */
+/** Has schemas for the values of settings, in the types of a config file, with a message for each wrong value. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/audit.ts';
@@ -10,7 +10,7 @@ export const policiesChoices = ['auto', 'off'] as const;
 export const auditPeersChoices = ['shown', 'redacted'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
-/** `auto`: the kernel's log, wherever it is found, and kube-proxy's if that is a file. */
+/** `auto`: the kernel's log, wherever it is found, and kube-proxy's log if it is a file. */
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
   | { kind: 'journal'; directory: string | undefined }
@@ -67,7 +67,7 @@ export const prefix = z.pipe(
   }),
 );
 
-/** systemd.unit(5). As for systemctl, a name without a suffix is that of a service. */
+/** The name of a unit (systemd.unit(5)). As in systemctl, a name without a suffix is that of a service. */
 export const unit = z.pipe(
   text.check(
     z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
@@ -125,7 +125,7 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(choi
   return z.enum(choices, { error: `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}` });
 }
 
-/** kube-iptables-tailer takes INFO as well as info. */
+/** Accepts INFO as well as info, as kube-iptables-tailer does. */
 export function lowerCase(given: unknown): unknown {
   return typeof given === 'string' ? given.toLowerCase() : given;
 }
@@ -158,15 +158,15 @@ export interface Setting {
   /** The placeholder in the help. */
   value: string;
   help: string;
-  /** Checks its value, in the types of a file. */
+  /** Checks the value, in the type of a config file. */
   schema: z.ZodMiniType;
   /** Options and variables are converted to this type. */
   type?: 'boolean' | 'number';
   /** The default as on the command line. */
   default?: string;
-  /** May be given several times; in the environment, separated by this. */
+  /** Set for a list: the option may be repeated, and this separates the values in the variable. */
   list?: RegExp;
   choices?: readonly string[];
-  /** The running agent follows a change of the file. */
+  /** The running agent applies a change in the file without a restart. */
   reload?: true;
 }

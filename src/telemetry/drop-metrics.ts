@@ -7,7 +7,7 @@ import type { PacketObservation } from '../model/packet.ts';
 import type { FlowMeaning } from '../pipeline/pipeline.ts';
 import { printable } from '../platform/printable.ts';
 
-/** Labels of one time series; `other` past a limit. */
+/** The labels of one time series. Past a limit, workload or namespace is `other`. */
 interface DropLabels {
   namespace: string;
   workload: string;
@@ -24,21 +24,21 @@ interface Cell {
 interface DropsByOwnerLimits {
   total: number;
   perNamespace: number;
-  /** Time series for the other workloads of a namespace, which it has even if others took all room. */
+  /** Time series `other` of namespaces. They have their own limit, so that a namespace gets one even if `total` is reached. */
   namespaces: number;
 }
 
-/** With 16 for all others, these are as many as a metric shows. */
+/** Together with 16 time series of namespace `other`, these make 256, the limit of a metric. */
 const defaultLimits: DropsByOwnerLimits = { total: 140, perNamespace: 30, namespaces: 100 };
 
 export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
 
 const other = 'other';
 
-/** Counts lost packets, noise apart, by the workload of each end that is a Pod. */
+/** Counts lost packets, without noise, by the workload of each end that is a Pod. */
 export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
   const cells: Cell[] = [];
-  /** By namespace, then by workload: joining a key would cost more than all the rest. */
+  /** By namespace, then by workload, because making one joined key would cost more than all the rest. */
   const places = new Map<string, Map<string, Cell[]>>();
   let workloads = 0;
   const ofNamespace = new Map<string, number>();
@@ -75,7 +75,7 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
     }
     const others = { namespace, workload: other, ...rest };
     const hasRoom = findOf(others) !== undefined || cells.length - workloads < limits.namespaces;
-    // The last one has as many cells as there are directions, verdicts and reasons.
+    // Namespace `other` needs no limit: it has one cell for each direction, verdict and reason.
     return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
   }
 
@@ -104,7 +104,7 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
     verdict: DropLabels['verdict'],
     reason: DropLabels['reason'],
   ): Cell | undefined {
-    // A loop, because it is called for each packet, and a closure would be made.
+    // A loop instead of `find`, because this runs for each packet, and `find` would need a closure.
     for (const cell of places.get(namespace)?.get(workload) ?? none) {
       const { labels } = cell;
       if (labels.direction === direction && labels.verdict === verdict && labels.reason === reason) return cell;
@@ -117,7 +117,7 @@ const none: readonly Cell[] = [];
 
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 
-/** kube-iptables-tailer's metric, for dashboards and alerts that have it already. */
+/** kube-iptables-tailer's metric, for dashboards and alerts that already use it. */
 export interface LegacyMetric {
   count: (ends: Ends, packets: number) => void;
   text: () => Promise<string>;
@@ -133,7 +133,7 @@ const others = { src: 'other', dst: 'other' };
 
 const candidatesPerPlace = 4;
 
-/** Characters of a label: the owner of an outside address chooses its host name. */
+/** The most characters of a label, because the owner of an outside address chooses its host name. */
 const longest = 128;
 
 const namings: Readonly<Record<Naming, (object: ObjectRef, workload: Endpoint['workload']) => string>> = {
@@ -148,7 +148,7 @@ interface Pair {
   packets: number;
 }
 
-/** A pair with twice the packets of the least takes its place; `other` counts the rest. So each time series only grows while it lasts. */
+/** Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. */
 export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
   const registry = new Registry();
   const counter = new Counter({
@@ -159,7 +159,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
   });
   const placed = new Map<string, Pair>();
   const candidates = new LRUCache<string, number>({ max: limit * candidatesPerPlace });
-  /** A lower bound of the packets of pairs with a place. */
+  /** No shown pair has fewer packets than this. */
   let least = 0;
 
   return { count, text: () => registry.metrics() };
@@ -181,7 +181,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
     const before = candidates.get(key) ?? 0;
     if (placed.size >= limit && !(before > 2 * least && makeRoom(before))) return undefined;
     candidates.delete(key);
-    // Packets that were counted in `other` count, too.
+    // Includes the packets of this pair that `other` has counted.
     const pair = { labels, packets: before };
     placed.set(key, pair);
     return pair;
@@ -200,7 +200,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
   }
 
   function nameOf({ kind, address, object, workload }: Endpoint): string {
-    // A Pod on the host's network is its node, as it was there.
+    // As in kube-iptables-tailer, a Pod on the host's network has the name of its Node.
     const nameOfObject = kind === 'node' ? namings.name : namings[naming];
     const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(object, workload);
     return printable(name).slice(0, longest).toWellFormed();

@@ -6,7 +6,7 @@ import { writeAll } from '../platform/write-all.ts';
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Fields of a line. An Error belongs in `error`; names that every line has are taken. */
+/** Fields of a log line. An Error goes into `error`. The names of fields that every line has are not allowed. */
 export type Fields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
@@ -19,7 +19,7 @@ export interface Write {
   (fields: Fields, text: string): void;
 }
 
-/** The program's own log. Lines are written before the call returns; nothing throws. */
+/** The program's own log. A call returns after its line is written, and never throws. */
 export type Log = Readonly<Record<LogLevel, Write>>;
 
 export type AdjustableLog = Log & { level: LogLevel };
@@ -29,11 +29,11 @@ export interface LoggerOptions {
   terminal: boolean;
   /** The node that the program runs on: a field of every line. */
   node?: string | undefined;
-  /** Takes a line with its end; standard output by default. */
+  /** Writes a line, which ends with a newline; by default to standard output. */
   write?: ((line: string) => void) | undefined;
 }
 
-/** JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
+/** Logs JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
 export async function createLogger({
   level: first,
   terminal,
@@ -56,7 +56,7 @@ export async function createLogger({
         try {
           write(format(line));
         } catch {
-          // Its reader is gone or a disk is full, which cannot be reported.
+          // The reader of the log is gone or a disk is full, and there is nowhere to report that.
         }
       },
     },
@@ -64,12 +64,12 @@ export async function createLogger({
   return log as AdjustableLog;
 }
 
-/** A Pod does not need the formatter, so it costs no memory there. */
+/** Loads the formatter only if it is needed, so that it costs no memory in a Pod. */
 async function loadFormat(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
-  // The stream around it would write later, and lose lines at the end.
+  // Only the formatter is used, because the stream of pino-pretty writes later, and loses lines at the end of the process.
   const format = prettyFactory({ ignore: 'node', translateTime: 'SYS:HH:MM:ss', singleLine: true });
-  // It removes only ASCII control characters, except escapes, which it uses for colours.
+  // The formatter removes only ASCII control characters, and keeps escapes, because it uses them for colours.
   return (line) => format(line)?.replace(/(?![\n\t\x1b])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, printable) ?? '';
 }
 
@@ -78,7 +78,7 @@ function toStandardOutput(line: string): void {
 }
 
 const longest = 1000;
-/** The depth of nested causes, because a chain may be circular. */
+/** The most nested causes that are logged, because a chain may be circular. */
 const deepest = 4;
 
 export function errorFields(error: unknown, withStack: boolean, depth = 0): unknown {
@@ -93,7 +93,7 @@ export function errorFields(error: unknown, withStack: boolean, depth = 0): unkn
   };
 }
 
-/** An AggregateError, of a connection refused on every address, says nothing itself. */
+/** An AggregateError (a connection refused on every address) has an empty message, so the messages of its errors are joined. */
 function messageOf(error: Error): string {
   if (error.message !== '' || !(error instanceof AggregateError)) return error.message;
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
@@ -112,7 +112,7 @@ const pause: Millis = 3_600_000;
 const limit = 256;
 const others = 'other problems';
 
-/** Logs once an hour what may go wrong a thousand times a second. Past 256 keys all problems share one. */
+/** Logs each problem once an hour, because it may happen a thousand times a second. Past 256 keys, all further problems share one. */
 export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
   const known = new Map<string, Problem>();
 
@@ -126,7 +126,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
       log.info({ problem: key, reports: problem.total }, text);
       return true;
     },
-    /** Reports by key that were not logged since the last call. */
+    /** Returns, by key, the number of reports since the last call that were not logged. */
     takeCounts(this: void): Record<string, number> {
       const counts: Record<string, number> = {};
       for (const [key, problem] of known) {
@@ -137,7 +137,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
     },
   };
 
-  /** Logs a new key, and one that was logged an hour ago, with the number of reports since. */
+  /** Logs a problem if its key is new or was logged an hour ago, then with the number of reports since. */
   function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
     const problem = known.get(key);
     if (problem === undefined && key !== others && isFull())
@@ -159,7 +159,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
     log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
   }
 
-  /** Forgets the oldest problem if its next report would be logged anyway. */
+  /** Returns whether there is no room for a new key. Makes room if the oldest problem was logged more than an hour ago. */
   function isFull(): boolean {
     if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
     for (const [key, problem] of known) {

@@ -2,13 +2,13 @@ import { lookupWays } from '../model/choices.ts';
 import { verdicts } from '../model/packet.ts';
 import { writeResults } from '../model/series.ts';
 
-/** Labels with all of their values, or with what these are. */
+/** Labels, each with all its values, or with a text that describes them. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
 /** The definition of a metric, for a scrape and for docs/metrics.md. */
 export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogram', Of extends Labels = Labels> {
   type: Type;
-  /** Its name; `metricTable` leaves out the prefix that all have. */
+  /** The name; in `metricTable` without the prefix that all metrics share. */
   name: string;
   help: string;
   labels: Of;
@@ -45,7 +45,7 @@ const code = 'a cause: KN102, …; see docs/causes';
 const resource = 'a kind of object: pods, events, …';
 const found = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
-/** Every metric of the program itself, without those of the process; docs/metrics.md is checked against it. */
+/** All metrics of the program itself; those of the process are not here. A test compares docs/metrics.md with this table. */
 export const metricTable = {
   // Reading the logs.
   lines: counter('lines_total', 'Lines read, relevant or not.', { source }),

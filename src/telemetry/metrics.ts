@@ -3,7 +3,7 @@ import type { LegacyMetric } from './drop-metrics.ts';
 import { counter, gauge, histogram, type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 
-/** These metrics of prom-client are kept; there are five times as many others, on thousands of nodes. */
+/** The metrics of prom-client that are kept. It has five times as many others, which would cost too much on thousands of nodes. */
 const processTable: readonly MetricRow[] = [
   counter('process_cpu_user_seconds_total', 'Processor time spent in the program.'),
   counter('process_cpu_system_seconds_total', 'Processor time spent in the kernel for the program.'),
@@ -12,7 +12,7 @@ const processTable: readonly MetricRow[] = [
   gauge('process_resident_memory_bytes', 'Memory in use.'),
   gauge('process_open_fds', 'Open file descriptors.'),
   gauge('process_max_fds', 'How many may be open.'),
-  // This one sets the next two.
+  // prom-client sets the next two metrics when it collects this one.
   gauge('nodejs_eventloop_lag_seconds', 'How long the event loop took to come round at the last scrape.'),
   gauge(
     'nodejs_eventloop_lag_mean_seconds',
@@ -46,7 +46,7 @@ export function createMetrics({ version }: { version: string }): Metrics {
   return metrics;
 }
 
-/** `collect` sets what is counted elsewhere. Rejects if that throws. */
+/** Each scrape first calls `collect`, which sets the metrics that are counted elsewhere. Rejects if it throws. */
 export function scrapeOf(metrics: Metrics, legacyMetric: LegacyMetric | undefined, collect: () => void): MetricsText {
   return {
     contentType: metrics.contentType,
@@ -62,7 +62,7 @@ function withPrefix(row: MetricRow): MetricRow {
   return { ...row, name: prefix + row.name };
 }
 
-/** Milliseconds. The default, 10, wakes the program 100 times a second for 0.05 to 0.2 ms of CPU. */
+/** In milliseconds. The default, 10, would wake the program 100 times a second for 0.05 to 0.2 ms of CPU. */
 const eventLoopMonitoringPrecision = 1000;
 
 export function addProcessMetrics(registry: Registry): void {
@@ -73,7 +73,7 @@ export function addProcessMetrics(registry: Registry): void {
   for (const { name } of registry.getMetricsAsArray()) if (!kept.has(name)) registry.removeSingleMetric(name);
 }
 
-/** prom-client sets the time between two looks, or NaN if there was none since the last scrape. */
+/** Subtracts the interval, because prom-client reports the time between two timers. NaN (no timer since the last scrape) becomes 0. */
 function subtractInterval(registry: Registry, name: string): void {
   const metric = registry.getSingleMetric(name) as { set: (labels: LabelValues<string>, seconds: number) => void };
   const set = metric.set.bind(metric);
@@ -91,7 +91,7 @@ type Given<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [la
 
 interface CounterOf<Row extends MetricRow> {
   add: (count: number, ...labels: Given<Row>) => void;
-  /** Shows a total that is counted elsewhere, because counting here takes 0.2 to 1 µs. */
+  /** Sets a total that is counted elsewhere, because counting here takes 0.2 to 1 µs. */
   setTotal: (total: number, ...labels: Given<Row>) => void;
 }
 
@@ -151,7 +151,7 @@ function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   }
 }
 
-/** Bounds the label values. Past the limit counters count under `other`, and gauges are left out. */
+/** Limits the label values. Past the limit, `add` and `observe` count under `other`, and values that are set are left out. */
 function createBounds({ labels }: MetricRow) {
   const names = Object.keys(labels);
   const seen = new Set<string>();
@@ -167,7 +167,7 @@ function createBounds({ labels }: MetricRow) {
   };
 }
 
-/** Prometheus sees the first increase only of a counter that is there from the start; for a handful of values. */
+/** Returns the label values of a counter to create at the start, because Prometheus misses the first increase of a new series. Only for one label with a list of values. */
 function combinationsOf({ labels }: MetricRow): Labels[] {
   const [[name, values] = ['', ''], ...more] = Object.entries(labels);
   return typeof values === 'string' || more.length > 0 ? [] : values.map((value) => ({ [name]: value }));

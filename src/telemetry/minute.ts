@@ -1,4 +1,4 @@
-/** Looks at counts now and then: for a line each minute, and for when something was last counted. */
+/** Reads counts regularly, to log a line each minute, and to note when something was last counted. */
 import type { Millis } from '../model/log-line.ts';
 import type { Verdict } from '../model/packet.ts';
 import type { Log } from './logger.ts';
@@ -32,7 +32,7 @@ export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>
 
 export interface MinuteOptions {
   snapshot: () => MinuteCounts;
-  /** Reports by key that were not logged since the last call. */
+  /** Returns, by key, the number of reports since the last call that were not logged. */
   takeRepeated: () => Record<string, number>;
 }
 
@@ -82,7 +82,7 @@ export interface LastSeenOptions {
 
 export type LastSeen = ReturnType<typeof createLastSeen>;
 
-/** Notes when something was last counted, by looking whether the count has grown, so that counting costs nothing more. */
+/** Notes when something was last counted. It compares counts from time to time, so that counting itself costs nothing more. */
 export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions) {
   const looks = [
     ...sources.map((source) =>
@@ -97,7 +97,7 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
-    /** Called every few seconds, and before the metrics are shown. */
+    /** Compares the counts. Call it every few seconds, and before the metrics are shown. */
     look(this: void): void {
       for (const look of looks) look();
     },

@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
-/** Reasons why something is wrong; asked at each request. */
+/** Each function returns why the program is not healthy; it is called at each request. */
 export interface Health {
   live: () => readonly string[];
   ready: () => readonly string[];
@@ -24,13 +24,13 @@ export interface ServerOptions {
   /** The answer to `/drops`, as JSON. */
   drops?: (() => Promise<string>) | undefined;
   health: Health;
-  /** The time for a request, for taking the answer, and until the next request. */
+  /** The longest time to send a request, to take the answer, and between two requests; each has this limit. */
   timeout?: Millis | undefined;
   scrapeInterval?: Millis | undefined;
 }
 
 export interface RunningServer {
-  /** With the port that was found for port 0. */
+  /** Has the real port, also if the setting has port 0. */
   readonly address: string;
   /** Ends idle connections at once, and others after their answer or `timeout`. */
   stop: () => Promise<void>;
@@ -42,7 +42,7 @@ interface Answer {
   body: string;
 }
 
-/** Each takes 20 KB; Prometheus and the kubelet need three. */
+/** The most open connections. Each takes 20 KB; Prometheus and the kubelet need three. */
 const ownLimits = { total: 64, perAddress: 8 };
 
 /** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. Rejects, naming the setting, if it cannot listen. */
@@ -62,7 +62,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     connectionsCheckingInterval: timeout / 2,
     maxHeaderSize: 8192,
   });
-  // This also ends clients that do not take their answer.
+  // This timeout also disconnects clients that do not take their answer.
   server.setTimeout(timeout);
   limitConnections(server, ownLimits);
   const answering = new Set<ServerResponse>();
@@ -72,7 +72,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     void answer(request, response, options);
   });
   await listen(server, where, given);
-  // If a connection cannot be accepted (too many open files), its client sees it.
+  // Ignored: if a connection cannot be accepted (too many open files), its client sees that.
   server.on('error', () => {});
   const bound = server.address() as AddressInfo;
   return {
@@ -81,7 +81,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   };
 }
 
-/** One text serves all requests within `interval`. */
+/** Returns the same text for all requests within `interval`. */
 function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
   let latest: Promise<string> | undefined;
   return () => {
@@ -150,7 +150,7 @@ async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Pro
   await closed;
 }
 
-/** Serves the newest: past a limit it closes the oldest idle connection of the same address, or of the address with most. */
+/** Keeps the newest connections: past a limit, closes the oldest idle one, of the same address or of the address with the most. */
 export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
   const open = new Map<string, Set<Socket>>();
   const answering = new Set<Socket>();
@@ -164,7 +164,7 @@ export function limitConnections(server: Server, limits: Readonly<{ total: numbe
     socket.once('close', () => {
       count--;
       own.delete(socket);
-      // Another set may have replaced an empty one.
+      // A new set may already have replaced this one after it became empty.
       if (own.size === 0 && open.get(address) === own) open.delete(address);
     });
     if (own.size > limits.perAddress) closeOne(own, socket);
