@@ -8,18 +8,18 @@ const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
 export interface Engine {
   run: (sql: string) => Promise<void>;
-  /** Returns all rows of a small answer. Its numbers must be DOUBLE or INTEGER. */
+  /** Returns all rows of a small result. Its numbers must be DOUBLE or INTEGER. */
   all: <Row>(sql: string) => Promise<Row[]>;
-  /** Returns the only row of an answer. */
+  /** Returns the only row of a result. */
   one: <Row>(sql: string) => Promise<Row>;
-  /** Returns the first rows of an answer, and the number of the others. The query counts all rows as `total`. */
+  /** Returns the rows of a query with a LIMIT, and the number of further rows. The query counts all rows as `total`. */
   bounded: <Row>(sql: string) => Promise<Bounded<Row>>;
-  /** Returns the rows of an answer of any size, some thousand at a time. */
+  /** Returns the rows of a result of any size, some thousand at a time. */
   batches: <Row>(sql: string) => AsyncIterable<Row[]>;
   close: () => void;
 }
 
-/** Opens a new database in a file. `folder`: for what does not fit into the memory of DuckDB. */
+/** Opens a new database in a file. `folder`: where DuckDB puts data that does not fit into its memory. */
 export async function openEngine(file: string, folder: string): Promise<Engine> {
   const duckdb = await import('@duckdb/node-api').catch((error: unknown) => {
     throw new ReportError(
@@ -33,7 +33,7 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
       memory_limit: '768MB',
       threads: String(Math.min(4, availableParallelism())),
       temp_directory: folder,
-      // DuckDB must not fetch anything.
+      // DuckDB must not download extensions.
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
     });
@@ -70,17 +70,17 @@ async function* batchesOf<Row>(connection: DuckDBConnection, sql: string): Async
   }
 }
 
-/** The reason may be a full disk, or too little memory. */
+/** Turns an error of DuckDB, such as a full disk or too little memory, into a message for the user. */
 function rethrow(error: unknown): never {
   throw new ReportError(`DuckDB: ${firstLine(reasonOf(error))}`, { cause: error });
 }
 
-/** Spells a text in SQL. */
+/** Quotes a text for SQL. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Spells the name of a column, which has dots. */
+/** Quotes the name of a column for SQL, because it has dots. */
 export function column(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -10,17 +10,17 @@ export interface ReportOptions {
   /** The path of the database; must not exist yet. */
   db: string | undefined;
   includeNoise: boolean;
-  /** Names of policies, with `*` and `?` as in patterns; none: all records. */
+  /** Names of policies, in which `*` and `?` stand for any characters; empty: all records. */
   policy: readonly string[];
-  /** No row is from after it. */
+  /** The current time in milliseconds since 1970. Rows that are more than a day later have a wrong clock. */
   now: number;
-  /** A page without rows is no error. */
+  /** A report without rows is not an error. */
   mayBeEmpty?: boolean;
 }
 
 /** Packets from one end to another, on one service, with one outcome. */
 export interface Pair {
-  /** 1 has the most packets. */
+  /** The rank by packets, from 1 for the most. */
   place: number;
   from: string;
   fromGroup: string;
@@ -37,17 +37,17 @@ export interface Pair {
   /** Milliseconds since 1970, here and below. */
   first: number;
   last: number;
-  /** The rule that met most packets, and the number of rules. */
+  /** The rule that matched most packets, and the number of rules. */
   rule: string;
   rules: number;
-  /** The verdict on most packets of that rule. */
+  /** The verdict on most of that rule's packets. */
   verdict: Verdict;
 }
 
 /** `new` if the baseline lacks it, `gone` if the rows lack it. */
 export type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
 
-/** `unknown`: also of a record without a verdict. */
+/** `unknown` also stands for a record without a verdict. */
 export type Verdict = 'denied' | 'admitted' | 'unknown';
 
 /** Packets that a policy denied or admitted, or whose log names it. A packet that several policies denied counts for each. */
@@ -74,18 +74,18 @@ export interface Count {
 
 export interface Ranking {
   top: Count[];
-  /** What `top` does not have. */
+  /** The names that are not in `top`. */
   others: { names: number; packets: number };
 }
 
 export const rankings = ['from', 'to', 'service', 'rule', 'node'] as const;
 export type RankingName = (typeof rankings)[number];
 
-/** Packets by source and destination. Rows and columns are the most frequent ones; the last ones are all others. */
+/** Packets by source (rows) and destination (columns), for the most frequent ones. The last row and the last column sum up all others. */
 export interface Matrix {
   rows: string[];
   columns: string[];
-  /** The number in the last row and in the last column; 0 if there is none. */
+  /** How many sources the last row sums up, and how many destinations the last column; 0 if no such row or column exists. */
   otherRows: number;
   otherColumns: number;
   /** `cells[row][column]`. */
@@ -93,7 +93,7 @@ export interface Matrix {
 }
 
 export interface TimeLine {
-  /** The beginning, and the length of each interval. */
+  /** The beginning of the time line, and the length of an interval, both in milliseconds. */
   start: number;
   step: number;
   /** Packets of each interval. */
@@ -102,11 +102,11 @@ export interface TimeLine {
   outside: number;
 }
 
-/** Loss that the audit knows of. */
+/** Missing records that the audit has noted itself. */
 export interface Gap {
   reason: string;
   node: string;
-  /** Intervals with loss, and records that are missing at least. */
+  /** The number of intervals with loss, and the least number of missing records. */
   intervals: number;
   lost: number;
   first: number;
@@ -116,7 +116,7 @@ export interface Gap {
 /** A source that was denied by many destinations within an hour. */
 export interface Scan {
   from: string;
-  /** Most destinations in one hour. */
+  /** The most destinations in one hour. */
   destinations: number;
   hours: number;
   packets: number;
@@ -136,7 +136,7 @@ export interface ReportedEvent {
 
 export interface Bounded<T> {
   top: T[];
-  /** The number that is left out. */
+  /** How many are not in `top`. */
   more: number;
 }
 
@@ -152,7 +152,7 @@ export interface Changes {
 export interface Extent {
   records: number;
   packets: number;
-  /** Undefined without any record. */
+  /** Undefined if there are no records. */
   first: number | undefined;
   last: number | undefined;
   gaps: number;
@@ -161,7 +161,7 @@ export interface Extent {
 }
 
 export interface Report {
-  /** As in the options. */
+  /** The policies that the user has asked for. */
   policy: readonly string[];
   extent: Extent;
   denied: number;
@@ -182,7 +182,7 @@ export interface Report {
   timeLine: TimeLine | undefined;
   gaps: Bounded<Gap>;
   scans: Bounded<Scan>;
-  /** Events of incidents, and of packets. */
+  /** Events about incidents, and about packets. */
   incidents: Bounded<ReportedEvent>;
   events: Bounded<ReportedEvent>;
   changes: Changes | undefined;
@@ -192,7 +192,7 @@ export interface Report {
   problems: string[];
 }
 
-/** There is no report. The message says why, or what to do. */
+/** The report could not be made. The message says why, or what to do. */
 export class ReportError extends Error {
   override name = 'ReportError';
 }

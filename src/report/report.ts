@@ -1,8 +1,8 @@
-/** Makes a report on rows of the audit: reads them into a database, sums them up there, and prints what they come to. */
+/** Makes a report on rows of the audit: reads them into a database, sums them up there, and prints the result. */
 export { ReportError, type ReportOptions } from './model.ts';
 export { eachLine, findFiles } from './read/files.ts';
 export { createWorkFolder, writeTemporary } from './work-folder.ts';
 export type { runReport } from './run-report.ts';
 
-/** The build makes a file of its own of what this loads, which the image does not have (scripts/build.mjs). */
+/** Loads the report on demand: the build (scripts/build.mjs) puts it into a file of its own, which the image does not contain. */
 export const loadReport = async () => await import('./run-report.ts');

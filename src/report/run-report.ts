@@ -31,7 +31,7 @@ export async function runReport(options: Omit<ReportOptions, 'now'>, streams: Re
   }
 }
 
-/** Resolves to whether all was read. Rejects with a `ReportError` that says what to do. */
+/** Resolves to whether all files were read. Rejects with a `ReportError` that says what to do. */
 export async function printReport(options: ReportOptions, streams: ReportStreams): Promise<boolean> {
   const { path: folder, remove } = createWorkFolder();
   try {
@@ -65,7 +65,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const readings = before === undefined ? [rows] : [rows, before];
   const problems = readings.flatMap(({ fileProblems, rowProblems }) => fileProblems.concat(rowProblems));
   problems.push(...reported.problems);
-  // Sums take less memory without an order of rows, which was needed until now.
+  // Only reading the rows needs their order. Sums take less memory without it.
   await engine.run('SET preserve_insertion_order = false');
   const report: Report = {
     ...(await aggregate(engine, { includeNoise, policy, now, hasBaseline })),
@@ -116,7 +116,7 @@ async function write(
   }
 }
 
-/** Reads every pair, those that are gone last. */
+/** Reads all pairs. Pairs that only the baseline has come last. */
 async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPair[]> {
   const { rows, baseline } = pairTables;
   if (report.changes === undefined) {
@@ -136,7 +136,7 @@ function same(one: string, other: string): string {
   return `${one} AS a SEMI JOIN ${other} AS b ON a."from" = b."from" AND a."to" = b."to" AND a.service = b.service AND a.denied = b.denied`;
 }
 
-/** Writes one object, in parts, because it has all pairs. */
+/** Writes one JSON object in parts, because it contains all pairs. */
 async function writeJson(engine: Engine, report: Report, out: (text: string) => void): Promise<void> {
   const { top: _, changes, ...rest } = report;
   const head = printableJson(

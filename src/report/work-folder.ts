@@ -7,10 +7,7 @@ import { ReportError } from './model.ts';
 
 const prefix = 'kube-netfilter-tailer-report-';
 
-/**
- * Makes a folder for temporary files of this run, and removes those of runs that were killed, because each may have gigabytes. Throws a
- * `ReportError`.
- */
+/** Makes a folder for temporary files of this run. Removes the folders of killed runs, because each may have gigabytes. Throws a `ReportError`. */
 export function createWorkFolder(parent = tmpdir()): { path: string; remove: () => void } {
   removeLeftOver(parent);
   const path = makeFolder(join(parent, `${prefix}${pidNamespace()}-${process.pid}-`));
@@ -18,7 +15,7 @@ export function createWorkFolder(parent = tmpdir()): { path: string; remove: () 
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
   };
-  // An interrupted report ends by `process.exit`.
+  // An interrupted report calls `process.exit`, so the folder is removed here.
   process.once('exit', remove);
   return { path, remove };
 }
@@ -31,7 +28,7 @@ function makeFolder(start: string): string {
   }
 }
 
-/** Throws a `ReportError`, because a full disk of temporary files is no fault of the output. */
+/** Throws a `ReportError`, so that a full disk for temporary files is not taken for a failure of the output. */
 export function writeTemporary(fd: number, text: string | Buffer): void {
   try {
     writeAll(fd, text);
@@ -44,7 +41,7 @@ function inOtherPlace(what: string, cause: unknown): ReportError {
   return new ReportError(`${what} (TMPDIR names another place): ${reasonOf(cause)}`, { cause });
 }
 
-/** Removes folders that this user owns, of processes that this one could see. Other containers may share the parent folder. */
+/** Removes this user's folders of ended processes, but only of its own PID namespace, because another container may share the parent folder. */
 function removeLeftOver(parent: string): void {
   const own = new RegExp(`^${prefix}${pidNamespace()}-(\\d{1,10})-`);
   for (const name of namesIn(parent)) {
@@ -55,7 +52,7 @@ function removeLeftOver(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Another run removes it.
+      // Another run has removed the folder meanwhile.
     }
   }
 }
@@ -68,7 +65,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Process ids are valid only within it. macOS has none. */
+/** Identifies the PID namespace, because process ids are valid only within it. macOS has no namespaces. */
 function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';

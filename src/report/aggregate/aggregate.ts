@@ -1,4 +1,4 @@
-/** Makes a report of tables of rows. DuckDB does the sums; nothing here grows with the number of rows. */
+/** Makes a report from tables of rows. DuckDB computes the sums, so the memory here does not grow with the number of rows. */
 import type { Engine } from '../engine.ts';
 import {
   type Bounded,
@@ -36,7 +36,7 @@ type Side = keyof typeof tables;
 
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
-/** What a report takes from the rows. */
+/** The part of a report that comes from the rows. */
 export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
@@ -95,7 +95,7 @@ async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
 
-/** Schemas before 1.2 have no verdicts. */
+/** Rows of a schema before 1.2 have no verdict. */
 const isWithoutVerdicts = `regexp_full_match("schema.version", '1[.]0*[01]')`;
 
 async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Report, 'noise' | 'unknownKinds'>> {
@@ -136,7 +136,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
   return Object.fromEntries(found) as Record<RankingName, Ranking>;
 }
 
-/** Finds pairs that only one side has. Dropped and rejected packets make the same pair, packets that were let through another one. */
+/** Finds pairs that only the rows or only the baseline have. Dropped and rejected packets count as the same pair, packets that were let through as another. */
 async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
   const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
@@ -156,7 +156,7 @@ function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
 }
 
-/** Makes the matrix of two columns of the table of pairs. The last row and the last column have what is less frequent. */
+/** Makes the matrix of the values of two columns. The last row and the last column sum up the less frequent values. */
 async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
   const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
     engine.bounded(
@@ -183,7 +183,7 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
-/** Lengths of intervals that a person can read. The first that makes few enough intervals is taken. */
+/** Readable lengths of an interval. The first one that gives fewer intervals than `mostIntervals` is used. */
 const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
 const mostIntervals = 240;
 
@@ -229,7 +229,7 @@ export async function readGapIntervals(engine: Engine, { start, step }: TimeLine
   return found.map(({ interval }) => interval);
 }
 
-/** The agent calls it a scan if more destinations than this deny a source within an hour. */
+/** As in the agent, a source is a scanner if more destinations than this denied it within an hour. */
 const fewDestinations = 8;
 
 async function readScans(engine: Engine): Promise<Bounded<Scan>> {

@@ -1,14 +1,14 @@
-/** Writes the SQL that puts rows into the words of the report (who, whom, which service, which rule) and sums them up. */
+/** Writes the SQL that adds the report's names to rows (source, destination, service, rule), and sums the rows up. */
 import { column, literal } from '../engine.ts';
 import type { ReportOptions } from '../model.ts';
 
 type End = 'source' | 'destination';
 
-/** An earlier time is of a wrong clock, and no part of the time line. */
+/** Earlier times come from a wrong clock, and are left out of the time line. */
 const earliest = '2015-01-01';
 
 interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> {
-  /** The rows are of several clusters, so names begin with the cluster. */
+  /** The rows come from several clusters, so names begin with the cluster. */
   manyClusters: boolean;
 }
 
@@ -33,7 +33,7 @@ export function isPlausible(time: string, now: number): string {
   return `(${time} >= TIMESTAMP '${earliest}' AND ${time} <= make_timestamp(${(now + 86_400_000) * 1000}))`;
 }
 
-/** `Deployment shop/web`, `Pod shop/debug`, `Node node-a`, `203.0.113.9`; the address where nothing better is known. */
+/** Names an end: `Deployment shop/web`, `Pod shop/debug`, `Node node-a`, `203.0.113.9`. The address is used if nothing better is known. */
 function whoOf(end: End, { manyClusters }: ViewOptions): string {
   const of = (name: string): string => column(`${end}.${name}`);
   const [kind, namespace, owner] = [of('kind'), of('k8s.namespace.name'), of('k8s.owner.name')];
@@ -45,7 +45,7 @@ function whoOf(end: End, { manyClusters }: ViewOptions): string {
     ELSE coalesce(${of('address')}, '(unknown)') END`;
 }
 
-/** The namespace, or in parentheses what is in none. */
+/** Returns the Namespace of an end, or its kind in parentheses if it has none: `(nodes)`, `(external)`. */
 function groupOf(end: End, { manyClusters }: ViewOptions): string {
   const of = (name: string): string => column(`${end}.${name}`);
   const kind = of('kind');
@@ -62,7 +62,7 @@ const service = `coalesce(CASE
     WHEN "network.reply" THEN "network.transport" || '/' || "source.port" || ' (answers)'
     ELSE "network.transport" || '/' || "destination.port" END, "network.transport", '(unknown)')`;
 
-/** The policies that denied it; empty if they are not known. */
+/** The policies that denied the packet; empty if they are not known. */
 const policies = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy.decided_by", ',') ELSE [] END`;
 
 const rule = `CASE
@@ -71,7 +71,7 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
-/** The table `rule_sums` has a row for each source, destination, service, action, rule and verdict. Sums by pair and by policy are made of it. */
+/** Creates the table `rule_sums`: a row for each source, destination, service, action, rule and verdict. Other sums are made from it. */
 export function createRuleSums(view: string): string {
   return `CREATE TEMP TABLE rule_sums AS
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule, verdict, named AS policies,
@@ -81,8 +81,8 @@ export function createRuleSums(view: string): string {
 }
 
 /**
- * The table has a row for each source, destination, service and action; `place` is 1 for the most packets. Rows are grouped by rule first, because
- * DuckDB can write groups to the disk when memory is short, but not the distinct values within each of them.
+ * Creates a table with a row for each source, destination, service and action; `place` is 1 for the most packets. Rows are grouped by rule first,
+ * because DuckDB can write groups to the disk when memory is short, but not the distinct values within each of them.
  */
 export function createPairs(table: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
@@ -98,13 +98,13 @@ export function createPairs(table: string): string {
     GROUP BY "from", "to", service, action, denied)`;
 }
 
-/** Stands for the policy of a record that names none. */
+/** The name of the policy for records that name none. */
 const notNamed = '(not named)';
 
 /** The verdict of policies; unknown if the row has none. */
 const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
 
-/** The policies that decide, with commas between; if the verdict is unknown, the one that the log names. */
+/** Returns the deciding policies, separated by commas. If the verdict is unknown, returns the policy that the log names. */
 function namedPolicies(manyClusters: boolean): string {
   const logged = `coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"`;
   const names = `CASE WHEN "policy.decided_by" <> '' THEN "policy.decided_by"
@@ -115,8 +115,8 @@ function namedPolicies(manyClusters: boolean): string {
 }
 
 /**
- * The condition that one policy of a list with commas has one of these names, in which `*` and `?` stand for any characters. A name may lack the
- * cluster, the kind and the Namespace before it.
+ * Returns the condition that a list (separated by commas) has a policy with one of these names. `*` and `?` in a name stand for any characters. The
+ * cluster, the kind and the Namespace before a name may be left out.
  */
 function namesPolicy(list: string, names: readonly string[]): string {
   const patterns = names.map((name) => name.replace(/[\\^$.+()[\]{}|]/g, String.raw`\$&`));
@@ -124,21 +124,21 @@ function namesPolicy(list: string, names: readonly string[]): string {
   return `regexp_full_match(${list}, ${literal(`(?is)(?:.*,)?(?:[^,]*: )?(?:[^ ,]* )?(?:[^/,]*/)?(?:${any})(?:,.*)?`)})`;
 }
 
-/** A row names at most so many (docs/audit.md). */
+/** The most policies that a row names (docs/audit.md). */
 const mostNamed = 8;
 
-/** Namespaces of a policy that are named. */
+/** The most Namespaces that are listed for a policy. */
 const mostNamespaces = 3;
 
-/** Matches what `groupOf` returns for what is in no Namespace: `(external)`, `east: (nodes)`. */
+/** Matches what `groupOf` returns for an end without a Namespace: `(external)`, `east: (nodes)`. */
 const noNamespace = '(^|: )[(]';
 
 const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
 /**
- * The table has a row for each policy and verdict. A packet that several policies deny is in the row of each. Rows are grouped by pair, and by
- * Namespace, first, because DuckDB can write groups to the disk when memory is short.
+ * Creates a table with a row for each policy and verdict. A packet that several policies deny counts in the row of each. Rows are grouped by pair and
+ * by Namespace first, because DuckDB can write groups to the disk when memory is short.
  */
 export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
@@ -163,8 +163,8 @@ export function createPolicySums(table: string): string {
 }
 
 /**
- * The condition that another table does not have the policy. An unknown verdict may be the same as any other. `names`: the policies that are asked
- * for, because the tables do not have all records of others; none: all.
+ * Returns the condition that the other table lacks the policy. An unknown verdict equals any other. `names`: only these policies are compared,
+ * because the tables have only some of the records of others; empty: all policies.
  */
 export function missingPolicies(other: string, names: readonly string[]): string {
   const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);

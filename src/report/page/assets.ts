@@ -1,4 +1,4 @@
-/** Makes the script and the style of the page with esbuild. The build replaces this file by what it makes (scripts/report-bundle.mjs). */
+/** Makes the script and the style of the page with esbuild. The build replaces this file by their texts (scripts/report-bundle.mjs). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 export interface PageAssets {
   script: string;
   style: string;
-  /** The text as HTML. */
+  /** The text of the licences as HTML. */
   licences: string;
 }
 
@@ -28,7 +28,7 @@ export async function pageAssets(): Promise<PageAssets> {
   return { script: contentOf('.js'), style: contentOf('.css'), licences: await licencesHtml() };
 }
 
-/** The licences have to go with the page. */
+/** The page must contain the licences of its libraries. */
 async function licencesHtml(): Promise<string> {
   const packages = join(import.meta.dirname, '../../../node_modules');
   const texts = ['echarts', 'zrender', 'tabulator-tables'].map(async (name) => {

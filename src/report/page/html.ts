@@ -6,7 +6,7 @@ import type { PageData } from './row-format.ts';
 import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
 import { type Cell, type Column, factsOf, isNumeric, notesOf, type Section, sectionsOf } from '../texts/contents.ts';
 
-/** Rows of each list. */
+/** The most rows of each list. */
 export const mostRows = 50;
 
 function hashOf(content: string): string {
@@ -138,7 +138,7 @@ function cellHtml(kind: Column['kind'] | undefined, cell: Cell, mostShare: numbe
   }
 }
 
-/** Draws a bar of up to 20 steps. The longest has 20. */
+/** Draws a bar of up to 20 steps; `most` gets all 20. */
 function barHtml(share: number, most: number): string {
   return `<svg class="bar" width="${most > 0 ? Math.ceil((share / most) * 20) * 4 : 0}" height="10" aria-hidden="true"></svg>`;
 }
@@ -166,18 +166,18 @@ function matrixCell(value: number, heatOf: (value: number) => number): string {
   return value > 0 ? `<td class="h${heatOf(value)}">${shortNumber(value)}</td>` : '<td></td>';
 }
 
-/** Returns 1 to 8, by the logarithm, because a few cells have nearly all packets. */
+/** Returns a function that gives a heat from 1 to 8, by the logarithm, because a few cells have nearly all packets. */
 function heatBetween(least: number, most: number): (value: number) => number {
   return (value) => (most === least ? 4 : 1 + Math.floor(((Math.log(value) - least) / (most - least)) * 7.999));
 }
 
-/** Shows the kind of a workload or a policy small before its name. */
+/** Puts the kind of a workload or a policy in small letters before its name. */
 function nameHtml(name: string): string {
   const [, kind, rest = ''] = /^([A-Za-z]{1,40}) (.+)$/s.exec(name) ?? [];
   return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;
 }
 
-/** Escapes any text, also a stranger's, for the content of an element or a value in quotes. */
+/** Escapes any text, also a stranger's, for the content of an element or a quoted attribute. */
 function text(value: string): string {
   return escaped(plain(value));
 }

@@ -11,7 +11,7 @@ import { countText, plain } from '../texts/plain.ts';
 /** More edges would make the graph useless. */
 const mostEdges = 60;
 
-/** Bytes that a mail takes as an attachment, and that a browser opens at once. */
+/** The most bytes of a page: few enough for the attachment of a mail, and for a browser to open it at once. */
 const largest = 3_000_000;
 
 export async function pageHtml(engine: Engine, report: Report): Promise<string> {
@@ -102,12 +102,12 @@ type Columns = Record<(typeof rowColumns)[number], number[]>;
 interface PageRows {
   columns: Columns;
   texts: Record<(typeof textColumns)[number], string[]>;
-  /** Numbers the rows of each pair. Those with high numbers are left out first. */
+  /** The number of each row within its pair, from 1 for the latest. Rows with high numbers are left out first. */
   ranks: number[];
 }
 
 interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'packets'> {
-  /** A list as JSON: rule, verdict and policies. */
+  /** A JSON list of rule, verdict and policies. */
   ruling: string;
   node: string;
   fromAddress: string;
@@ -146,7 +146,7 @@ async function readPageRows(engine: Engine): Promise<PageRows> {
   return { columns, texts: texts as PageRows['texts'], ranks };
 }
 
-/** Has a line each for rule, verdict and policies. Each policy is made printable by itself, so that it equals that in the list of policies. */
+/** Returns three lines: rule, verdict and policies. Each policy is made printable on its own, so that it equals its name in the list of policies. */
 function rulingText(ruling: string): string {
   const [rule = '', verdict = '', policies = ''] = JSON.parse(ruling) as string[];
   return [plain(rule), verdict, policies.split(',').map(plain).join(',')].join('\n');
@@ -158,7 +158,7 @@ function placeOf(places: Map<string, number>, value: string): number {
   return place;
 }
 
-/** Packs the rows of the lowest ranks: one column after another, each value as the difference to the one before. */
+/** Packs the rows of the lowest ranks, one column after another. A value is stored as its difference from the value before it. */
 function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
   const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
   let left = most - ranks.filter((rank) => rank < limit).length;
@@ -179,7 +179,7 @@ function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
   return { count: chosen.length, data: bytes.toString('base64') };
 }
 
-/** Writes seven bits a byte, the lowest first, with the sign in the lowest bit. */
+/** Encodes each value as its difference from the one before: seven bits a byte, the lowest first, with the sign in the lowest bit. */
 function differences(values: readonly number[]): Uint8Array {
   const bytes: number[] = [];
   let before = 0;

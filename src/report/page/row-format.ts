@@ -1,4 +1,4 @@
-/** The format that the page and its script agree on. */
+/** The format in which the page hands its data to its script. */
 
 /** `ruling` is rule, verdict and policies together, because many rows have the same three. */
 export const textColumns = [
@@ -20,7 +20,7 @@ export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 /** The lines of a `ruling`. `policies` has commas between its names. */
 export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 
-/** The rows as the script has them. */
+/** The columns in the script, which splits `ruling` into three. */
 export type TextColumn = Exclude<(typeof textColumns)[number], 'ruling'> | (typeof rulingColumns)[number];
 export type RowColumn = TextColumn | 'at' | 'packets';
 
@@ -40,7 +40,7 @@ export interface Mark {
 
 export interface Side {
   names: string[];
-  /** The last row or column of the matrix has all others. */
+  /** Whether the last row or column of the matrix sums up all others. */
   hasOthers: boolean;
 }
 

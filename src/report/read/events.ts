@@ -5,7 +5,7 @@ import type { Bounded, ReportedEvent } from '../model.ts';
 
 const most = 200;
 
-/** A larger file is no list of Events, of which kubectl prints two kilobytes each. */
+/** The largest file. kubectl prints two kilobytes for each Event, so a larger file is not a list of Events. */
 const largest = 256 * 1024 * 1024;
 
 interface EventLike {
@@ -21,12 +21,12 @@ interface EventLike {
 
 const component = 'kube-netfilter-tailer';
 
-/** Every incident has the code of its cause. */
+/** Matches the code of a cause, which the message of every incident contains. */
 const code = /\[KN\d{3}\]/;
 
 export interface ReportedEvents {
   incidents: Bounded<ReportedEvent>;
-  /** Those about packets. */
+  /** Events about packets. */
   events: Bounded<ReportedEvent>;
   problems: string[];
 }
@@ -52,7 +52,7 @@ export function readEvents(files: readonly string[]): ReportedEvents {
   return { incidents: of(true), events: of(false), problems };
 }
 
-/** Takes one Event a line, or a list. */
+/** Reads one Event a line, or a list of Events. */
 function eventsIn(text: string): EventLike[] {
   const values: unknown[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(text)
     ? text.split('\n').flatMap((line): unknown[] => (line.trim() === '' ? [] : [JSON.parse(line)]))

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { InputError, openInput } from '../../sources/reading.ts';
 import { writeTemporary } from '../work-folder.ts';
 
-/** Takes names and patterns; `-` is standard input. The name of a file is no pattern. `problems` says what cannot be read. */
+/** Finds the files for names and patterns; `-` is standard input. The name of an existing file is not a pattern. `problems` says what cannot be read. */
 export function findFiles(named: readonly string[]): { files: string[]; problems: string[] } {
   const seen = new Set<string>();
   const found: ReturnType<typeof findFiles> = { files: [], problems: [] };
@@ -14,7 +14,7 @@ export function findFiles(named: readonly string[]): { files: string[]; problems
       found.problems.push(`${name}: ${/[*?[{]/.test(name) ? 'no file has such a name' : 'no such file'}`);
     for (const path of paths) {
       const identity = path === '-' ? '-' : identityOf(path);
-      // A pattern may match folders beside files.
+      // Skip folders that a pattern matches.
       if (identity === undefined || seen.has(identity) || (paths.length > 1 && statSync(path).isDirectory())) continue;
       seen.add(identity);
       found.files.push(path);
@@ -23,13 +23,13 @@ export function findFiles(named: readonly string[]): { files: string[]; problems
   return found;
 }
 
-/** A link and its target have the same identity. */
+/** Identifies a file, so that a link and its target are the same; undefined if it does not exist. */
 function identityOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}.${stat.ino}`;
 }
 
-/** A longer line is no row, which has about a kilobyte. */
+/** The most characters of a line. A longer line is not a row, because rows have about a kilobyte. */
 const longestLine = 1024 * 1024;
 
 /** Calls `take` with each line, or with undefined for one that is too long. Rejects with an `InputError`, and with what `take` throws. */
@@ -65,7 +65,7 @@ async function untilEnough(path: string, take: (line: string | undefined) => voi
   });
 }
 
-/** Returns the line numbers of the rows at these places (from 0, ascending). Blank lines are no rows, for DuckDB neither. */
+/** Returns the line numbers of rows by their indexes (from 0, ascending). As in DuckDB, blank lines are not rows. */
 export async function lineNumbers(path: string, places: readonly number[]): Promise<number[]> {
   const found: number[] = [];
   let [line, place] = [0, 0];
@@ -78,7 +78,7 @@ export async function lineNumbers(path: string, places: readonly number[]): Prom
   return found;
 }
 
-/** Rejects if the first thousand lines are no JSON objects, because another log may have gigabytes. */
+/** Rejects if none of the first thousand lines is a JSON object, because another kind of log may have gigabytes. */
 export async function requireRows(path: string): Promise<void> {
   let lines = 0;
   await untilEnough(path, (line) => {
@@ -88,7 +88,7 @@ export async function requireRows(path: string): Promise<void> {
   });
 }
 
-/** Writes a copy that DuckDB does not refuse as a whole: a line that is no JSON object, or longer than 1 MiB, becomes `{}`. */
+/** Writes a copy that DuckDB can read to its end: a line that is not a JSON object, or is longer than 1 MiB, becomes `{}`. */
 export async function writeReadable(from: string, to: string): Promise<void> {
   const file = openSync(to, 'w');
   let ready = '';

@@ -1,4 +1,4 @@
-/** Reads files of rows into a table. Broken rows are named, and a row that was sent twice is taken once. */
+/** Reads files of rows into a table, reports broken rows, and keeps a row that was sent twice only once. */
 import { readSync, openSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import { column, type Engine, firstLine, literal } from '../engine.ts';
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
 
-/** Broken rows that are named; all are counted. */
+/** The most broken rows that are listed; all are counted. */
 const mostNamed = 20;
 
 export interface Reading {
@@ -26,7 +26,7 @@ export interface Reading {
   rowProblems: string[];
 }
 
-/** The rows of the table that are lines of one file, from `first` on. */
+/** The rows of the table that come from one file; the first one has index `first`. */
 interface Segment {
   name: string;
   path: string;
@@ -95,13 +95,13 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   try {
     await engine.run(insertFile(table, path, packing));
   } catch {
-    // The file has a very long line, an object over many lines, or damaged packed data. What comes before the damage counts.
+    // DuckDB fails on a very long line, an object over many lines, or damaged compressed data. The rows before the damage are kept.
     const damage = await damageOf(writeReadable(path, readable));
     await engine.run(insertFile(table, readable, 'uncompressed'));
     if (damage !== undefined) throw damage;
     return;
   }
-  // DuckDB does not notice that packed data is cut off.
+  // Read the file to its end, because DuckDB does not notice that compressed data is cut off.
   if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
@@ -132,7 +132,7 @@ async function countOf(engine: Engine, table: string): Promise<number> {
   return (await engine.one<{ count: number }>(`SELECT count(*)::DOUBLE AS count FROM ${table}`)).count;
 }
 
-/** Names the first broken rows by file and line. `rowid` is the place of a row until rows are deleted. */
+/** Lists the first broken rows by file and line. `rowid` is the index of a row as long as no row was deleted. */
 async function nameProblems(engine: Engine, table: string, segments: readonly Segment[]): Promise<string[]> {
   const rows = await engine.all<{ place: number; problem: string }>(
     `SELECT rowid::DOUBLE AS place, problem FROM ${table} WHERE problem IS NOT NULL ORDER BY rowid LIMIT ${mostNamed}`,
@@ -151,7 +151,7 @@ async function nameProblems(engine: Engine, table: string, segments: readonly Se
   return sentences;
 }
 
-/** Keeps the first row of each `event.id`. The hash finds candidates in little memory. */
+/** Keeps the first row of each `event.id`. Candidates are found by hash, which needs little memory. */
 function deleteRepeated(table: string): string {
   return `DELETE FROM ${table} WHERE rowid IN (
     SELECT place FROM (
@@ -161,7 +161,7 @@ function deleteRepeated(table: string): string {
   )`;
 }
 
-/** Longer texts of a row are cut. A name of Kubernetes has 253 characters at most, a list of them 1,000. */
+/** The most characters of a text and of a list of names; longer ones are cut. A name of Kubernetes has 253 characters at most, a list of them 1,000. */
 const longestText = 256;
 const longestList = 1000;
 
@@ -173,19 +173,19 @@ const types = { string: 'VARCHAR', time: 'TIMESTAMP', integer: 'BIGINT', boolean
 
 const [major] = schemaVersion.split('.');
 
-/** The column `problem` has what is wrong with a row. */
+/** The column `problem` says what is wrong with a row. */
 function createTable(table: string): string {
   const columns = names.map((name) => `${column(name)} ${types[fields[name].type]}`);
   return `CREATE TABLE ${table} (${columns.join(', ')}, problem VARCHAR)`;
 }
 
 /**
- * Each line that is not blank becomes a row, in the order of the file. All fields of a line that is no JSON are NULL. Fields are read as text first,
- * because a wrong type would become NULL, too.
+ * Inserts a row for each line that is not blank, in the order of the file. If a line is not JSON, all its fields are NULL. Fields are read as text
+ * first, because a value of a wrong type would become NULL, too.
  */
 function insertFile(table: string, path: string, kind: Packing): string {
   const columns = names.map((name) => `${literal(name)}: 'VARCHAR'`).join(', ');
-  // DuckDB takes the name for a pattern.
+  // DuckDB reads the name as a pattern, so its special characters are escaped.
   const pattern = literal(path.replace(/[[*?]/g, '[$&]'));
   const source = `read_json(${pattern}, format = 'newline_delimited', compression = ${literal(kind)}, ignore_errors = true, columns = {${columns}})`;
   return `INSERT INTO ${table} SELECT ${names.map(valueOf).join(', ')}, ${problem} FROM ${source}`;
@@ -197,12 +197,12 @@ function valueOf(name: keyof typeof fields): string {
     case 'string':
       return `left(${text}, ${name === 'policy.decided_by' ? longestList : longestText})`;
     case 'integer':
-      // A cast would round 1.5, and take 0x10.
+      // A cast alone would round 1.5, and accept 0x10.
       return `CASE WHEN regexp_full_match(${text}, '[0-9]{1,15}') THEN TRY_CAST(${text} AS BIGINT) END`;
     case 'boolean':
       return `${text} = 'true'`;
     default: {
-      // A cast to TIMESTAMP ignores the zone; one to TIMESTAMPTZ takes `infinity` and times without a zone, too.
+      // A cast to TIMESTAMP ignores the zone; one to TIMESTAMPTZ also accepts `infinity` and times without a zone.
       const zoned = `regexp_full_match(${text}, '.{10}T[0-9:.,]+[+-][0-9]{2}:[0-9]{2}')`;
       return `CASE WHEN ${text} LIKE '____-__-__T__:__:__%Z' OR ${zoned} THEN make_timestamp(epoch_us(TRY_CAST(${text} AS TIMESTAMPTZ))) END`;
     }

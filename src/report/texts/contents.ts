@@ -1,4 +1,4 @@
-/** Makes the summary, the notes and the lists of a report, which table, Markdown and page print in their ways. */
+/** Makes the summary, the notes and the lists of a report, which table, Markdown and page print in their own formats. */
 import {
   type Bounded,
   type Extent,
@@ -77,7 +77,7 @@ function lengthsDiffer(a: Extent, b: Extent): boolean {
   return longer > 2 * shorter;
 }
 
-/** A number is right-aligned. A string may be a stranger's, so an output escapes it. */
+/** A number is right-aligned. A stranger may have written a string, so an output escapes it. */
 export type Cell = string | number;
 
 export interface Column {
@@ -96,13 +96,13 @@ export interface Section {
   lead?: string | undefined;
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
-  /** Says what is left out. */
+  /** Says how many rows are left out; undefined if none are. */
   more: string | undefined;
-  /** The text if there are no rows. */
+  /** The text that replaces an empty list. */
   empty: string;
 }
 
-/** A list before it is cut: `what` names one of its rows. */
+/** A list before its rows are cut. `what`: the word for one row. */
 interface List<Row> extends Pick<Section, 'id' | 'title' | 'lead' | 'empty'> {
   what: string;
   columns: readonly ColumnOf<Row>[];

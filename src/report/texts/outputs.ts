@@ -58,8 +58,8 @@ function markdownSection({ title, columns, rows, more, empty }: Section): string
 }
 
 /**
- * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` would end the cell of a table even there, and the fence
- * needs one backtick more than any run of them inside.
+ * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` is escaped, because it would end the cell of a table
+ * even there. The fence needs one backtick more than any run of backticks inside.
  */
 function code(text: string): string {
   if (text === '') return '';
@@ -94,7 +94,7 @@ export function csvLine(pair: ChangedPair): string {
   return `${cells.map((cell) => (typeof cell === 'number' ? String(cell) : quoted(cell))).join(',')}\r\n`;
 }
 
-/** Quotes as in RFC 4180. A spreadsheet would take a text that begins so for a formula (OWASP, CSV injection). */
+/** Quotes as in RFC 4180. A text that a spreadsheet would read as a formula gets a `'` before it (OWASP, CSV injection). */
 function quoted(cell: string): string {
   const text = plain(cell);
   const safe = /^\s*[=+\-@|%]/.test(text) ? `'${text}` : text;

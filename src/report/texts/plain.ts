@@ -1,9 +1,9 @@
 /** Makes texts for all outputs. Strangers write the texts of rows, so each output makes them printable and short here, and then escapes them. */
 import { printable } from '../../platform/printable.ts';
 
-/** Characters of two names of Kubernetes. */
+/** The most characters of a name, which may have two names of Kubernetes. */
 const longestName = 300;
-/** Characters of an Event's message. */
+/** The most characters of an Event's message. */
 const longestMessage = 1024;
 
 export function plain(text: string): string {
@@ -23,7 +23,7 @@ export function numberText(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `2026-11-14 09:15` in UTC; '' where there is none. */
+/** Returns `2026-11-14 09:15` in UTC; '' if the time is undefined or invalid. */
 export function timeText(time: number | undefined): string {
   const date = new Date(time ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 16).replace('T', ' ');

@@ -1,4 +1,4 @@
-/** Draws the time line and the graph, which illustrate the tables. Texts are drawn, and never become HTML. */
+/** Draws the time line and the graph. Texts are drawn as pixels, and never become HTML. */
 import { BarChart, GraphChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from 'echarts/components';
 import * as echarts from 'echarts/core';
@@ -20,7 +20,7 @@ type Show = (chips: readonly Chip[]) => void;
 
 const known = new Set(['dropped', 'rejected', 'logged', 'accepted']);
 
-/** Returns what draws both again, in the colours of the theme. */
+/** Returns a function that redraws both charts in the colours of the theme. */
 export function createCharts(data: PageData, show: Show): () => void {
   const time = data.timeLine === undefined ? undefined : echarts.init(element('time-chart'));
   const graph = data.edges.length === 0 ? undefined : echarts.init(element('graph'));
@@ -122,7 +122,7 @@ function timeOption(
   };
 }
 
-/** The strips above the bars, in pixels. Gaps are drawn behind the bars. */
+/** The heights of the marks above the bars, in pixels. Gaps are drawn behind the bars. */
 const lanes: Partial<Record<Mark['kind'], readonly [{ y: number }, { y: number }]>> = {
   scan: [{ y: 34 }, { y: 38 }],
   incident: [{ y: 28 }, { y: 32 }],
@@ -146,7 +146,7 @@ function describe(id: string, label: string): void {
 
 const markTexts = { gap: 'grey: records were lost', scan: 'blue: a scan', incident: 'violet: an incident' } as const;
 
-/** Says what the marks show, for readers who see no picture. */
+/** Describes the marks in words, for readers who cannot see the chart. */
 function describeMarks({ timeLine, marks }: PageData): void {
   if (timeLine === undefined) return;
   const sums = (timeLine.series[0]?.packets ?? []).map((_, interval) =>
@@ -219,7 +219,7 @@ function edgeText(item: unknown): string {
   return `${names.map((name = '') => drawn(name, 80)).join(' → ')}\n${numberText(data.value)} packets`;
 }
 
-/** Scales by the logarithm, because a few have nearly all packets. */
+/** Scales by the logarithm, because a few values have nearly all packets. */
 function share(value: number, most: number): number {
   return Math.log(value + 1) / Math.log(most + 1);
 }
@@ -233,7 +233,7 @@ function tooltip() {
   };
 }
 
-/** Asks an element for a colour, because the style has one for each theme. */
+/** Reads a colour from the style of an element, because each theme has its own. */
 function colour(name: string): string {
   const { style } = element('graph');
   style.color = `var(--${name})`;
@@ -241,7 +241,7 @@ function colour(name: string): string {
 }
 
 /**
- * Makes a text safe for ECharts, in which braces begin a style. It keeps widths of texts in a plain object, so a text such as `__proto__` gets a
+ * Makes a text safe for ECharts: braces would begin a style. ECharts also uses texts as keys of a plain object, so a text such as `__proto__` gets a
  * space.
  */
 function drawn(text: string, most = 40): string {

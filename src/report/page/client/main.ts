@@ -1,4 +1,4 @@
-/** The script of the page. It shows only what comes with the page; texts never become HTML. */
+/** The script of the page. It shows only the data in the page; texts never become HTML. */
 import { createCharts } from './charts.ts';
 import { type Chip, element, readData, readRows } from './records.ts';
 import { createRowsTable } from './rows-table.ts';
@@ -16,7 +16,7 @@ async function start(): Promise<void> {
   document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
 }
 
-/** Follows the theme of the system until the reader chooses one. Print is light. */
+/** Follows the theme of the system, and has a button to change it. A printed page is light. */
 function createTheme(onChange: () => void): void {
   const button = element('theme');
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -65,7 +65,7 @@ function showLevel(level: Level): void {
   }
 }
 
-/** Cells show their records by click and arrow keys (roving tabindex, ARIA's grid pattern). */
+/** Makes a grid: a click or Enter shows the records of a cell, and keys move between cells (roving tabindex, ARIA's grid pattern). */
 function createGrid(table: HTMLTableElement, sides: { from: Side; to: Side }, of: Columns, show: Show): void {
   const cells = [...(table.tBodies[0]?.rows ?? [])].map((row) => [...row.cells].slice(1));
   table.setAttribute('role', 'grid');

@@ -66,7 +66,7 @@ export const timeText = (time: number): string => new Date(time).toISOString().s
 export interface Chip {
   id: 'from' | 'to' | 'time' | 'policy' | 'verdict';
   label: string;
-  /** The column must have one of these names; `not`: none of them. */
+  /** The column must have one of these names, or with `not` none of them. */
   column?: TextColumn;
   names?: readonly string[];
   not?: boolean;

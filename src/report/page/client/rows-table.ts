@@ -31,10 +31,10 @@ interface Request {
 
 const pageSize = 50;
 
-/** A condition replaces those of the same kind. */
+/** The kind of each condition. A new condition replaces those of the same kind. */
 const kindOf = { from: 'pair', to: 'pair', time: 'time', policy: 'policy', verdict: 'policy' } as const;
 
-/** Returns what adds conditions and shows the rows. */
+/** Returns a function that adds conditions and shows the matching rows. */
 export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (chips: readonly Chip[]) => void {
   const conditions: Conditions = { chips: [], search: '', action: '', service: '', policy: '', verdict: '' };
   let [order, selected]: [string, Uint32Array] = ['', new Uint32Array()];
@@ -60,7 +60,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (
     paginationSize: pageSize,
     sortMode: 'remote',
     initialSort: [{ column: 'at', dir: 'desc' }],
-    // Nothing is fetched. Tabulator wants an address all the same.
+    // Tabulator requires an address, but nothing is fetched from it.
     ajaxURL: 'rows',
     ajaxRequestFunc: async (_url, _config, params: Request) => answer(params),
   });
@@ -99,7 +99,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): (
   };
 }
 
-/** Corrects Tabulator's roles: a grid may have rows only. */
+/** Corrects Tabulator's ARIA roles, because a grid may contain only rows. */
 function arrange(): void {
   const root = element('rows-table');
   root.removeAttribute('aria-owns');
@@ -110,7 +110,7 @@ function arrange(): void {
   if (footer !== null) root.after(footer);
 }
 
-/** The text that stands instead of rows has to be a row, too. */
+/** Makes the placeholder text a row, because a grid may contain only rows. */
 function arrangeEmpty(): void {
   const placeholder = element('rows-table').querySelector('.tabulator-placeholder');
   placeholder?.setAttribute('role', 'row');
