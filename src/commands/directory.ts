@@ -20,18 +20,18 @@ import { startServer } from '../telemetry/server.ts';
 import type { DirectoryOptions } from './options/directory-options.ts';
 
 const day: Millis = 86_400_000;
-/** The spread keeps replicas that started together from ending together. */
+/** How long a certificate is valid. The random spread keeps replicas from ending at the same time. */
 const validity = { shortest: 90 * day, spread: 30 * day };
-/** A replica is restarted well before its certificate ends. */
+/** How long before the end of its certificate a replica becomes unhealthy, so that it is restarted. */
 const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
-/** The interval until this replica is published. */
+/** The interval until this replica is published in the ConfigMap. */
 const earlyInterval: Millis = 1000;
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
-/** Runs the shared directory until `stop`. Rejects if it cannot begin. */
+/** Runs the shared directory until `stop`. Rejects if it cannot start. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
   const parts = await createParts(options, terminal);
   const { log, problems, watch, metrics, connection, clock } = parts;

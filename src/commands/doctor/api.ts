@@ -1,4 +1,4 @@
-/** Asks the API server: whether it answers, its Pods and Nodes, how Calico is configured, how Pods of other nodes are found. Nothing here rejects. */
+/** Asks the API server for its version, Pods, Nodes, Calico's configuration and ways to find Pods of other nodes. No function here rejects. */
 import type { PodName } from './machine.ts';
 import type { Config } from '../../config/config.ts';
 import { createDirectoryFinder } from '../../directory/directory.ts';
@@ -20,7 +20,7 @@ import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
 import { statesOf, type Node, type Pod, indexPodRanges } from '../../resolving/resolving.ts';
 
-/** `request` resolves whatever happens; a refusal with status 0 is no answer. */
+/** `request` never rejects; a refusal with status 0 means that there was no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
   /** Why no API server can be asked: no kubeconfig and no ServiceAccount. */
   readonly unusable?: string | undefined;
@@ -28,7 +28,7 @@ export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'
 
 export type Asked = Pick<Api, 'request'>;
 
-/** An API server that cannot be reached: each check says so in its own words. */
+/** Stands for an API server that cannot be asked, so that each check can report that in its own words. */
 export function noApi(reason: string): Api {
   const refusal = { kind: 'refused', status: 0, reason: '', message: reason, retryAfter: undefined } as const;
   return { server: '', clockSkew: undefined, unusable: reason, request: () => Promise.resolve(refusal) };
@@ -55,10 +55,10 @@ export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | 
   return found.kind === 'refused' ? undefined : usable(found.items, slimPod);
 }
 
-/** An answer about one object; `found` is undefined if it is not there. */
+/** An answer about one object; `found` is undefined if it does not exist. */
 export type Looked<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
 
-/** Asks for a list, because the agent may not get Pods. */
+/** Lists Pods by name, because the agent has the right to list Pods, but not to get one. */
 export async function findPod({ request }: Asked, { namespace, name }: PodName): Promise<Looked<Pod>> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const found = itemsOf(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
@@ -80,7 +80,7 @@ function withProvider(item: Json): FoundNode {
   return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
-/** Returns names of a few Nodes; none where the API server does not answer. */
+/** Returns the names of a few Nodes; empty if the API server does not answer. */
 export async function someNodes({ request }: Asked): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
@@ -98,8 +98,8 @@ export async function askVersion(api: Api, now: () => Millis) {
 }
 
 /**
- * Reads FelixConfiguration as the agent does, and from the same answers what else the checks look at: the prefix of LOG rules, and whether Felix
- * sends its flows (`Enabled`, `Disabled`). A setting of the node goes before the default.
+ * Reads FelixConfiguration as the agent does, and two settings that only the checks need: the prefix of LOG rules, and whether Felix sends its flows
+ * (`Enabled`, `Disabled`). The node's own setting overrides the default.
  */
 export async function lookAtFelix({ request }: Asked, node: string) {
   const specs: { default?: Json; node?: Json } = {};
@@ -126,7 +126,7 @@ interface Neighbours {
   pods: Promise<readonly Pod[] | undefined>;
 }
 
-/** Finds which ways to look up Pods of other nodes work. Undefined if none is set or needed, or no API server is known. */
+/** Finds which ways to look up Pods of other nodes work. Undefined if no way is set or needed, or there is no API server. */
 export async function lookAtWays(neighbours: Neighbours) {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
@@ -141,7 +141,7 @@ export async function lookAtWays(neighbours: Neighbours) {
   return await statesOf(finders);
 }
 
-/** Judges podCIDR by this Node and its Pods, as the agent would. */
+/** Decides from this Node and its Pods whether podCIDR can be used, as the agent would. */
 async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise<PodRanges> {
   const { node, maxNodes } = config;
   if (node === '') return { homeOf: () => undefined, followed: () => false, describe: () => 'this Node is not known' };

@@ -54,13 +54,13 @@ export const checks = [
 ];
 
 export interface Row {
-  /** Stands in the report if the check gives no finding. */
+  /** The name in the report if the check fails or takes too long. */
   name: string;
   needs: readonly (keyof Facts)[];
   check: (known: Known<keyof Facts>) => Check | readonly Check[];
 }
 
-/** The types hold a check to the facts that its row names. */
+/** Makes a row. The types allow a check to use only the facts that its row names. */
 function row<Fact extends keyof Facts>(
   name: string,
   needs: readonly Fact[],
@@ -69,10 +69,10 @@ function row<Fact extends keyof Facts>(
   return { name, needs, check };
 }
 
-/** Bounds the wait for the facts of one check. */
+/** The longest wait for the facts of one check. */
 const timeout: Millis = 5000;
 
-/** Never rejects: a check that fails or takes too long is `unknown`, and the others have their results. */
+/** Never rejects: a check that fails or takes too long is `unknown`, and does not affect the others. */
 export async function runChecks(facts: Gathered, given: () => Given, rows: readonly Row[] = checks): Promise<Check[]> {
   const findings = await Promise.all(rows.map((each) => runCheck(each, facts, given)));
   return findings.flat();

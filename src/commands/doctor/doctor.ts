@@ -63,7 +63,7 @@ async function reach({ kubeconfig, node }: Config): Promise<Api> {
   }
 }
 
-/** Adds what is wrong with the settings, because that may be the reason. */
+/** Adds the problems of the settings to a failure, because they may be its cause. */
 function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
   if (result.kind === 'written' || problems.length === 0) return result;
   return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };

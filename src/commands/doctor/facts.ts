@@ -1,4 +1,4 @@
-/** Gathers all that checks go by, each once. A fact is a plain value, which says so itself where something could not be read. */
+/** Gathers the facts for all checks, each once. A fact is a plain value; if something could not be read, the value says so. */
 import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PrefixTable } from '../../parsing/parsing.ts';
@@ -20,7 +20,7 @@ import { readRules } from './rules.ts';
 export type Gathered = ReturnType<typeof gatherFacts>;
 export type Facts = { readonly [Fact in keyof Gathered]: Awaited<Gathered[Fact]> };
 
-/** What is known without looking. */
+/** Facts that need no look-up. */
 export interface Given {
   config: Config;
   problems: readonly string[];
@@ -31,7 +31,7 @@ export interface Given {
   now: Millis;
 }
 
-/** What a check gets that needs these facts. */
+/** The argument of a check that needs these facts. */
 export type Known<Fact extends keyof Facts = never> = Given & Pick<Facts, Fact>;
 
 export interface Where extends Pick<Given, 'config' | 'prefixes'> {
@@ -42,7 +42,7 @@ export interface Where extends Pick<Given, 'config' | 'prefixes'> {
 
 export const loggerFile = (family: 2 | 10): string => `/proc/sys/net/netfilter/nf_log/${family}`;
 
-/** Begins to look everywhere at once. What is switched off or not asked for is undefined. */
+/** Starts all look-ups at once. A fact is undefined if it is switched off or not needed. */
 export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
   const { node, sources, stateDir } = config;
   const { now, readFile } = machine;
@@ -76,7 +76,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
     ),
     feeds: look(() => sources.flatMap(lookAtFeed)),
-    /** Logs of dropped flows that are there and not in SOURCES. */
+    /** Existing logs of dropped flows that are not in SOURCES. */
     unreadFlows: look(() =>
       findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),
     ),
@@ -85,7 +85,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
       loggers: { 2: readFile(loggerFile(2)), 10: readFile(loggerFile(10)) },
       allNamespaces: readFile('/proc/sys/net/netfilter/nf_log_all_netns'),
     })),
-    /** Whether PROC_ROOT leads to a /proc. */
+    /** Whether PROC_ROOT is a readable /proc. */
     hasProcRoot: look(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };
 
@@ -96,7 +96,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     return answer.kind === 'answered' && answer.found?.hostNetwork === true ? 'node' : 'pod';
   }
 
-  /** Finds the logs that programs write themselves: those that are named, and those that `auto` finds. */
+  /** Lists the logs that programs write themselves: those in SOURCES, and those that `auto` finds. */
   function programLogs(): ProgramLog[] {
     const named = sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
     const isRead = new Set(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
@@ -105,7 +105,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
   }
 }
 
-/** Tells why a trace of the kernel, or the socket of Calico's flows, cannot be used; no other source is looked at here. */
+/** Says why a trace of the kernel, or the socket of Calico's flows, cannot be used. Returns nothing for other kinds of sources. */
 function lookAtFeed(setting: SourceSetting) {
   const { kind } = setting;
   if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
@@ -120,10 +120,10 @@ const feeds = {
   'calico-flows': { usual: defaultFlowsFolder, obstacleOf: calicoFlowsObstacle },
 } as const;
 
-/** Everybody may read these files. The component conntrack-details mounts only the second. */
+/** Any user may read these files. The component conntrack-details mounts only the second. */
 const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];
 
-/** Turns an error into a rejection, which concerns only the checks that need the fact. */
+/** Turns an error into a rejection, so that only the checks that need this fact fail. */
 async function look<T>(read: () => T): Promise<T> {
   return await Promise.resolve(read());
 }

@@ -14,7 +14,7 @@ export type KeptState =
   | { kind: 'kept'; saved: Millis; node: string; lastDrop: Millis | undefined; lastEvent: Millis | undefined }
   | { kind: 'unusable' | 'unreadable'; reason: string };
 
-/** Reads the state in a folder, and leaves it as it is. */
+/** Reads the saved state in a folder, and does not change it. */
 export function readKeptState(folder: string): KeptState {
   try {
     const found = findState(folder);
@@ -30,7 +30,7 @@ export function readKeptState(folder: string): KeptState {
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Looks whether a folder, or the one in which it would be made, can be written to. */
+/** Checks whether a folder can be written to, or if it does not exist, the folder in which it would be made. */
 export function lookAtFolder(path: string): StateFolder {
   try {
     if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };
@@ -82,7 +82,7 @@ export function lookAtProgramLog(path: string): ProgramLogLook {
   return 'written' in state ? { kind: 'written', at: state.written } : { kind: 'unreadable', ...state };
 }
 
-/** Entries of /var/log/pods are often links into folders of the runtime, which may be shut. */
+/** Returns when a file was last written, if it can be read. In /var/log/pods it is often a link into a folder that cannot be read. */
 function writtenAt(path: string, reason: (error: unknown) => string): { written: Millis } | { reason: string } {
   try {
     accessSync(path, constants.R_OK);
@@ -92,7 +92,7 @@ function writtenAt(path: string, reason: (error: unknown) => string): { written:
   }
 }
 
-/** The files to which data planes write what they drop, and how that is turned on. */
+/** The files in which data planes log dropped packets, each with how to turn it on. */
 const switches: ReadonlyMap<string, readonly [text: string, page: `docs/${string}`]> = new Map([
   [
     '/run/cilium/hubble/events.log',
@@ -108,19 +108,19 @@ const switches: ReadonlyMap<string, readonly [text: string, page: `docs/${string
   ],
 ]);
 
-/** Says what has to be turned on for a file, or a source `file:PATH`; undefined if it is not of a data plane. */
+/** Says how to turn on a log of a data plane, given as a path or as a source `file:PATH`; undefined for other files. */
 export function switchOf(source: string): string | undefined {
   const found = switches.get(withoutLink(source.replace(/^file:/, '')));
   return found && `${found[0]}; doctor --enable-logging prints how, and ${documentAt(found[1])} explains it`;
 }
 
-/** Finds such files that are there and not read. */
+/** Lists the existing logs of data planes that are not read. */
 export function findUnread(read: readonly string[]): string[] {
   const known = new Set(read.map(withoutLink));
   return [...switches.keys()].filter((path) => !known.has(path) && lookAtProgramLog(path).kind === 'written');
 }
 
-/** /var/run leads to /run on every node. */
+/** Replaces /var/run by /run, because it is a link to it on every node. */
 function withoutLink(path: string): string {
   return path.replace(/^\/var\/run\//, '/run/');
 }

@@ -1,4 +1,4 @@
-/** Finds the sources of the kernel's lines, and reads the latest lines of each. Nothing here rejects. */
+/** Finds the sources of the kernel's lines, and reads the latest lines of each. No function here rejects. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -15,7 +15,7 @@ export interface LoggedPacket {
   prefix: string;
   verdict: PacketObservation['verdict'];
   time: Millis;
-  /** The logger, if the line is not of a LOG rule. */
+  /** The program that logged the packet; undefined for a LOG rule. */
   record?: string;
 }
 
@@ -31,7 +31,7 @@ export interface KernelLog {
 export interface KernelSourceLook {
   /** `journal:/var/log/journal` */
   name: string;
-  /** Where it leads, for a person. */
+  /** What the source is, for a person. */
   text: string;
   isCertain: boolean;
   /** Undefined if there is nothing to read. */
@@ -118,7 +118,7 @@ async function findUnits(directory: string, names: readonly string[], { run }: M
   return found.length === 0 ? 'no records of UNITS' : `records of ${found.join(', ')}`;
 }
 
-/** Reads the last mebibyte of a file, which is some five thousand lines. */
+/** How many bytes are read from the end of a file: some five thousand lines. */
 const reach = 1024 * 1024;
 const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', '--lines=5000'];
 
@@ -129,7 +129,7 @@ async function readKernelLog(
   { run, now }: Machine,
 ): Promise<KernelLog | { reason: string }> {
   const latest = now();
-  // Times of the ring buffer count from the boot, without sleep.
+  // Times in the ring buffer count from boot, and do not include sleep.
   const boot = source.kind === 'ring' ? latest - monotonicNow() : undefined;
   const stamps = { latest, zone: zoneTime(timeZone), boot };
   try {
@@ -168,7 +168,7 @@ function understand(
     const { text, time = log.last, origin, program } = readEnvelope(line, clock);
     const observation = observe({ source: '', text, program }, origin, prefixes);
     const isPacket = observation?.kind === 'packet';
-    // A file may have lines of any program.
+    // Any program may write to a log file, so only packets count there.
     if (origin !== 'kernel' && !isPacket) continue;
     log.lines++;
     log.from ??= time;
@@ -183,14 +183,14 @@ function understand(
 }
 
 /**
- * What a LOG rule prints (Linux net/netfilter/nf_log_syslog.c; ulogd prints the same): the beginning after its prefix, and each word of the rest.
- * A name that a program has chosen does not pass for it, because the kernel writes more behind it: `[400000+1000]`, `,mems_allowed=0`.
+ * What a LOG rule prints (Linux net/netfilter/nf_log_syslog.c; the same from ulogd): its prefix and first fields, then each word. A name that a
+ * program has chosen does not match, because the kernel adds text to it: `[400000+1000]`, `,mems_allowed=0`.
  */
 const beginning =
   /^.{0,255}?IN=\S{0,15} (?:OUT=\S{0,15} )?(?:(?:PHYS|MAC|V|TUNNEL)\w*=\S* )*(?:ARP HTYPE=|SRC=[\da-f.:]+ DST=[\da-f.:]+ LEN=\d+ (?:TOS=\w+ PREC=\w+ TTL=\d+ ID=\d+|TC=\d+ HOPLIMIT=\d+ FLOWLBL=\d+) )/;
 const word = /^[[(]?(?:[A-Z][A-Z\d]*(?:[=:][\w.:-]*)?|[\dA-F]*)[\])]?$/;
 
-/** Whether a LOG rule may have printed the line. Other lines of the kernel quote names that tenants choose. */
+/** Returns whether a LOG rule may have printed the line. Other lines of the kernel can look alike, because they quote names that tenants choose. */
 function mayBeOfRule({ logger, prefix }: PacketObservation, text: string): boolean {
   if (logger !== 'netfilter') return true;
   const [header] = beginning.exec(text) ?? [];
@@ -224,7 +224,7 @@ function recordsOf(path: string): string[] {
       if (outcome === 'again') continue;
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;
-      // Further lines are about devices.
+      // Lines of a record after the first are about devices.
       records.push(buffer.toString('latin1', 0, outcome).split('\n', 1)[0] ?? '');
     }
   } finally {
@@ -232,7 +232,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Takes the source with the most packets of rules, because several may have the same lines. Undefined if none can be read. */
+/** Returns the lines of the source with the most packets of rules, because several may have the same lines. Undefined if none can be read. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   const ofRules = readable.map(({ packets, ...log }) =>

@@ -1,4 +1,4 @@
-/** Looks at the machine, or the container, that this runs on. Nothing here changes it, throws or rejects. */
+/** Reads the machine, or the container, that doctor runs on. Functions here change nothing, and never throw or reject. */
 import { execFile } from 'node:child_process';
 import { readFileSync, existsSync } from 'node:fs';
 import { get } from 'node:http';
@@ -30,9 +30,9 @@ export type Machine = Readonly<typeof thisMachine>;
 
 export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
 
-/** Less than a check may take, so that the check can name what was slow. */
+/** Shorter than the limit of a check, so that the check can say what was slow. */
 const timeout: Millis = 4000;
-/** The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
+/** In bytes. The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
 function runProgram(program: string, args: readonly string[]): Promise<Ran> {
@@ -48,7 +48,7 @@ function runProgram(program: string, args: readonly string[]): Promise<Ran> {
   return promise;
 }
 
-/** Returns undefined if the file cannot be read; a list of tables that the kernel does not have is empty. */
+/** Returns undefined if the file cannot be read. A missing list of iptables' tables counts as empty, because the kernel then has no tables. */
 function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1').trim();
@@ -110,7 +110,7 @@ export interface PodName {
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Finds the Pod of this process: by POD_NAME and POD_NAMESPACE, else by the host's name, which is right unless the Pod has hostNetwork. */
+/** Finds the Pod of this process by POD_NAME and POD_NAMESPACE, else by the host's name, which is the Pod's unless it has hostNetwork. */
 export function findOwnPod(env: NodeJS.ProcessEnv): PodName | undefined {
   const name = env['POD_NAME'] || (existsSync(accountFolder) ? hostname() : undefined);
   const namespace = env['POD_NAMESPACE'] || accountNamespace();
@@ -125,10 +125,13 @@ function accountNamespace(): string | undefined {
   }
 }
 
-/** `initial`: the kernel's first namespace; `node`: of a node that is a container; `pod`: a Pod's, without the node's rules. */
+/**
+ * The network that doctor sees. `initial`: the kernel's first namespace; `node`: that of a node that is itself a container; `pod`: a Pod's own,
+ * without the node's rules.
+ */
 export type NetworkView = 'initial' | 'node' | 'pod';
 
-/** `procRoot`: the host's /proc, or the own one. Undefined in a Pod that may or may not have hostNetwork. */
+/** `procRoot`: the host's /proc, or this container's. Undefined if it is not known whether this Pod has hostNetwork. */
 async function lookAtNetwork(procRoot: string): Promise<'initial' | 'node' | undefined> {
   if ((await hostProcess('/proc')) === 'self') return 'initial';
   if (!existsSync(accountFolder)) return 'node';

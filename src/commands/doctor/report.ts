@@ -1,4 +1,4 @@
-/** What a check may find, and how doctor prints all findings. */
+/** The finding of a check, and how doctor prints all findings. */
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
@@ -6,17 +6,17 @@ import { jsonText, plural } from '../terminal.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
-/** Keys and their order are those of `--output json`. */
+/** The finding of a check. Its keys and their order are those of `--output json`. */
 export interface Check {
   /** Stable, and unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
   name: string;
   status: Status;
   finding: string;
-  /** What to do, in one line; undefined if all is well. */
+  /** What to do, in one line; undefined if nothing has to be done. */
   advice: string | undefined;
 }
 
-/** Returns the answers that the check of that name may give. `unknown` is no problem, because what is not seen may be right. */
+/** Returns functions that make the findings of a check. `unknown` is no problem, because what cannot be seen may be right. */
 export function answersOf(name: string) {
   const answer =
     (status: Status) =>
@@ -52,7 +52,7 @@ export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem'
   return worst === 'problem' || worst === 'warning' ? worst : 'ok';
 }
 
-/** docs/doctor.md has the keys. */
+/** Prints the report as JSON. docs/doctor.md explains the keys. */
 export function jsonReport({ version, node, time, checks }: Report): string {
   const summary = Object.fromEntries(order.toReversed().map((status) => [status, countOf(checks, status)]));
   const all = checks.map(({ name, status, finding, advice }) => ({ name, status, finding, advice: advice ?? null }));
@@ -78,7 +78,7 @@ function countOf(checks: readonly Check[], status: Status): number {
   return checks.filter((check) => check.status === status).length;
 }
 
-/** Returns the width of a column. A longer name does not move all others to the right. */
+/** Returns the width of a column. Texts over 24 characters do not count, so that a long name does not move all others to the right. */
 function width(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => printable(text).length).filter((length) => length <= 24));
 }

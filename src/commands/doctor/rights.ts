@@ -1,4 +1,4 @@
-/** Lists the rights that the agent needs, and asks which of them it has. Nothing here rejects. */
+/** Lists the rights that the agent needs, and asks which of them it has. No function here rejects. */
 import type { Config } from '../../config/config.ts';
 import {
   calicoKinds,
@@ -20,7 +20,7 @@ export interface Right {
   verbs: readonly string[];
   /** What is lost without it, for a person. */
   without: string;
-  /** The agent is of no use without it. */
+  /** Whether the agent is useless without it. */
   required: boolean;
 }
 
@@ -51,7 +51,7 @@ function right(group: string, resource: string, verbs: readonly string[], withou
 export interface Review {
   right: Right;
   verb: string;
-  /** A text says why it is not known. */
+  /** If it is not known, a text that says why. */
   allowed: boolean | string;
 }
 
@@ -80,15 +80,15 @@ export async function reviewRights(
 export interface PolicyRights {
   /** Whether NetworkPolicies may be listed; undefined if the API server does not say. */
   granted: boolean | undefined;
-  /** The kinds of the cluster, as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
+  /** The kinds of policies in the cluster, such as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
   kinds: readonly string[] | undefined;
-  /** The resources that may not be listed, as `globalnetworkpolicies.crd.projectcalico.org`. */
+  /** The resources that may not be listed, such as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];
 }
 
 const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 
-/** Calico's policies name Services, and select by labels of ServiceAccounts. */
+/** Needed because Calico's policies name Services, and select by labels of ServiceAccounts. */
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: Asked): Promise<PolicyRights> {

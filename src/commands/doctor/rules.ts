@@ -1,10 +1,10 @@
-/** Reads the rules of this network namespace that log, and counts those of iptables, by the programs that are installed. */
+/** Reads the rules that log in this network namespace, and counts those of iptables, with the programs that are installed. */
 import type { Machine, Ran } from './machine.ts';
 
 export interface LogRule {
   /** `LOG` goes to the kernel's log, `NFLOG` to whoever listens to a group. */
   target: 'LOG' | 'NFLOG';
-  /** With the white space at its end; '' if there is none. */
+  /** Includes white space at its end; '' if the rule has no prefix. */
   prefix: string;
   /** Undefined for LOG. */
   group: number | undefined;
@@ -14,19 +14,19 @@ export interface LogRule {
 
 /** One backend of iptables. */
 export interface Backend {
-  /** All rules count, jumps too. */
+  /** The number of all rules, including jumps. */
   rules: number;
   /** Whether kube-proxy or Calico have chains with rules there. */
   hasClusterChains: boolean;
 }
 
 export interface Rules {
-  /** Each target and prefix once, its packets added up. */
+  /** One entry for all rules of the same target, prefix and group, with the sum of their packets. */
   logs: readonly LogRule[];
   /** Undefined if its rules cannot be seen. */
   legacy: Backend | undefined;
   nft: Backend | undefined;
-  /** The backends that may have more rules that log. */
+  /** The backends whose rules could not all be read, so that more of them may log. */
   unseen: readonly ('iptables-legacy' | 'nft')[];
   /** Failures of programs that are installed. */
   failures: readonly Failure[];
@@ -38,7 +38,7 @@ export interface Failure {
   reason: string;
 }
 
-/** Tables of the legacy backend in this network namespace; there only when its module is loaded. */
+/** Lists of the legacy backend's tables in this network namespace. They exist only if its module is loaded. */
 const legacyTables = ['/proc/net/ip_tables_names', '/proc/net/ip6_tables_names'];
 
 const names = {
@@ -65,7 +65,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
     run('nft', ['list', 'ruleset']),
   ]);
   note('nft', ruleset);
-  // The plain name leads to one of the two backends.
+  // The programs without a backend in their names use one of the two backends. Their version says which.
   if (plain.length > 0) {
     const version = await run('iptables-save', ['--version']);
     // Before 1.8 there was only the legacy backend.
@@ -89,7 +89,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
   };
 }
 
-/** Leaves out rules of iptables that nft shows, too. */
+/** Joins equal rules. A rule of iptables that nft shows, too, counts once. */
 function distinct(
   ofIptables: readonly LogRule[],
   ofIptablesNft: readonly LogRule[],
@@ -113,7 +113,7 @@ function together(saved: readonly Saved[]): Backend {
   };
 }
 
-/** Refusals of the kernel, of iptables and of nft to those who are not root or lack CAP_NET_ADMIN. */
+/** Matches the error of the kernel, of iptables or of nft for a user who is not root or lacks CAP_NET_ADMIN. */
 const refusal = /not permitted|permission denied|must be root/i;
 
 /** Says why the programs did not show all rules. */
@@ -132,7 +132,7 @@ interface Saved extends Backend {
   logs: readonly LogRule[];
 }
 
-/** A word of a rule, without the double quotes around it. */
+/** A word of a rule. The text is without the double quotes around it. */
 interface Word {
   text: string;
   isQuoted: boolean;
@@ -148,7 +148,7 @@ export function readIptablesSave(text: string): Saved {
     if (rule === undefined) continue;
     rules++;
     hasClusterChains ||= /^(?:KUBE|cali)-/.test(rule);
-    // This leaves a few of some ten thousand rules. A comment may have the words, too.
+    // Parse only rules that may log: a few of some ten thousand. A comment may match, too.
     if (!/ -j N?F?LOG(?: |$)/.test(line)) continue;
     const words = iptablesWords(rule);
     const after = (option: string): string | undefined =>
@@ -162,7 +162,7 @@ export function readIptablesSave(text: string): Saved {
   return { rules, hasClusterChains, logs };
 }
 
-/** A quoted text is one word, its escapes undone (libxtables, xtables_save_string). */
+/** Splits a rule into words. A quoted text is one word, without its escapes (libxtables, xtables_save_string). */
 function iptablesWords(rule: string): Word[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
     quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
@@ -170,7 +170,7 @@ function iptablesWords(rule: string): Word[] {
 }
 
 /**
- * Reads the rules of `nft list ruleset` with a `log` statement (nft(8), LOG STATEMENT). A group means NFLOG. Its JSON (`nft -j`) would not do:
+ * Reads the rules with a `log` statement from `nft list ruleset` (nft(8), LOG STATEMENT). A group means NFLOG. The JSON of `nft -j` cannot be used:
  * it lacks the prefixes of iptables, is many times as long, and not every nft can print it.
  */
 export function readNftRuleset(text: string): LogRule[] {
@@ -186,14 +186,14 @@ export function readNftRuleset(text: string): LogRule[] {
   });
 }
 
-/** An nft without libxtables shows only the names of iptables' targets: `xt target "LOG"`. */
+/** Whether this nft hides rules of iptables: without libxtables it shows only the names of targets, `xt target "LOG"`. */
 function hidesRules(text: string): boolean {
   return /\bxt target "N?F?LOG"/.test(text);
 }
 
 const options = new Set(['prefix', 'group', 'level', 'flags', 'snaplen', 'queue-threshold']);
 
-/** Options come in any order, each with one value; `flags` may have two words (`tcp sequence,options`). */
+/** Reads a `log` statement. Options come in any order, each with one value; `flags` may have two words (`tcp sequence,options`). */
 function logStatement(words: readonly Word[], packets: number | undefined): LogRule {
   let prefix = '';
   let group: number | undefined;
@@ -212,7 +212,7 @@ const next =
   'level|flags|group|snaplen|queue-threshold|accept|drop|reject|counter|limit|quota|last|jump|goto|return|continue|queue|log|' +
   'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';
 
-/** nft escapes nothing, so a prefix with quotes in it ends only where one of these words follows. */
+/** Matches a word. nft escapes nothing, so a prefix that contains quotes ends only where one of these words follows. */
 const nftWord = new RegExp(`(?<=\\bprefix )"(.{0,127}?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
 
 function nftWords(rule: string): Word[] {

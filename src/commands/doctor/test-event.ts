@@ -15,7 +15,7 @@ import type { PodName } from './machine.ts';
 export interface TestEventOptions {
   api: Api;
   node: string;
-  /** The Pod that the user named. No other object is taken instead. */
+  /** The Pod that the user named. If it does not exist, no other object is used. */
   pod: PodName | undefined;
   ownPod: PodName | undefined;
   now: () => Millis;
@@ -92,7 +92,7 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-/** The finding has no packet; its message is not made of its details. */
+/** Makes a finding without a packet. The message of a test Event does not use the details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
   const noEndpoint = externalEndpoint('0.0.0.0', undefined);
   return {

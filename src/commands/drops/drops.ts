@@ -1,4 +1,4 @@
-/** `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. Any text of an Event may be a stranger's. */
+/** `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. A stranger may have written any text of an Event. */
 import { dump } from 'js-yaml';
 import {
   AccessError,
@@ -156,7 +156,7 @@ function nameLine(event: Json): string {
   return `event/${printable(String(at(event, 'metadata', 'name')))}\n`;
 }
 
-/** Prints JSON if there is a character that a terminal must not get: JSON is YAML, too, and can escape any character. */
+/** Prints YAML, or JSON if a character must not reach a terminal: JSON is YAML, too, and can escape any character. */
 function printableYaml(value: Json): string {
   const plain = dump(value, { lineWidth: -1 });
   if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(plain)) return plain;
@@ -200,7 +200,7 @@ export function rowOf(event: Json): DropRow {
   };
 }
 
-/** Returns how to look up an annotation of this program. Those of another version are not read. */
+/** Returns a function that looks up annotations of this program by key. It finds none if another version wrote them. */
 export function annotationsIn(event: Json): (key: string) => string | undefined {
   const annotations = at(event, 'metadata', 'annotations');
   const of = (key: string): string | undefined => text(at(annotations, annotationPrefix + key));
@@ -211,7 +211,7 @@ function peerOf(of: (key: string) => string | undefined): string {
   const [peer, peers] = [of('peer'), of('peers')];
   if (peer === undefined) return peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}`;
   const [kind = '', ...name] = peer.split('/');
-  // A peer that is no object has a word in lower case instead of a kind: external, unknown.
+  // A peer that is not an object has a word in lower case instead of a kind: external, unknown.
   return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
 }
 

@@ -21,12 +21,12 @@ export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
 export interface Wanted extends Cluster {
   readonly options: DropsOptions;
-  /** Undefined: Events of all objects are wanted. */
+  /** Undefined if Events of all objects are wanted. */
   readonly isSelected?: IsSelected | undefined;
 }
 
 export interface Listed {
-  /** The newest last. */
+  /** The newest Event is last. */
   readonly events: Json[];
   readonly resourceVersion: string;
 }
@@ -79,7 +79,7 @@ export async function* watchDrops(
     await delay(pauses.next());
   }
 
-  /** An Event that is listed again after a break is not shown twice. */
+  /** Returns whether an Event is new or has changed, because Events are listed again after a break. */
   function isUnseen(event: Json): boolean {
     const [key, state] = [keyOf(event), stateOf(event)];
     if (shown.get(key) === state) return false;
@@ -162,7 +162,7 @@ export class AccessError extends Error {
 
 export interface Cluster {
   readonly connection: Connection;
-  /** Undefined: all namespaces. */
+  /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
 }
 
@@ -188,7 +188,7 @@ export function pathOf(api: string, namespace: string | undefined, plural: strin
   return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }
 
-/** Makes an error that ends the command as an answer of the API server does. */
+/** Makes an error that ends the command in the same way as a refusal of the API server. */
 export function refused(message: string, status = 0, reason = ''): RefusedError {
   return new RefusedError({ kind: 'refused', status, reason, message, retryAfter: undefined });
 }

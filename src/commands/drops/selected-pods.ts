@@ -27,7 +27,7 @@ export async function selectedPods(
   return watchedPods(look, found);
 }
 
-/** Asks once for a Pod that was created since. An Event may name any text as a Pod. */
+/** Asks once about a Pod that is not known, because it may be new. Invalid names are not asked for: an Event may contain any text. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
   found: LRUCache<string, boolean>,

@@ -10,10 +10,10 @@ import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
 import { withStatus, annotationsIn } from './drops.ts';
 
-/** Looks at this number of connections at most, the newest first. */
+/** The most connections that are explained, the newest first. */
 const most = 5;
 
-/** Resolves to the exit status of `why`: denied before unknown before admitted. */
+/** Resolves to the exit status of `why` for all connections together: denied goes before unknown, and unknown before admitted. */
 export async function whyPod(
   options: DropsOptions,
   program: string,
@@ -59,7 +59,7 @@ const conclusion = `No policy explains these drops now. What remains:
 The Events, with LOG prefix and node:
 `;
 
-/** A Pod that may not be read is taken to be there. */
+/** Returns whether a Pod exists. A Pod that may not be read counts as existing. */
 async function isThere({ connection, namespace }: Cluster, name: string): Promise<boolean> {
   const answer =
     namespace === undefined
@@ -71,7 +71,7 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
 
 type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
-/** Returns undefined if the Event is about no connection that can be opened: an answer, an error, a scan, a protocol without ports. */
+/** Returns undefined if the Event is not about opening a connection, but about an answer, an error, a scan or a protocol without ports. */
 function connectionOf(event: Json): Connection | undefined {
   const of = annotationsIn(event);
   const own = podOf(at(event, 'involvedObject'));

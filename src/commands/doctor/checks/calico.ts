@@ -77,7 +77,7 @@ function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Chec
   );
 }
 
-/** Whether Felix sends its flows, and SOURCES takes them. */
+/** Checks whether Felix sends its flows, and whether SOURCES includes them. */
 function checkFelixFlows(flows: string | undefined, feeds: Known<'feeds'>['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
   const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');

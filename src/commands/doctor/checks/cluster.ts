@@ -1,4 +1,4 @@
-/** Checks the settings, and what the API server says. */
+/** Checks the settings, the API server itself, and the agent's Node and rights in the cluster. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { grantRightTo, policiesFile } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
@@ -6,7 +6,7 @@ import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-/** Problems in one line. */
+/** The most problems in one line. */
 const most = 4;
 
 export function checkSettings({ config, problems, warnings }: Known): Check {
@@ -25,13 +25,13 @@ export function inOneLine(problems: readonly string[]): string {
   return [...problems.slice(0, most), ...more].join('; ');
 }
 
-/** Exporters ignore Events whose time is further off. */
+/** The largest clock difference, because exporters ignore Events whose time is further off. */
 const tolerableSkew: Millis = 5000;
 
-/** A tenth of a second is usual. Other checks have five seconds, and some ask twice. */
+/** An answer that takes longer is slow; a tenth of a second is usual. Other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;
 
-/** Whether the API server can be reached, and how its clock and this node's differ. */
+/** Checks whether the API server can be reached, and how its clock differs from this node's. */
 export function checkApiServer({ version }: Known<'version'>): Check[] {
   return [checkReachable(version), checkClock(version.clockSkew)];
 }
@@ -53,7 +53,7 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: Known<'ve
   }
   switch (answer.status) {
     case 0:
-      // A proxy or a login page answers so.
+      // An answer that is not JSON comes from a proxy or a login page.
       if (clockSkew !== undefined && answer.message.includes('JSON')) return stranger(answer.message);
       return problem(
         `${server} does not answer: ${answer.message}`,
@@ -95,7 +95,7 @@ export function checkNode({ config: { node }, ownNode, nodes }: Known<'ownNode' 
   );
 }
 
-/** Whether each right is granted that the agent needs with these settings. */
+/** Checks whether the agent has each right that it needs with these settings. */
 export function checkRights({ reviews }: Known<'reviews'>): Check {
   const { ok, problem, unknown, warning } = answersOf('rights');
   const missing = reviews.filter(({ allowed }) => allowed === false);
@@ -115,7 +115,7 @@ export function checkRights({ reviews }: Known<'reviews'>): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
-/** Which ways to look up Pods of other nodes are used, and why the others are not. */
+/** Says which ways to look up Pods of other nodes are used, and why the others are not. */
 export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
@@ -131,7 +131,7 @@ export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
   );
 }
 
-/** Whether Events can say which policy denied a packet. */
+/** Checks whether Events can say which policy denied a packet. */
 export function checkPolicies({ policyRights }: Known<'policyRights'>): Check {
   const { ok, unknown, warning } = answersOf('policies');
   if (policyRights === undefined) return ok('off: Events do not say which policy denied a packet');

@@ -1,4 +1,4 @@
-/** Checks the kernel's rules and switches: whether rules log, whether that reaches the log, and what their prefixes mean. */
+/** Checks the kernel's rules and switches: whether rules log, whether their lines reach the log, and what their prefixes mean. */
 import { type Known, loggerFile } from '../facts.ts';
 import { latestLines } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
@@ -9,7 +9,7 @@ import type { Millis } from '../../../model/log-line.ts';
 import type { PrefixMeaning } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
 
-/** Whether PROC_ROOT leads to a /proc. */
+/** Checks whether PROC_ROOT is a readable /proc. */
 export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasProcRoot'>): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];
@@ -22,10 +22,10 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasP
   ];
 }
 
-/** An older line may be of a rule that is gone. */
+/** The age of a recent line. An older line may come from a rule that was removed. */
 const recent: Millis = 3_600_000;
 
-/** Whether any rule of this node logs. */
+/** Checks whether any rule of this node logs. */
 export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules' | 'view' | 'kernelSources'>): Check {
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
@@ -60,7 +60,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
     `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
   );
 
-  /** A recent line shows that a rule logs. */
+  /** Makes the finding if the rules cannot be seen: a recent line still proves that a rule logs. */
   function unseen(why: string): Check {
     const byHand = "run on the node as root: iptables-save | grep -E -- '-j N?F?LOG'; nft list ruleset | grep -w log";
     if (packets.length === 0) return unknown(why, byHand);
@@ -69,7 +69,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
   }
 }
 
-/** Whether both backends of iptables have rules: the kernel applies both, and the programs of each see only their own. */
+/** Checks whether both backends of iptables have rules. The kernel applies both, but the programs of each see only their own. */
 export function checkIptablesBackends({ rules, view }: Known<'rules' | 'view'>): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
@@ -99,10 +99,10 @@ const families = [
   { name: 'nf-log IPv6', family: 10, module: 'nf_log_ipv6' },
 ] as const;
 
-/** Newer kernels have one module for both families, `nf_log_syslog`. */
+/** The loggers that write to the kernel's log. Newer kernels have one module for both families, `nf_log_syslog`. */
 const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
 
-/** Where TRACE and invalid packets go. LOG rules use the kernel's log in any case (nf_log_packet, net/netfilter/nf_log.c). */
+/** Checks where TRACE and invalid packets go. LOG rules always use the kernel's log (nf_log_packet, net/netfilter/nf_log.c). */
 export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>): Check[] {
   if (view === 'pod')
     return [
@@ -129,12 +129,12 @@ export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>):
   });
 }
 
-/** These nodes are containers on one machine. */
+/** Provider ids of nodes that are containers on one machine. */
 const inContainers = /^kind:|^k3s:\/\/k3d-/;
-/** The nodes of these clouds are machines. */
+/** Provider ids of clouds whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-/** Whether other network namespaces than the first one log, which matters if the node is itself a container. */
+/** Checks whether rules of all network namespaces log, not only of the first one. This matters if the node is itself a container. */
 export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches' | 'view' | 'ownNode'>): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
@@ -154,9 +154,9 @@ export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches'
   return unknown('not to be seen from here; it matters only where the node is itself a container (kind, k3d)', advice);
 }
 
-/** A node has a handful of prefixes, or hundreds if Calico puts policies (`%p`) into them. */
+/** The most prefixes that are shown. A node has a few, or hundreds if Calico puts the names of policies (`%p`) into them. */
 const maxShown = 12;
-/** Rows of the prefix table for what is logged on purpose. */
+/** Rows of the prefix table for packets that are logged on purpose and not dropped. */
 const onPurpose = new Set(['trace', 'audit']);
 /** The row for Calico's rules with action Log. */
 const calicoLog = 'calico log action';
@@ -184,7 +184,7 @@ export function checkPrefixes({
     found.set(meaning.text, seen);
     return seen;
   };
-  // The network of a Pod does not have the node's rules.
+  // A Pod's own network does not have the node's rules, so they are not shown.
   for (const rule of view === 'pod' ? [] : rules.logs) seenWith(rule.prefix).rules.push(rule);
   for (const { prefix, time } of log?.packets ?? []) {
     const seen = seenWith(prefix);
@@ -225,13 +225,13 @@ function checkOf({ meaning, rules, lines, last }: Seen, areAll: boolean, hasLog:
   return ok(finding);
 }
 
-/** `isOfRule`: a rule certainly has the prefix. A line alone proves nothing, because the kernel quotes what anybody may have written. */
+/** `isOfRule`: a rule certainly has the prefix. A line alone is no proof, because the kernel also logs texts that any user can write. */
 function adviceOn(text: string, isOfRule: boolean): string {
   if (text === '') return 'give the rule a --log-prefix with the word drop in it, if it stands before one that drops';
   if (!isOfRule)
     return 'if a rule of this node has that prefix and stands before one that drops: give it one with the word drop in it, or name it in PREFIXES';
   const [word = ''] = text.split(/[\s:]/, 1);
-  // A stranger may have written the word, and the user copies it to a shell.
+  // The user copies the advice to a shell, so a word with other characters is left out: a stranger may have written it.
   const setting = /^[\w.-]+$/.test(word) ? `PREFIXES=${word}=dropped, or ` : '';
   return `if the rule stands before one that drops: ${setting}a prefix with the word drop in it`;
 }

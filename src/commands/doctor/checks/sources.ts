@@ -9,10 +9,10 @@ import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
 
-/** A state is some 100 KB, with thousands of problems 10 MB, and its log takes a few times that. */
+/** The least free space in bytes. A state takes 100 KB, or 10 MB with thousands of problems, and its log a few times as much. */
 const enough = 32 * 1024 * 1024;
 
-/** Whether the agent can save its state, and what it has saved. */
+/** Checks whether the agent can save its state, and what the saved state contains. */
 export function checkState({ config, folder, state, now }: Known<'folder' | 'state'>): Check {
   const { ok, problem, warning } = answersOf('state');
   const { stateDir: path, node } = config;
@@ -56,11 +56,11 @@ export function checkState({ config, folder, state, now }: Known<'folder' | 'sta
   }
 }
 
-/** A node's clock and its log daemon's differ by less. */
+/** The clocks of a node and of its log daemon differ by less than this. */
 const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
-/** Whether the kernel's lines can be read from each source, and when the last ones came. */
+/** Checks whether the kernel's lines can be read from each source, and when the last ones came. */
 export function checkKernelSources({ kernelSources, now }: Known<'kernelSources'>): Check[] {
   const giver = kernelSources.find(({ gives }) => gives === true)?.name;
   return kernelSources.map((source) => checkKernelSource(source, giver, now));
@@ -100,7 +100,7 @@ function checkKernelSource(
 
 const programs = ['kube-proxy', 'calico-node'] as const;
 
-/** Whether the logs of kube-proxy and calico-node can be read, if these have Pods. */
+/** Checks whether the logs of kube-proxy and calico-node can be read, if there are Pods of them. */
 export function checkContainers({ config, containers, pods, now }: Known<'containers' | 'pods'>): Check[] {
   if (containers === undefined) return [];
   const { ok, problem, warning } = answersOf('source containers');
@@ -171,7 +171,7 @@ const feedTexts = {
   },
 } as const;
 
-/** Whether a data plane writes what it drops to a file that nobody reads. */
+/** Warns about logs of dropped packets that a data plane writes and that are not in SOURCES. */
 export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
   return unreadFlows.map((path) =>
     answersOf(`source file:${path}`).warning(
@@ -181,7 +181,7 @@ export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
   );
 }
 
-/** Whether the logs that programs write themselves can be read. */
+/** Checks whether the logs that programs write themselves can be read. */
 export function checkProgramLogs({ programLogs, now }: Known<'programLogs'>): Check[] {
   return programLogs.map(({ program, path, look }) => {
     const { ok, problem, warning } = answersOf(`source ${sourceName({ kind: 'program', program, path })}`);

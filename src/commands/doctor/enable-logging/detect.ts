@@ -21,20 +21,20 @@ export type PlugIn =
 export interface Seen {
   plugIns: readonly PlugIn[];
   calico: {
-    /** The tag of calico-node's image; undefined if that is no version. */
+    /** From the tag of calico-node's image; undefined if the tag is not a version. */
     version: readonly [number, number, number] | undefined;
-    /** Undefined: FelixConfiguration could not be read. */
+    /** Undefined if FelixConfiguration could not be read. */
     bpf: boolean | undefined;
     logPrefix: string | undefined;
     /** Whether kubectl can apply objects of projectcalico.org/v3. */
     isServed: boolean;
   };
   hasAwsPolicyAgent: boolean;
-  /** Why the cluster could not be looked at, or not all of it. */
+  /** Why the cluster, or a part of it, could not be read. */
   obstacles: readonly string[];
 }
 
-/** The labels of each plug-in's Pods, and its Namespaces beside kube-system. In other Namespaces a tenant may give any label to any Pod. */
+/** The labels of each plug-in's Pods, and its Namespaces besides kube-system. Other Namespaces do not count, because a tenant may give any label to a Pod there. */
 const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: readonly string[]])[] = [
   ['calico', 'k8s-app=calico-node', ['calico-system']],
   ['canal', 'k8s-app=canal'],
@@ -50,7 +50,7 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
   ['weave', 'name=weave-net'],
 ];
 
-/** Reads only what the agent may read, too. Never rejects. */
+/** Needs only rights that the agent has, too. Never rejects. */
 export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Seen> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
@@ -71,7 +71,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
   ]);
   const found = new Map<PlugIn, unknown>();
   for (const [i, [plugIn]] of agents.entries()) if (pods[i] !== undefined) found.set(nameOf(plugIn, pods[i]), pods[i]);
-  // The policies of k3s are a part of its program, which has no Pod. Another plug-in may replace them.
+  // k3s enforces policies in its own process, which has no Pod. Another plug-in may replace that, so k3s counts only if none is found.
   if (found.size === 0 && isK3s(anyNode)) found.set('k3s', anyNode);
   const calicoPod = found.get('calico') ?? found.get('canal');
   return {
@@ -89,7 +89,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
   };
 }
 
-/** GKE's Cilium has the labels of Cilium and a name of its own. */
+/** GKE's Cilium has the labels of Cilium, but the names of its Pods begin with `anetd`. */
 function nameOf(plugIn: PlugIn, pod: unknown): PlugIn {
   return plugIn === 'cilium' && text(at(pod, 'metadata', 'name'))?.startsWith('anetd') === true
     ? 'gke-dataplane-v2'

@@ -1,4 +1,4 @@
-/** `--enable-logging`: prints how to have dropped packets logged in this cluster, how to undo that, and what it costs. Applies nothing. */
+/** `--enable-logging`: prints how to make this cluster log dropped packets, how to undo that, and what it costs. Changes nothing itself. */
 import type { Api } from '../api.ts';
 import { calicoRecipe } from './calico-recipe.ts';
 import { detectPlugIns, type Seen, type Recipe, type PlugIn } from './detect.ts';
