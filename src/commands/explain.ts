@@ -25,10 +25,10 @@ type Row = [step: string, found: string];
 
 const anyOf = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Bytes of an Event's message and what stands before it. */
+/** The most bytes of a cell, which may have an Event's message and some text before it. */
 const longestCell = 1536;
 
-/** `replay --explain LINE`: prints what each stage says of one line. Returns the exit status. */
+/** `replay --explain LINE`: prints what each stage makes of a line. Returns the exit status. */
 export function explainLine(line: string, options: ReplayOptions, { out, err }: Pick<Streams, 'out' | 'err'>): 0 | 1 {
   const collected = collectObjects();
   const snapshot = readSavedObjects(options.pods, collected.add);
@@ -54,7 +54,7 @@ interface Explaining extends Decisions {
 
 function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
   const latest = now ?? Date.now();
-  // A command line is Unicode, but the parsers take one character for one byte, as in a file.
+  // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
   const envelope = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot: bootTime, zone }));
   const { text, time = latest, host, program, origin } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;

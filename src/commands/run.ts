@@ -5,17 +5,17 @@ import { createLogger } from '../telemetry/logger.ts';
 import { createMinuteSummary } from '../telemetry/minute.ts';
 import { type RunningServer, startServer } from '../telemetry/server.ts';
 
-/** A Pod has 30 s to end. */
+/** The longest wait for Events and for the audit at the end, because a Pod has 30 s to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
-/** The first state is saved so early that even an agent that is killed again and again makes progress. */
+/** When the first state is saved: so early that even an agent that is killed again and again makes progress. */
 const firstKeep: Millis = 1000;
-/** Positions alone are saved in every sixth round: after a crash no more has to be read again. */
+/** If nothing was counted, read positions are still saved in every sixth round, to limit what is read again after a crash. */
 const roundsBetweenPositions = 6;
-/** The agent ends after so many rounds in which no source can be read. */
+/** The agent ends after this many rounds in a row in which no source could be read. */
 const unreadableRounds = 2;
 
-/** Runs until `stop`. Resolves to the exit status: 1 when there is nothing that it could read. Rejects when it cannot begin. */
+/** Runs the agent until `stop`. Resolves to the exit status, 1 if no source could be read. Rejects if it cannot start. */
 export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
   const { config } = loaded;
   const log = await createLogger({ level: config.logLevel, terminal, node: config.node });
@@ -65,7 +65,7 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
 function start(agent: Agent, servers: Servers): void {
   const { log, context, ingest, publishing, restored, config } = agent;
   const { sources } = ingest;
-  // Files are open before 'Started' is logged, so a line that is written after it is counted.
+  // Open files before 'Started' is logged, so that a line that is written after it is counted.
   for (const source of sources) source.start();
   log.info(
     {
@@ -84,7 +84,7 @@ function start(agent: Agent, servers: Servers): void {
   context.cluster.start();
   ingest.audit?.start();
   void publishing.publisher.run();
-  // Shows at once whether the state can be written.
+  // Save at once, to show whether the state can be written.
   void publishing.stateLog.keepPositions();
 }
 

@@ -5,7 +5,7 @@ import { cutBytes, printable, printableJson } from '../platform/printable.ts';
 
 export interface Streams {
   stdin: Readable;
-  /** Synchronous: what was written is out, or throws EPIPE. */
+  /** Writes before it returns, or throws, such as EPIPE for a closed pipe. */
   out: (text: string) => void;
   err: (text: string) => void;
   terminal: NodeJS.WriteStream | undefined;
@@ -19,12 +19,12 @@ export type Paint = (
 /** Paints if standard output is a terminal with colours, and NO_COLOR is not set. */
 export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
-/** Makes a text printable and cuts it; by default after the longest name of an object with its namespace. */
+/** Makes a text printable and cuts it, by default to the bytes of the longest namespace and name. */
 export function cell(text: string, longest = 320): string {
   return cutBytes(printable(text), longest);
 }
 
-/** `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod. The name comes first, because a narrow screen cuts the end. */
+/** Names an end: `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod. The name is first, because a narrow screen cuts the end. */
 export function endText(kind: string | undefined, name: string): string {
   return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
 }

@@ -32,7 +32,7 @@ export interface CommandParts {
 
 /** Columns of help that is written to a file or a pipe. */
 const columnsOfFile = 120;
-/** The text of a wider option begins in the line below. */
+/** The widest option in columns. The text of a wider one begins in the next line. */
 const widestTerm = 30;
 
 export function createCommand(name: string, parts: CommandParts): Command {
@@ -65,7 +65,7 @@ export function createCommand(name: string, parts: CommandParts): Command {
       formatHelp: (shown, helper) => formatHelp(shown, helper, parts),
     })
     .exitOverride((error) => {
-      // Help was asked for, or there is no command at all.
+      // The user has asked for help, or named no command.
       if (error.code.startsWith('commander.help') || error.code === 'commander.version') throw error;
       throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], pathOf(command));
     });
@@ -88,7 +88,7 @@ export function pathOf(command: Command): string {
 
 interface OptionTraits {
   readonly choices?: readonly string[];
-  /** All values count. Otherwise the last one does. */
+  /** All values of a repeated option count, not only the last one. */
   readonly many?: boolean;
 }
 
@@ -96,7 +96,7 @@ interface OptionTraits {
 export function option(flags: string, text: string, { choices, many = false }: OptionTraits = {}): Option {
   const made = new Option(flags, text);
   if (choices !== undefined) made.choices(choices);
-  // Choices are checked by `problemsOf`, so that all that is wrong is said at once.
+  // `problemsOf` checks the choices, so that all problems are reported at once.
   return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
 }
 
@@ -115,13 +115,13 @@ export function stdinProblems(files: readonly string[]): string[] {
 
 const units: Readonly<Record<string, Millis>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `90s`, `10m`, `1h30m`; undefined for other texts. */
+/** Reads `90s`, `10m` or `1h30m` as milliseconds; undefined for other texts. */
 export function durationOf(text = ''): Millis | undefined {
   const parts = /^(?:\d{1,6}[smhd]){1,4}$/.test(text) ? [...text.matchAll(/(\d{1,6})([smhd])/g)] : [];
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0) || undefined;
 }
 
-/** Indents a long option without a short form, so that long options stand below each other. */
+/** Indents a long option without a short form, so that all long options are aligned. */
 function optionTerm({ flags, short }: Option): string {
   return `${short === undefined ? '    ' : ''}${flags.replace(' <', ' ').replace(/>$/, '')}`;
 }

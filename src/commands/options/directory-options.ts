@@ -10,14 +10,14 @@ import { createCommand, option, pathOf, UsageError } from './command.ts';
 export interface DirectoryOptions {
   listen: ListenAddress;
   metricsAddress: string;
-  /** ServiceAccount of the agents, in the own namespace. */
+  /** The agents' ServiceAccount, which is in the namespace of this Pod. */
   account: string;
   configMap: string;
   kubeconfig: string | undefined;
   logLevel: LogLevel;
   podName: string;
   podNamespace: string;
-  /** Agents reach it by this address. */
+  /** The address at which agents reach the directory. */
   podAddress: string;
 }
 

@@ -1,4 +1,4 @@
-/** Options of `drops`, which kubectl starts as `kubectl drops`, and those of kubectl by which it finds a cluster. */
+/** Options of `drops`, which kubectl starts as `kubectl drops`, and kubectl's own options to find a cluster. */
 import type { Command, Option } from 'commander';
 import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -10,7 +10,7 @@ const or = new Intl.ListFormat('en', { type: 'disjunction' });
 const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
-/** Kinds of workloads by their names on the command line, with their paths at the API server. */
+/** Kinds of workloads by their names on the command line, each with its path at the API server. */
 export const podOwners = {
   deployment: '/apis/apps/v1|deployments',
   statefulset: '/apis/apps/v1|statefulsets',
@@ -97,7 +97,7 @@ export function readDropsOptions(command: Command): DropsOptions {
   if (cluster.allNamespaces && target.kind !== 'all' && target.kind !== 'pod')
     problems.push(`${target.kind}/${target.name}: is in one namespace; --all-namespaces excludes it`);
   if (node !== undefined && !isSubdomain(node)) problems.push(`--node ${node}: is not the name of a Node`);
-  // kubectl takes -o=json, too.
+  // As in kubectl, -o=json is allowed, too.
   const output = (given.output ?? 'table').replace(/^=/, '');
   const format = dropsFormats.find((each) => each === output);
   if (format === undefined)
@@ -148,7 +148,7 @@ export const kubectlOptions: readonly Option[] = grouped('As for kubectl', [
 
 export interface ClusterOptions {
   readonly flags: UserFlags;
-  /** Undefined: that of the context. */
+  /** Undefined for the namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
   readonly allNamespaces: boolean;
 }

@@ -1,4 +1,4 @@
-/** The tree of all commands, and what is made of it: the manual page, and scripts for shells that complete commands, options and values. */
+/** The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands, options and values. */
 import { Argument, type Command, type Option } from 'commander';
 import { createCommand, grouped, programName } from './command.ts';
 import { directoryCommand } from './directory-options.ts';
@@ -10,7 +10,7 @@ import { topCommand } from './top-options.ts';
 import { connectionOptions, suggestCommand, whyCommand } from './why-options.ts';
 import { version } from '../../config/config.ts';
 
-/** Columns that `man` leaves of a terminal of 80. */
+/** The columns that `man` leaves for text in a terminal of 80 columns. */
 const columnsOfMan = 71;
 
 export function createProgram(): Command {
@@ -90,7 +90,7 @@ function verbatim(command: Command): string {
     .trimEnd()
     .split('\n')
     .map((line) => line.replaceAll('\\', String.raw`\e`).replaceAll('-', String.raw`\-`))
-    // A line that begins with one of them would be an instruction.
+    // roff would take a line that begins with one of these characters for an instruction.
     .map((line) => line.replace(/^[.']/, String.raw`\&$&`));
   return `.nf\n${lines.join('\n')}\n.fi`;
 }
@@ -123,7 +123,7 @@ function flagsOf({ short, long = '' }: Option): string[] {
   return short === undefined ? [long] : [long, short];
 }
 
-/** Writes words, and values by `COMMAND:OPTION`, as cases, which bash and zsh spell alike. */
+/** Writes the branches of `case`, which are the same in bash and zsh: words by command, and values by `COMMAND:OPTION`. */
 function partsOf(commands: readonly Completed[]): { names: string; ofCommand: string; ofValue: string } {
   const values = commands.flatMap(({ name, options }) =>
     options.flatMap((option) => {
@@ -213,7 +213,7 @@ function fish(commands: readonly Completed[]): string {
   return `# Completion of ${programName} for fish: ${programName} completion fish | source\n${lines.join('\n')}\n`;
 }
 
-/** kubectl starts this as `kubectl_complete-drops`, and reads words. The last line says that files do not belong there. */
+/** kubectl runs this script as `kubectl_complete-drops`, and reads the words that it prints. The last line tells it not to complete files. */
 function kubectl(commands: readonly Completed[]): string {
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.

@@ -26,19 +26,19 @@ export type OutputFormat = (typeof outputs)[number];
 
 export interface ReplayPrivacy {
   peers: (typeof auditPeersChoices)[number];
-  /** Bits of addresses that are kept. */
+  /** How many bits of an address are kept. */
   bits: { ipv4: number; ipv6: number };
-  /** Namespaces whose saved object has the label are not named. */
+  /** Whether Namespaces with the opt-out label on their saved object are not named. */
   optOut: boolean;
 }
 
 export interface ReplayOptions {
   pods: string[];
-  /** Saved policies, and objects with labels. */
+  /** Files of saved policies, and of the objects that policies select by labels. */
   policies: string[];
   logs: string[];
   output: OutputFormat;
-  /** `auto`: colours on a terminal, where NO_COLOR is not set. */
+  /** `auto`: colours on a terminal, if NO_COLOR is not set. */
   color: (typeof colors)[number];
   namespace: string | undefined;
   pod: string | undefined;
@@ -48,7 +48,7 @@ export interface ReplayOptions {
   node: string | undefined;
   prefixes: { prefix: string; verdict: Verdict }[];
   includeNoise: boolean;
-  /** Ages count from here, and no time without a year is later. */
+  /** The time from which ages count. A time stamp without a year is not later than this. */
   now: Millis | undefined;
   zone: ToInstant;
   bootTime: Millis | undefined;
@@ -129,7 +129,7 @@ const privacyOptions = grouped('What audit rows leave out (docs/audit.md)', [
   }),
 ]);
 
-/** `isTerminal`: standard output is one; `clock`: the time now. Throws a `UsageError` that lists all that is wrong. */
+/** `isTerminal`: whether standard output is a terminal; `clock`: the current time. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(
   command: Command,
   { isTerminal = false, clock = Date.now() }: { isTerminal?: boolean; clock?: Millis } = {},
@@ -215,7 +215,7 @@ function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
   };
 }
 
-/** A date, with or without a time. Without a zone it is UTC, as in the logs. */
+/** Matches a date, with or without a time. Without a zone it is in UTC, as in the logs. */
 const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {

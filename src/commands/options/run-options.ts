@@ -1,4 +1,4 @@
-/** Options of `run`, `config` and `doctor`, which take the settings: one for each setting. */
+/** Options of `run`, `config` and `doctor`, which have one for each setting. */
 import type { Command, Option } from 'commander';
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import type { PodName } from '../doctor/machine.ts';
@@ -116,7 +116,7 @@ export function checkConfig(command: Command): string {
   return `${path}: right\n`;
 }
 
-/** Keeps a text in one line, so that a comment can stand behind it. */
+/** Writes a text in one line, so that a comment can follow it. */
 const style: DumpOptions = {
   lineWidth: -1,
   scalarStyleRules: [
@@ -127,7 +127,7 @@ const style: DumpOptions = {
   ],
 };
 
-/** Prints a config file with the same values, and behind each a comment that says where it is from. */
+/** Prints a config file with these values, each followed by a comment with its origin. */
 export function printYaml(given: Layer): string {
   return entriesOf(given)
     .map(([name, { value, origin }]) => {
@@ -138,7 +138,7 @@ export function printYaml(given: Layer): string {
     .join('');
 }
 
-/** Prints `config`, which is a config file, and `from`, which has the same keys. */
+/** Prints `config`, which can be used as a config file, and `from`, which has the origin of each of its keys. */
 export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));

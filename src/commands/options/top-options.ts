@@ -14,7 +14,7 @@ export interface TopOptions extends ClusterOptions {
   readonly interval: Millis;
   readonly sort: SortKey;
   readonly filter: string;
-  /** One table after another, without control of the terminal. */
+  /** Whether tables are printed one after another, without control of the terminal. */
   readonly plain: boolean;
   /** The number of tables after which it ends; undefined: it never ends. */
   readonly count: number | undefined;
@@ -55,7 +55,7 @@ export function topCommand(): Command {
   });
 }
 
-/** `hasTerminal`: standard input and output are one. Throws a `UsageError` that lists all that is wrong. */
+/** `hasTerminal`: whether standard input and output are a terminal. Throws a `UsageError` that lists all that is wrong. */
 export function readTopOptions(command: Command, hasTerminal: boolean): TopOptions {
   const problems = problemsOf(command);
   const given = command.optsWithGlobals<{

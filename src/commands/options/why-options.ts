@@ -12,14 +12,14 @@ export interface WhyOptions {
   to: NamedEnd;
   port: number | undefined;
   protocol: string;
-  /** Saved objects; none: the cluster of the kubeconfig. */
+  /** Files of saved objects; empty: the cluster of the kubeconfig is asked. */
   files: string[];
   kubeconfig: string | undefined;
   context?: string | undefined;
-  /** The cluster, and who asks, where that is known already. */
+  /** Returns the access to the cluster, if the caller has found it already. */
   load?: (() => Access) | undefined;
   output: 'text' | 'json';
-  /** Rows of the audit, of which `suggest` counts what it would newly admit. */
+  /** Files of audit rows, in which `suggest` counts the flows that its policies would newly admit. */
   audit?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ const lastExits = [
   'it cannot be known; the output names the facts that are missing',
 ];
 
-/** The connection, which `drops why` takes in place of a Pod, too. */
+/** Options that describe a connection. `drops why` takes them instead of a Pod, too. */
 export function connectionOptions(): Option[] {
   return [
     option('--from <END>', 'NAMESPACE/POD, or an address'),

@@ -24,11 +24,11 @@ interface ReplayIncidentsOptions {
   recorder: Pick<Recorder<SeriesTable>, 'series' | 'advance'>;
 }
 
-/** The agent looks as often for what is due. */
+/** The interval at which due steps are done, as in the agent. */
 const step: Millis = 5000;
-/** A look for each line would be too much: a second may have thousands. */
+/** The shortest time between two searches for due steps, because a second may have thousands of lines. */
 const lookInterval: Millis = 1000;
-/** Pod notices are spread over less than this. */
+/** How long after the end of the logs Pod notices are still written. They are spread over less time than this. */
 const afterwards: Millis = 600_000;
 
 export function createReplayIncidents(options: ReplayIncidentsOptions) {
@@ -47,7 +47,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       return counts;
     },
     advance,
-    /** Decides what waits for another line, and writes the Pod notices that are still due. Incidents go on at the end of the logs. */
+    /** Decides on failures that wait for another line, and writes the Pod notices that are still due. Open incidents stay open at the end of the logs. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
         incidents.endOfLog();
@@ -62,7 +62,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     const table = recorder.series(node);
     return {
       table,
-      /** Nearly all nodes have none, and cost less without. */
+      /** Made on demand, because nearly all nodes have no incidents. */
       get incidents() {
         return stateOf(node).incidents;
       },
@@ -85,7 +85,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     return known;
   }
 
-  /** Lets time go by on a node: incidents end and Events become due, in order. */
+  /** Advances the time of a node: incidents end and Events become due, in order. */
   function advance(node: string, time: Millis): void {
     const known = nodes.get(node);
     if (known !== undefined && time - known.asked >= lookInterval) {
@@ -109,7 +109,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
 
 interface IncidentsContext extends ReplayIncidentsOptions {
   chains: ReturnType<typeof createChainIndex>;
-  /** The Pod that the log at a path is of. */
+  /** Returns the Pod that wrote the log at a path. */
   ownerOf: (path: string) => Pod | undefined;
 }
 
@@ -145,7 +145,7 @@ export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<str
   return sums;
 }
 
-/** Finds the Pod of a log. Remembers it, because it is asked for each record. */
+/** Returns a function that finds the Pod of a log, and remembers it, because it is called for each record. */
 function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
   const owners = new Map<string, Pod | undefined>();
   return (path) => {
@@ -154,7 +154,7 @@ function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefine
   };
 }
 
-/** Finds the Pod by the kubelet's path, else by a file name that begins with the Pod's: `kubectl logs POD > POD.log`. */
+/** Finds the Pod by the kubelet's path, else by a file name that begins with the Pod's name: `kubectl logs POD > POD.log`. */
 function findOwner(path: string, pods: readonly Pod[]): Pod | undefined {
   const container = containerOf(path);
   if (container !== undefined)

@@ -18,7 +18,7 @@ import {
 
 interface ReplayInput {
   name: string;
-  /** What the first and the last lines say of the clock. */
+  /** What the first and the last lines tell about the clock. */
   clock: Omit<ClockOptions, 'latest'>;
 }
 
@@ -28,7 +28,10 @@ interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
   first: number;
 }
 
-/** Takes each log once, the oldest first. `repeats` has a sentence for each that is the same file as another, or has the same content. */
+/**
+ * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is left out, because it is the same file as another or has the
+ * same content.
+ */
 export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
   const repeats: string[] = [];
   const files = new Map<string, Candidate>();
@@ -54,7 +57,7 @@ function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Can
   return { name, clock: { zone, boot, lastUptime }, file, first: firstTime, start };
 }
 
-/** A link and its target, two names of one file, and `- < FILE` have the same identity. */
+/** Identifies a file, so that a link and its target, two names of one file, and `- < FILE` are the same. */
 function identityOf(name: string): string | undefined {
   try {
     const { dev, ino } = name === '-' ? fstatSync(0, { bigint: true }) : statSync(name, { bigint: true });
@@ -64,7 +67,7 @@ function identityOf(name: string): string | undefined {
   }
 }
 
-/** Reads files to the end only if they begin alike. */
+/** Finds a log with the same content. Reads files to their ends only if their beginnings are equal. */
 async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise<Candidate | undefined> {
   if (!log.start) return undefined;
   const alike = chosen.filter(({ start }) => start === log.start);
@@ -86,7 +89,7 @@ async function digestOf(name: string): Promise<string | symbol> {
 export interface Scope {
   showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
   showsEnds: (ends: Ends) => boolean;
-  /** `Namespace shop`, for the note that nothing of it is there; undefined if all is shown. */
+  /** Such as `Namespace shop`, for the note that nothing in it was found; undefined if everything is shown. */
   readonly text: string | undefined;
 }
 
@@ -142,10 +145,13 @@ export interface Peek {
 
 const nothing: Peek = { firstTime: undefined, lastUptime: undefined, start: undefined };
 
-/** Looks at the first and last 64 KiB of a regular file. `latest`: the file's last change, if undefined. Never throws; a problem shows again when the file is read. */
+/**
+ * Reads the first and last 64 KiB of a regular file. `latest`: if undefined, the time of the file's last change. Never throws, because errors show
+ * when the file is read.
+ */
 export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined }): Peek {
   try {
-    // Opening a named pipe would wait for its writer, and closing it again lose what it wrote.
+    // Opening a named pipe would wait for its writer, and closing it would lose what was written.
     if (!statSync(file).isFile()) return nothing;
     const fd = openSync(file, 'r');
     try {
@@ -170,10 +176,10 @@ function readAt(fd: number, position: number): Buffer {
   return buffer.subarray(0, readSync(fd, buffer, 0, blockSize, position));
 }
 
-/** 64 KiB of a packed log are some hundred KiB; of what only repeats itself they may be gigabytes. */
+/** The most unpacked bytes. 64 KiB of a packed log unpack to some hundred KiB, but repeated content may unpack to gigabytes. */
 const maxOutputLength = 16 << 20;
 
-/** The start of compressed data, as far as it goes: it is cut off on purpose. */
+/** Unpacks the beginning of a file as far as possible, because the data is cut off on purpose. */
 function unpack(head: Buffer): Buffer {
   try {
     if (head[0] === 0x1f && head[1] === 0x8b)
@@ -195,7 +201,7 @@ function firstTimeOf(text: string, clock: Clock): Millis | undefined {
   return undefined;
 }
 
-/** Uptime stamps of dmesg (`[ 12.3] …`) and /dev/kmsg (`4,1,12300000,-;…`) at the start of a line. */
+/** Returns the last uptime stamp at the start of a line, of dmesg (`[ 12.3] …`) or /dev/kmsg (`4,1,12300000,-;…`). */
 function lastUptimeOf(text: string): number | undefined {
   let last: number | undefined;
   for (const [, seconds, micros] of text.matchAll(/^(?:<\d+>)?(?:\[ *(\d{1,10}\.\d{1,9})\]|\d+,\d+,(\d{1,20}),)/gm)) {

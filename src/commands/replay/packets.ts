@@ -26,7 +26,7 @@ const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0
 interface RowUses {
   /** Needed only for html. */
   printReport: typeof runReport | undefined;
-  /** Undefined: rows say all. */
+  /** Removes values from a row; undefined if nothing is removed. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 
@@ -64,10 +64,10 @@ export function createPacketOutput(
   return { sink: rowsTo((row) => page.add(row)), finish: (events) => page.print(events) };
 }
 
-/** Characters that are written at once. */
+/** Rows are written in blocks of at least this many characters. */
 const blockLength = 1 << 16;
 
-/** Writes rows to a file, of which `report` makes the page. */
+/** Writes rows to a file, from which `report` makes the page. */
 function createPage(printReport: typeof runReport, includeNoise: boolean, streams: Streams) {
   const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
@@ -97,8 +97,8 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
 }
 
 /**
- * Returns what removes values from audit rows; undefined: nothing is removed. Rows of one Namespace go to people who may know only that one, so no
- * other Namespace is named in them.
+ * Returns a function that removes values from audit rows; undefined if nothing is removed. People who get the rows of one Namespace may know only
+ * that one, so the rows name no other.
  */
 export function rowRedaction(
   { privacy, namespace }: Pick<ReplayOptions, 'privacy' | 'namespace'>,
@@ -106,7 +106,7 @@ export function rowRedaction(
 ): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { bits, optOut } = privacy;
   const isOfOne = privacy.peers === 'redacted' && namespace !== undefined;
-  // The agent does the same before it knows which Namespaces have the label.
+  // If no Namespaces are saved, all count as opted out, as in the agent before it has listed them.
   const hasOptedOut = (name: string): boolean => objects.namespaces.length === 0 || optedOut.has(name);
   const isHidden =
     isOfOne || optOut
@@ -132,13 +132,13 @@ interface Pair {
 function createTraffic() {
   const pairs = new Map<string, Pair>();
   let kept = 0;
-  /** Packets that there was no room for. */
+  /** Packets of services that were not kept. */
   let others = 0;
 
   return {
     add({ observation, meaning: { ends }, weight }: Drop): void {
       const { what, reply } = serviceOf(observation);
-      // An answer goes to the end that asked.
+      // The packet is a reply, but the arrow shows the direction of the request.
       const [from, to] = reply ? [ends.destination, ends.source] : [ends.source, ends.destination];
       const key = `${from.identity}|${to.identity}`;
       let pair = pairs.get(key);

@@ -15,7 +15,7 @@ import { readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
-  /** Undefined if policies have no part in the packet, or there are none. */
+  /** Returns undefined if there are no policies, or they do not concern the packet. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     trace,
   };
   const hasCalico = objects.policies.some(({ ref }) => isCalico(ref));
-  // Packets of one flow have the same findings.
+  // Facts by findings, because all packets of a flow have the same findings.
   const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {
     messageOf(series) {
@@ -54,7 +54,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     },
   };
 
-  /** Whether the policy that denied the packet may be one of Calico that was not saved. */
+  /** Returns whether a policy of Calico that was not saved may have denied the packet. */
   function isOfUnsaved({ details }: Finding): boolean {
     return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
   }
@@ -74,7 +74,7 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
 
 const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
 
-/** Throws a `UsageError` if a file is wrong, because gigabytes of log may follow, and nothing would be shown of them. */
+/** Throws a `UsageError` if a file is wrong, because it is no use to read gigabytes of log without the objects. */
 export function readSavedObjects(files: readonly string[], alsoTake: (document: Json) => number): Snapshot {
   const snapshot = readSnapshot(files, alsoTake);
   if (snapshot.unusable.length === 0) return snapshot;

@@ -41,7 +41,7 @@ export interface LogTarget {
 
 /** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** Bounded, so that no log can fill the memory. */
+/** The most host names that are kept, so that no log can fill the memory. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
@@ -87,7 +87,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   let lastTime = clockOptions.latest;
   return isProgram ? programReader() : lineReader();
 
-  /** Reads a log in which any program may have written, one line a record. */
+  /** Reads a log to which any program may have written. Each line is a record. */
   function lineReader(): Reader {
     // A saved log may begin in the middle of a journal.
     const starts = createLineStarts(undefined, true);
@@ -118,7 +118,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     const { take, finish } = createSavedLogReader({
       latest: clockOptions.latest,
       onRecord({ text, time, number }) {
-        // Another program in a container may pass on lines of the kernel.
+        // The record may be a line of the kernel that another program in the container passes on.
         if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
           takeEnvelope(readEnvelope(text, clock), number, time);
           return;
@@ -126,7 +126,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
-        // Nothing names the writer of a saved log. If it writes packets in this format, its other lines are no records of kube-proxy.
+        // A saved log does not name its writer. If it has packets in this format, the writer is not kube-proxy, so its other lines are ignored.
         const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
         writesPackets ||= isPacket;
         if (writesPackets && !isPacket && !isContainerLog) return;
@@ -136,7 +136,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     return { scanner: createScanner({ needles: undefined, lines: { take, tooLong } }), finish };
   }
 
-  /** `stamped`: the time of the container runtime. */
+  /** `stamped`: the time stamp of the container runtime; undefined if there is none. */
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
     lastTime = stamped ?? time ?? lastTime;
@@ -157,7 +157,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
 const worthwhile = 32 * 1024 * 1024;
 const width = 30;
 
-/** Draws a progress bar; `done` wipes it. */
+/** Draws a progress bar; `done` removes it. */
 function createProgress(
   input: Input,
   terminal: NodeJS.WriteStream | undefined,

@@ -102,7 +102,7 @@ function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (
   return events;
 }
 
-/** Keeps a summary for people out of an output for machines. */
+/** Writes the summary to standard error if the output is for machines. */
 function writeSummary(text: string, { quiet, output, writes }: ReplayOptions, { out, err }: Streams): void {
   if (quiet) return;
   const isForPeople = (output === 'table' || output === 'wide') && !writes;

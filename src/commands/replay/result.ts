@@ -9,7 +9,7 @@ import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../
 import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
-/** Returns the time that ages count from, if any were shown. */
+/** Returns the time from which ages count; undefined if no ages were shown. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,

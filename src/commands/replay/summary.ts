@@ -15,7 +15,7 @@ export interface RunTotals extends ReadTotals {
   unknownNode: string | undefined;
   events: number;
   incidents: number;
-  /** Attempts of programs that failed and made no incident, by the code of the cause. */
+  /** Failed attempts of programs that made no incident, by the code of the cause. */
   unrepeated: Readonly<Record<string, number>>;
   packetsPastLimits: { uncounted: number; overflowed: number };
   now: Millis | undefined;
@@ -120,7 +120,7 @@ function prefixHint({ loggedPrefixes }: Statistics): string {
     .toSorted((a, b) => b[1] - a[1]);
   if (most === undefined) return '';
   const [word = ''] = most[0].split(/[\s:]/, 1);
-  // A stranger may have written the word, and the user copies it to a shell.
+  // The user copies the option to a shell, so a word with other characters is left out: a stranger may have written it.
   const option = /^[\w.-]+$/.test(word) ? `--prefix '${word}=dropped'` : '--prefix';
   return ` (most: "${most[0]}"; if its rule stands before a drop: ${option})`;
 }
@@ -152,7 +152,7 @@ function size(value: number): string {
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
 
-/** Whether the logs have nothing at all that this program looks for. */
+/** Returns whether the logs have nothing at all that this program looks for. */
 function isSilent(statistics: Statistics): boolean {
   const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;

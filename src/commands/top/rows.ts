@@ -1,4 +1,4 @@
-/** Asks the agents for their flows, and makes rows of them. Rates are differences between two looks. */
+/** Asks the agents for their flows, and makes rows of them. A rate is the difference between two rounds. */
 import { liveFlowsVersion } from '../../audit/audit.ts';
 import { type Connection, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -15,18 +15,18 @@ export interface TopRow {
   readonly policy: string;
   readonly namespaces: readonly string[];
   packets: number;
-  /** Packets a second; undefined before the second look. */
+  /** Packets a second; undefined before the second round. */
   rate: number | undefined;
   last: Millis;
 }
 
 export function createRates() {
-  /** The packets of each agent's flows at its last look. */
+  /** The packets of each flow in the last round. */
   let before = new Map<string, number>();
   let looked = new Map<string, Millis>();
 
   return {
-    /** Returns the rows of this look. `now`: of a clock that only goes forward. */
+    /** Returns the rows of this round. `now` comes from a clock that only goes forward. */
     take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis): TopRow[] => {
       const rows = new Map<string, TopRow>();
       const next: typeof before = new Map();
@@ -39,7 +39,7 @@ export function createRates() {
           const since = text(at(flow, 'event.start')) ?? '';
           const id = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
           next.set(id, row.packets);
-          // A flow that is new since the last look began at 0.
+          // A flow that was not in the last round began at 0.
           if (seconds !== undefined) row.rate = Math.max(0, row.packets - (before.get(id) ?? 0)) / seconds;
           addTo(rows, key, row);
         }
@@ -112,7 +112,7 @@ export interface Look {
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
 const defaultPort = 9092;
 const atOnce = 8;
-/** Bounds the flows of one agent; an agent keeps fewer. */
+/** The most flows that are used of one agent; an agent keeps fewer. */
 const mostFlows = 12_000;
 
 export async function listAgents(

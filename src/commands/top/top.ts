@@ -10,7 +10,7 @@ import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
-/** Bounds the time that one hanging agent holds up the others. */
+/** The longest time that one hanging agent can delay the others. */
 const longestAnswer: Millis = 5000;
 
 /** Resolves to the exit status. `program`: what the user typed. */
@@ -28,12 +28,12 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** The pause keeps the API server busy for a fifth of the time at most, however many agents there are. */
+/** Returns the pause between two rounds. Requests take a fifth of the time at most, however many agents there are. */
 export function pauseAfter(took: Millis, interval: Millis): Millis {
   return Math.max(interval, 4 * took);
 }
 
-/** Looks at all agents until `ended`. Throws a `RefusedError` if none can be asked at first; later that is the `problem`. */
+/** Asks all agents in rounds until `ended`. Throws a `RefusedError` if the first round fails; a later failure becomes the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
@@ -88,7 +88,7 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
 }
 
-/** Prints the first table after the second look, because rates need two. */
+/** Prints the first table after the second round, because rates need two. */
 async function printTables(options: TopOptions, out: Streams['out'], stopped: AbortSignal): Promise<void> {
   const { count = Infinity } = options;
   let looked = 0;
@@ -135,7 +135,7 @@ function screenSize(): { columns: number; lines: number } {
   return { columns: process.stdout.columns || 80, lines: process.stdout.rows || 24 };
 }
 
-/** Returns what closes the screen, which also happens when the process ends. */
+/** Returns a function that closes the screen. The screen is also closed when the process ends. */
 function openScreen(
   write: Streams['out'],
   onKey: (text: string | undefined, key: Key) => void,

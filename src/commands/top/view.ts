@@ -1,4 +1,4 @@
-/** Lays the table out for a screen, and says what a key does to it. There is no I/O here. */
+/** Lays out the table for a screen, and applies keys to it. Functions here do no I/O. */
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
@@ -29,9 +29,9 @@ interface Column {
   readonly sort?: SortKey;
   readonly text: (row: TopRow, now: Millis) => string;
   readonly right?: true;
-  /** Narrower screens do not show it. */
+  /** The narrowest screen that shows this column. */
   readonly from: number;
-  /** Undefined: a share of what is left. */
+  /** Undefined if the column gets a share of the width that is left. */
   readonly width?: number;
 }
 
@@ -61,7 +61,6 @@ function rateText(rate: number | undefined): string {
   return rate >= 100 || rate === 0 ? rate.toFixed(0) : rate.toFixed(1);
 }
 
-/** Filters and sorts. */
 export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[] {
   const wanted = filter.toLowerCase();
   const found = rows.filter(({ from, to, port, verdict, policy }) =>

@@ -1,4 +1,4 @@
-/** Lists the policies of a cluster and what they depend on, with the user's rights. What may not be listed is unknown. */
+/** Lists the policies of a cluster and what they depend on, with the user's rights. Facts that may not be read are unknown. */
 import type { Refusal } from '../../events/events.ts';
 import {
   type Connection,
@@ -24,13 +24,12 @@ import {
 } from '../../policies/policies.ts';
 import { type Collector, type ItemKind, WhyError } from './known-objects.ts';
 
-/** A cluster, and what collects its objects. */
 export interface Reader {
   readonly connection: Connection;
   readonly collector: Collector;
 }
 
-/** Throws a `WhyError` if the API server cannot be asked. A missing right or object, or a list that is too large, is only a missing fact. */
+/** Throws a `WhyError` if the API server cannot be asked. Other refusals only make a fact unknown: a missing right or object, or a list that is too large. */
 export function requireAnswer(refusal: Refusal): void {
   const { status, message } = refusal;
   if (!isTooLarge(refusal) && (status === 0 || status === 401))
@@ -43,7 +42,7 @@ export async function readOne({ connection, collector }: Reader, path: string, k
   collector.add(answer.body, kind);
 }
 
-/** Reads a list in pages. False if some could not be read. */
+/** Reads a list in pages. Resolves to false if a part could not be read. */
 export async function readAll({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<boolean> {
   try {
     await listAll(connection, path, { pageSize: 250 }, (object) => collector.add(object, kind));
@@ -59,13 +58,13 @@ export async function readAll({ connection, collector }: Reader, path: string, k
 export async function readPolicies(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   const refusal = await readList(reader, kind, namespace);
   if (refusal === undefined) return;
-  // Who may not list a kind gets the same refusal where the cluster does not have it.
+  // The refusal may mean that the cluster does not have the kind, so ask which kinds it has.
   const served = isTooLarge(refusal) ? [kind] : await servedKinds(reader.connection, [kind]).catch(() => [kind]);
   if (served.length === 0) return;
   reader.collector.addPolicy(unlisted(kind, namespace, refusal));
 }
 
-/** Returns why they could not be listed; undefined if they were, or if the cluster does not have them. */
+/** Reads policies of a kind. Returns the refusal if they could not be listed; undefined if they were, or if the cluster does not have the kind. */
 async function readList(
   { connection, collector }: Reader,
   policyKind: PolicyKind,
@@ -89,7 +88,7 @@ function unlisted(kind: PolicyKind, namespace: string | undefined, refusal: Refu
   );
 }
 
-/** Calico's API as its API server serves it, and as objects are stored. The first that the cluster has is read. */
+/** The API of Calico's API server, and the API of stored objects. The first one that the cluster has is used. */
 const versions = ['projectcalico.org/v3', 'crd.projectcalico.org/v1'] as const;
 
 type CalicoName = readonly [kind: string, plural: string];
@@ -105,7 +104,7 @@ const policiesOfNamespace: readonly CalicoName[] = [
 
 export interface CalicoApi extends Reader {
   readonly version: string;
-  /** A release that does not have a kind serves no list of it. */
+  /** The kinds that this release of Calico has, by their plural names. */
   readonly resources: ReadonlySet<string>;
 }
 
@@ -160,7 +159,7 @@ async function readEndpoints({ connection, collector: { add, endpoints } }: Read
   endpoints.complete(service);
 }
 
-/** Any user may ask what an API server has. If it refuses, or Calico's own does not answer, its policies are unknown. */
+/** Finds Calico's API, which any user may ask for. If the API server refuses, or Calico's own does not answer, Calico's policies are unknown. */
 async function findApi({ connection, collector }: Reader): Promise<CalicoApi | undefined> {
   const refusals: { version: string; refusal: Refusal }[] = [];
   for (const version of versions) {
@@ -182,7 +181,7 @@ async function findApi({ connection, collector }: Reader): Promise<CalicoApi | u
   return undefined;
 }
 
-/** Notes as `unread` a kind whose objects may not be listed. */
+/** Reads the objects of a kind. If they may not be listed, notes the kind as `unread`. */
 async function readObjects(api: CalicoApi, name: CalicoName, unread: CalicoKind, namespace?: string): Promise<void> {
   if ((await listCalico(api, name, namespace)) !== undefined) api.collector.unread(unread);
 }
@@ -197,7 +196,10 @@ async function listCalico(
   return await readList(api, { apiVersion: api.version, kind, plural }, namespace, query);
 }
 
-/** Asks for each tier, because Calico's API server shows policies only to those who may read their tier, and older ones show only `default` unless asked. */
+/**
+ * Lists the policies tier by tier, because Calico's API server shows a policy only to users who may read its tier, and older ones show only `default`
+ * unless another tier is named.
+ */
 async function readCalicoPolicies(
   api: CalicoApi,
   name: CalicoName,
@@ -206,7 +208,7 @@ async function readCalicoPolicies(
 ): Promise<void> {
   const [kind, plural] = name;
   const noteUnread = (refusal: Refusal | undefined, tier: string): void => {
-    // Staged policies decide nothing.
+    // Staged policies may be missing, because they are not enforced.
     if (refusal === undefined || kind.startsWith('Staged')) return;
     api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, refusal, tier));
   };

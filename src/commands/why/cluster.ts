@@ -1,4 +1,4 @@
-/** Reads from a cluster what a verdict needs, with the user's rights. What may not be read is unknown. */
+/** Reads from a cluster what a verdict needs, with the user's rights. Facts that may not be read are unknown. */
 import { version } from '../../config/config.ts';
 import {
   clusterPolicyKinds,
@@ -24,7 +24,7 @@ import { findFlow, collectObjects, evaluatorOf, type KnownObjects, WhyError, wor
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 
-/** `wholeNamespaces`: reads all Pods of the two Namespaces. Throws a `WhyError`. */
+/** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Throws a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
   const collector = collectObjects();
   const reader: Reader = { connection: await connect(options), collector };
@@ -74,7 +74,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   const { connection, collector } = reader;
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
-    // findFlow reports a Pod that is not there.
+    // A Pod that does not exist is reported by findFlow.
     if (answer.kind === 'refused' && answer.status !== 404) throw new WhyError(answer.message);
     if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
@@ -87,7 +87,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 
-/** If the owner may not be read, or is of another kind, the Pod's own labels stand for it. */
+/** Reads the owner of a Pod. If it may not be read, or is of another kind, the Pod's own labels are used instead. */
 async function readOwner(reader: Reader, pod: Pod): Promise<void> {
   const owner = reader.collector.objects().ownerOf(pod);
   if (owner === undefined) return;

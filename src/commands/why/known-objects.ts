@@ -31,10 +31,10 @@ export interface KnownObjects {
   readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
   readonly policies: readonly Policy[];
   readonly services: ReadonlyMap<string, string>;
-  /** Whether all Pods and all Nodes are listed, so that an address of none of them is outside the cluster. */
+  /** Whether all Pods, and all Nodes, are known. If so, an address of none of them is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
-  /** Undefined if nothing owns the Pod, or something of another kind. */
+  /** Returns undefined if the Pod has no owner, or one of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
@@ -50,7 +50,7 @@ export class WhyError extends Error {
   }
 }
 
-/** `added`: further policies. */
+/** `added`: policies that are evaluated in addition to the known ones. */
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
     policies: createPolicySet([...policies, ...added], calico),
@@ -69,7 +69,7 @@ export function collectObjects() {
     complete: { pods: false, nodes: false },
   };
   const { pods, namespaces, nodes, services, complete } = known;
-  /** Each policy in its parts. */
+  /** The parts of each policy. */
   const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
@@ -126,7 +126,7 @@ export function collectObjects() {
     if (policy === undefined) return;
     const key = keyOf(policy.ref);
     const isStored = policy.ref.apiVersion.startsWith('crd.');
-    // What Calico's API server shows goes over what is stored.
+    // A policy from Calico's API server replaces the stored form of the same policy.
     if (!isStored || policies.get(key)?.[0]?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, parts);
   }
 }
@@ -134,7 +134,7 @@ export function collectObjects() {
 /** The kind of a list's objects, which answers may leave out. */
 export type ItemKind = Pick<PolicyRef, 'apiVersion' | 'kind'>;
 
-/** Returns the object, or the objects of a list, which need not repeat their kind, each with its path. */
+/** Returns the object, or the objects of a list, each with its path. Objects in a list may leave out their kind. */
 export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
   const items = at(object, 'items');
   const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
@@ -154,7 +154,7 @@ function addressesOf(service: Json): string[] {
   return given.map((each) => canonicalAddress(text(each) ?? '')).filter((address) => address !== '');
 }
 
-/** Two versions of one object have the same key. Calico stores policies with their tier before the name. */
+/** The key is the same for all API versions of an object. Calico stores a policy with its tier before the name. */
 function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   const group = ofCalico ? 'projectcalico.org' : apiVersion.split('/', 1)[0];
@@ -188,7 +188,7 @@ function kindOf(kind: Json): WorkloadKind | undefined {
   return typeof kind === 'string' && Object.hasOwn(workloadKinds, kind) ? (kind as WorkloadKind) : undefined;
 }
 
-/** A Deployment names its ReplicaSets after itself and the label `pod-template-hash` of their Pods. */
+/** Finds the owner of a Pod. The name of a Deployment's ReplicaSet is that of the Deployment and the label `pod-template-hash` of the Pod. */
 function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const reference = list(at(pod, 'metadata', 'ownerReferences')).find((each) => at(each, 'controller') === true);
   const kind = kindOf(at(reference, 'kind'));
@@ -199,7 +199,7 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
 }
 
-/** Finds the two ends that are asked about. Of a Pod with addresses of both families, the other end's family counts. Throws a `WhyError`. */
+/** Finds the two ends of the connection. If a Pod has addresses of both families, the other end's family decides. Throws a `WhyError`. */
 export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
   const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
   return {
@@ -232,7 +232,7 @@ function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: re
   return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
 }
 
-/** Names a Pod that may be meant, such as one of the workload or Service of that name. */
+/** Suggests a Pod if the named one does not exist, such as a Pod of the workload or Service of that name. */
 function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
   if (pods.size === 0)
     return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';

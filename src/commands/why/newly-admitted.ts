@@ -1,4 +1,4 @@
-/** `suggest --audit`: counts the flows of the audit that a suggestion would admit beside the one that it was made for. */
+/** `suggest --audit`: counts the flows of the audit that a suggestion would admit besides the connection that it is made for. */
 import { type FlowRecord, schemaVersion } from '../../audit/audit.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
@@ -10,7 +10,7 @@ import { outcomeOf } from './why.ts';
 
 const most = { flows: 10_000, rows: 200_000, top: 5 };
 
-/** Keeps flows of the opened ports only, each once. */
+/** Counts only flows of the opened ports, each once. */
 export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
   const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
@@ -18,7 +18,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();
   const seen = new Set<string>();
   const opened = openedPorts(asked);
-  /** More flows came than are kept, so the counts are lower bounds. */
+  /** Whether there were more flows than are kept, so that the counts are lower bounds. */
   let isPart = false;
 
   return {
@@ -68,7 +68,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
     return outcomeBefore === 'denies' && outcomeAfter === 'admits' ? 'new' : 'unknown';
   }
 
-  /** Returns undefined if the end is redacted, stands for several, or has a network instead of an address. */
+  /** Returns undefined if the end is redacted, stands for several ends, or has a network instead of an address. */
   function endOf(row: FlowRecord, end: 'source' | 'destination'): End | undefined {
     const address = canonicalAddress(row[`${end}.address`] ?? '');
     const [kind, namespace = ''] = [row[`${end}.kind`], row[`${end}.k8s.namespace.name`]];
@@ -84,7 +84,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   }
 }
 
-/** Takes one Pod for each workload, because all have the labels that it selects by. */
+/** Returns one Pod for each workload, because all its Pods have the labels that it selects by. */
 function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
   const found = new Map<string, Pod>();
   for (const pod of pods.values()) {
@@ -117,12 +117,12 @@ function nameOf(row: FlowRecord, end: 'source' | 'destination'): string {
   return row[`${end}.address`] ?? `(${kind ?? 'unknown'})`;
 }
 
-/** A name of Kubernetes has 253 characters at most. */
+/** The most characters of a text in a valid row; a name of Kubernetes has 253 at most. */
 const longestText = 512;
 const mostNamed = 20;
 const [major] = schemaVersion.split('.');
 
-/** Takes files as `report` does: patterns, gzip, Zstandard, `-`. `problems` names the first broken rows, and files that cannot be read. */
+/** Reads files as `report` does: patterns, gzip, Zstandard, `-`. `problems` lists the first broken rows, and files that cannot be read. */
 export async function readAuditRows(named: readonly string[], onRow: (row: FlowRecord) => void) {
   const { files, problems } = findFiles(named);
   let [rows, broken] = [0, 0];

@@ -1,4 +1,4 @@
-/** Reads the files of `--policies`, output of kubectl or manifests, and reports wrong fields by line: without a misspelt field the verdict would be wrong. */
+/** Reads the files of `--policies`: output of kubectl, or manifests. Reports wrong fields by line, because a misspelt field would make the verdict wrong. */
 import { readFileSync } from 'node:fs';
 import {
   CORE_SCHEMA,
@@ -17,7 +17,7 @@ import { reasonOf } from '../../platform/system-error.ts';
 import { type FieldProblem, policyProblems, policyText, refOf } from '../../policies/policies.ts';
 import { collectObjects, type Collector, itemsOf, type KnownObjects, WhyError } from './known-objects.ts';
 
-/** Throws a `WhyError`, because a verdict on half of the objects may be wrong. `collector` may have objects already. */
+/** Throws a `WhyError` if a file is wrong, because a verdict on half of the objects may be wrong. `collector` may have objects already. */
 export function readSavedFiles(
   files: readonly string[],
   collector: Collector = collectObjects(),
@@ -33,7 +33,7 @@ export function readSavedFiles(
     for (const document of documents) used += add(document);
     if (used === 0) throw new WhyError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
-  // A list does not say whether it is complete. It is taken for complete if it has any Pod, or any Node.
+  // A list does not say whether it is complete. It counts as complete if it has any Pod, or any Node.
   if (objects().pods.size > 0) complete('pods');
   if (objects().nodes.size > 0) complete('nodes');
   endpoints.completeIfAny();
@@ -50,14 +50,14 @@ function documentsOf(file: string): { content: string; documents: Json[] } {
   if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   try {
-    // JSON is read ten times faster than YAML.
+    // Try JSON first, because it is read ten times faster than YAML.
     return { content, documents: [JSON.parse(content) as Json] };
   } catch {
     return { content, documents: yamlDocuments(file, content) };
   }
 }
 
-/** kubectl reads merge keys (`<<`), too. */
+/** Allows merge keys (`<<`), as kubectl does. */
 const schema = CORE_SCHEMA.withTags(mergeTag);
 
 function yamlDocuments(file: string, content: string): Json[] {
@@ -72,7 +72,7 @@ function yamlDocuments(file: string, content: string): Json[] {
 
 const most = 20;
 
-/** Finding lines takes ten times the memory of the text. */
+/** In a longer text, problems have no line, because finding it takes ten times the memory of the text. */
 const longestText = 32 * 1024 * 1024;
 
 const policyApis: ReadonlySet<string> = new Set([
@@ -103,7 +103,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** A policy without a Namespace gets that of kubectl's option -n, which no file names. */
+/** Notes policies without a Namespace, because the files do not say which one kubectl's option -n gives them. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
@@ -117,8 +117,8 @@ function hintFor(field: string, known: readonly string[]): string {
 }
 
 /**
- * An API server removes unknown fields, so in an object that it has stored (it has a uid) only a misspelt field is wrong. Any other unknown field
- * is one of a newer API, and the verdict is unknown where it could matter.
+ * An API server removes unknown fields. So an unknown field of an object that it has stored (it has a uid) belongs to a newer API, and is reported
+ * only if it looks misspelt; the verdict is unknown where the field could matter.
  */
 function problemsOfFields(object: Json): FieldProblem[] {
   const isTaken = text(at(object, 'metadata', 'uid')) !== undefined;
@@ -127,7 +127,7 @@ function problemsOfFields(object: Json): FieldProblem[] {
   );
 }
 
-/** The group of an API has a dot, except for the first ones of Kubernetes. */
+/** Checks the kind and the API. The group of an API has a dot, except for the first ones of Kubernetes. */
 function kindProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const [group = ''] = apiVersion.split('/', 1);
@@ -149,7 +149,7 @@ function eventsOf(content: string): Event[] {
   }
 }
 
-/** Returns where a value, or the key of a field, stands; behind an alias, where the alias stands. Undefined if it is not known. */
+/** Returns the offset of a value, or of a field's key. For a value behind an alias, this is the offset of the alias. Undefined if it is not known. */
 function offsetOf(
   events: readonly Event[],
   content: string,

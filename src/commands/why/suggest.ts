@@ -53,10 +53,10 @@ const yamlStyle: DumpOptions = {
   ],
 };
 
-/** Matches all that sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
+/** Matches every text that sigs.k8s.io/yaml reads as a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
 const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
-/** `policies`: a port name has a typo, which a new policy would only hide. */
+/** The exit statuses. `policies`: a policy misspells the name of a port, which a new policy would only hide. */
 const statuses = { 'not-needed': 0, refused: 1, policies: 1, unknown: 3 } as const;
 
 function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string {
@@ -78,7 +78,7 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-/** Finds names of ports with a typo, which keep a rule from admitting the connection. */
+/** Lists misspelt names of ports, which keep a rule from admitting the connection. */
 function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
   return suggested
     .flatMap(({ near }) => near.portNames)

@@ -1,4 +1,4 @@
-/** `why`: whether policies admit a connection, and by which rule: as text, clause by clause, and as JSON. */
+/** `why`: says whether policies admit a connection, and by which rule, as text with each clause or as JSON. */
 import { alignColumns } from '../../events/events.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { hasReadEnough } from '../../platform/write-all.ts';
@@ -44,7 +44,7 @@ const maxMissing = 5;
 
 const longestCell = 160;
 
-/** The worst outcome of both directions. */
+/** Returns the worst outcome of both directions. */
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
   return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
 }
@@ -140,10 +140,10 @@ function reasonText({ verdict, selecting }: Pick<Trace, 'verdict' | 'selecting'>
 }
 
 function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  // A policy that is not evaluated has no rules to show.
+  // If a policy was not evaluated, an empty list of rules does not mean that it has none.
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
-  // A policy that is not evaluated has the reason in place of its selector.
+  // If a policy was not evaluated, its selector already shows the reason.
   const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
@@ -166,7 +166,7 @@ export function endText(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** `wholeNamespaces`: reads all Pods of the two Namespaces, not only the two. */
+/** `wholeNamespaces`: reads all Pods of the two Namespaces, not only the two ends. */
 export async function readObjects(
   options: WhyOptions,
   wholeNamespaces: boolean,
@@ -175,11 +175,11 @@ export async function readObjects(
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
     for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
-    // Most likely policies were not saved, and the verdict would be a guess.
+    // The policies were probably not saved, so the verdict would be wrong.
     if (objects.policies.length === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
     return objects;
   }
-  // The client library is not needed for files.
+  // Loaded on demand, because saved files do not need the client library.
   const { readCluster } = await import('./cluster.ts');
   return await readCluster(options, wholeNamespaces);
 }
@@ -207,7 +207,7 @@ function print(out: Streams['out'], text: string): void {
   try {
     out(text);
   } catch (error) {
-    // A reader who has read enough still gets the verdict as the status.
+    // If the reader has closed the output, the exit status still has the verdict.
     if (!hasReadEnough(error)) throw error;
   }
 }
