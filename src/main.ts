@@ -141,7 +141,7 @@ function outUnlessClosed(text: string): void {
   }
 }
 
-/** Ends the process without waiting for what is still pending, such as a back-off. */
+/** Ends the process without waiting for pending work, such as a back-off. */
 async function untilStopped(running: Promise<number>): Promise<never> {
   const status = await running.catch((error: Error) => {
     streams.err(`${programName}: ${error.message}\n`);

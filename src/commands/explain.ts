@@ -61,7 +61,7 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program };
   let decision = decisions.decide(read, origin);
   if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
-    // The time of a record of felix looks like that of an envelope, but belongs to the record.
+    // A record of felix begins with a time, which looks like an envelope but belongs to the record.
     const whole = { ...read, text: readRecord(line)?.text ?? line, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
   }

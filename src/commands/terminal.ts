@@ -1,4 +1,4 @@
-/** What commands print with: streams, colours, and short printable texts. */
+/** The tools with which commands print: streams, colours, and short printable texts. */
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { cutBytes, printable, printableJson } from '../platform/printable.ts';
@@ -29,12 +29,12 @@ export function endText(kind: string | undefined, name: string): string {
   return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
 }
 
-/** `1 Pod`, `2 Pods`. */
+/** Returns `1 Pod`, `2 Pods`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Writes JSON in lines, or without `indent` in one line. */
+/** Makes JSON over several lines, or in one line without `indent`. */
 export function jsonText(value: unknown, indent?: number): string {
   return `${printableJson(JSON.stringify(value, undefined, indent))}\n`;
 }

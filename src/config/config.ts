@@ -114,7 +114,7 @@ const anyNode: Layer = { node: { value: 'node', origin: { kind: 'default' } } };
 
 interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
   file: FileLayer['file'];
-  /** Problems of the file itself. */
+  /** Problems of the file itself, such as an unknown key. */
   problems: readonly Problem[];
   wrong: readonly { name: SettingName; problem: Problem }[];
   /** Undefined if a setting is wrong. */

@@ -159,7 +159,7 @@ function readBytes(path: string): Buffer {
 
 /** A value of the YAML, with the offset at which it begins. */
 interface YamlNode {
-  /** Text, number, boolean or null; undefined for a list or a map. */
+  /** A text, number, boolean or null; undefined for a list or a map. */
   scalar?: unknown;
   offset: number;
   items?: readonly YamlNode[];

@@ -132,7 +132,7 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
   );
 }
 
-/** The variables that misspelt ones are compared with. A setting with a one-word variable is left out: SOURCE may belong to any program. */
+/** The names with which misspelt variables are compared. One-word names are left out, because a variable such as SOURCE may belong to any program. */
 const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
   name.includes('_'),
 );

@@ -1,4 +1,4 @@
-/** The table of all settings: option, variable, help, default and valid values of each. */
+/** The table of all settings. A row has the option, variable, help, default and valid values of a setting. */
 import * as z from 'zod/mini';
 import { legacyMetricChoices } from '../model/choices.ts';
 import { auditSettings } from './audit-settings.ts';

@@ -33,7 +33,7 @@ function lettersOf(word: string): string {
   return word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Counts the letters to remove, insert, change, or swap with the next (optimal string alignment). */
+/** Counts how many letters must be removed, inserted, changed, or swapped with the next (optimal string alignment). */
 function distanceOf(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

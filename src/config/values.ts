@@ -1,4 +1,4 @@
-/** Has schemas for the values of settings, in the types of a config file, with a message for each wrong value. */
+/** Defines schemas for the values of settings, in the types of a config file, with a message for each wrong value. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import type { SinkSetting } from '../audit/audit.ts';
@@ -162,7 +162,7 @@ export interface Setting {
   schema: z.ZodMiniType;
   /** Options and variables are converted to this type. */
   type?: 'boolean' | 'number';
-  /** The default as on the command line. */
+  /** The default, written as on the command line. */
   default?: string;
   /** Set for a list: the option may be repeated, and this separates the values in the variable. */
   list?: RegExp;

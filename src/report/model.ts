@@ -26,7 +26,7 @@ export interface Pair {
   fromGroup: string;
   to: string;
   toGroup: string;
-  /** `tcp/5432`. */
+  /** Such as `tcp/5432`. */
   service: string;
   /** `dropped`, `rejected`, `logged`, `accepted`. */
   action: string;
@@ -52,7 +52,7 @@ export type Verdict = 'denied' | 'admitted' | 'unknown';
 
 /** Packets that a policy denied or admitted, or whose log names it. A packet that several policies denied counts for each. */
 export interface PolicySum {
-  /** `NetworkPolicy shop/default-deny`; `(not named)`. */
+  /** Such as `NetworkPolicy shop/default-deny`, or `(not named)`. */
   policy: string;
   verdict: Verdict;
   packets: number;
@@ -88,7 +88,7 @@ export interface Matrix {
   /** How many sources the last row sums up, and how many destinations the last column; 0 if no such row or column exists. */
   otherRows: number;
   otherColumns: number;
-  /** `cells[row][column]`. */
+  /** Packets, as `cells[row][column]`. */
   cells: number[][];
 }
 

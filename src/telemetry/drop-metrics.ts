@@ -148,7 +148,10 @@ interface Pair {
   packets: number;
 }
 
-/** Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. */
+/**
+ * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. The time
+ * series of a pair only grows while the pair is shown.
+ */
 export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
   const registry = new Registry();
   const counter = new Counter({
@@ -181,7 +184,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
     const before = candidates.get(key) ?? 0;
     if (placed.size >= limit && !(before > 2 * least && makeRoom(before))) return undefined;
     candidates.delete(key);
-    // Includes the packets of this pair that `other` has counted.
+    // `packets` includes those that were counted as `other` before.
     const pair = { labels, packets: before };
     placed.set(key, pair);
     return pair;

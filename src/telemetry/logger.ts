@@ -27,7 +27,7 @@ export type AdjustableLog = Log & { level: LogLevel };
 export interface LoggerOptions {
   level: LogLevel;
   terminal: boolean;
-  /** The node that the program runs on: a field of every line. */
+  /** The node that the program runs on, which is a field of every line. */
   node?: string | undefined;
   /** Writes a line, which ends with a newline; by default to standard output. */
   write?: ((line: string) => void) | undefined;
@@ -50,7 +50,7 @@ export async function createLogger({
       errorKey: 'error',
       serializers: { error: (error: unknown) => errorFields(error, log.level === 'debug') },
     },
-    // Pino's own stream calls itself every 100 ms while a pipe is full, until the stack overflows.
+    // Do not use Pino's own stream: while a pipe is full, it calls itself every 100 ms until the stack overflows.
     {
       write(line) {
         try {
@@ -118,7 +118,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
 
   return {
     report,
-    /** Logs that a reported problem is over. Returns whether it was reported. */
+    /** Logs that a problem is over. Returns whether the problem had been reported. */
     resolve(this: void, key: string, text = `${key}: well again`): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;

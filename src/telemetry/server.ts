@@ -32,7 +32,7 @@ export interface ServerOptions {
 export interface RunningServer {
   /** Has the real port, also if the setting has port 0. */
   readonly address: string;
-  /** Ends idle connections at once, and others after their answer or `timeout`. */
+  /** Ends idle connections at once, and others after their answer, or after `timeout`. */
   stop: () => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface Answer {
 /** The most open connections. Each takes 20 KB; Prometheus and the kubelet need three. */
 const ownLimits = { total: 64, perAddress: 8 };
 
-/** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. Rejects, naming the setting, if it cannot listen. */
+/** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. If it cannot listen, rejects with an error that names the setting. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
   const options = {

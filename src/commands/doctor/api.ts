@@ -22,7 +22,7 @@ import { statesOf, type Node, type Pod, indexPodRanges } from '../../resolving/r
 
 /** `request` never rejects; a refusal with status 0 means that there was no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
-  /** Why no API server can be asked: no kubeconfig and no ServiceAccount. */
+  /** Why no API server can be asked: there is neither a kubeconfig nor a ServiceAccount. */
   readonly unusable?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function findPod({ request }: Asked, { namespace, name }: PodName):
 }
 
 export interface FoundNode extends Node {
-  /** `kind://docker/kind/kind-worker`; undefined if it is not set. */
+  /** Such as `kind://docker/kind/kind-worker`; undefined if it is not set. */
   providerId: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The table of all checks: what each is called, which facts it needs, and the function that judges them. */
+/** The table of all checks. A row has the name of a check, the facts that it needs, and the function that judges them. */
 import type { Millis } from '../../model/log-line.ts';
 import { checkAgent } from './checks/agent.ts';
 import { checkCalico } from './checks/calico.ts';
@@ -29,7 +29,7 @@ import {
 import type { Facts, Gathered, Given, Known } from './facts.ts';
 import { answersOf, type Check } from './report.ts';
 
-/** Rows stand in the order in which their findings are shown. */
+/** The checks, in the order in which their findings are shown. */
 export const checks = [
   row('settings', [], checkSettings),
   row('api-server', ['version'], checkApiServer),

@@ -1,4 +1,4 @@
-/** `doctor`: checks the prerequisites of the agent, and says what to do where one is missing. */
+/** `doctor`: checks the prerequisites of the agent, and says what to do if one is missing. */
 import type { DoctorOptions } from '../options/run-options.ts';
 import { type Config, environment, version } from '../../config/config.ts';
 import { findAccess, createConnection } from '../../kubernetes/kubernetes.ts';

@@ -29,7 +29,7 @@ export interface KernelLog {
 }
 
 export interface KernelSourceLook {
-  /** `journal:/var/log/journal` */
+  /** The name as in SOURCES: `journal:/var/log/journal`. */
   name: string;
   /** What the source is, for a person. */
   text: string;
@@ -47,7 +47,7 @@ export type KernelSetting =
   | { kind: 'auto' }
   | { kind: 'kernel' };
 
-/** Spells a setting as in SOURCES. */
+/** Writes a setting as in SOURCES. */
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;

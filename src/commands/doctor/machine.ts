@@ -77,7 +77,7 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
   return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
 }
 
-/** Returns the address at which a server is reached from the same machine. */
+/** Returns the address at which a server can be reached from its own machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
   return hostAndPort(isAny ? '127.0.0.1' : host, port);

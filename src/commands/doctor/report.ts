@@ -8,7 +8,7 @@ export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
 /** The finding of a check. Its keys and their order are those of `--output json`. */
 export interface Check {
-  /** Stable, and unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
+  /** The name does not change between versions, and is unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
   name: string;
   status: Status;
   finding: string;
@@ -31,7 +31,7 @@ export function answersOf(name: string) {
 
 export const seeApiServer = 'see the line api-server; then run doctor again';
 
-/** `3s ago`, or `3s in the future` if a clock or a time zone is wrong. */
+/** Returns `3s ago`, or `3s in the future` if a clock or a time zone is wrong. */
 export function ago(time: Millis, now: Millis): string {
   const past = now - time;
   return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;

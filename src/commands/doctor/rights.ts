@@ -15,10 +15,10 @@ import { type Asked, refusalText } from './api.ts';
 
 export interface Right {
   group: string;
-  /** `pods`, or with a subresource `nodes/status`. */
+  /** The resource, such as `pods`, or `nodes/status` with a subresource. */
   resource: string;
   verbs: readonly string[];
-  /** What is lost without it, for a person. */
+  /** What is lost without the right, for a person. */
   without: string;
   /** Whether the agent is useless without it. */
   required: boolean;
@@ -26,7 +26,7 @@ export interface Right {
 
 const watched = ['list', 'watch'];
 
-/** All that the agent may do: deploy/base/rbac.yaml grants exactly this, which a test compares. */
+/** All rights of the agent. A test checks that deploy/base/rbac.yaml grants exactly these. */
 export const rights: readonly Right[] = [
   right('', 'pods', watched, 'no drop can be given to a Pod', true),
   right('', 'nodes', watched, 'addresses of Nodes stay addresses, and the Node gets no Events', true),
@@ -38,10 +38,10 @@ export const rights: readonly Right[] = [
   ),
 ];
 
-/** `auditOptOut` needs this, too; deploy/components/audit-opt-out grants it. */
+/** The setting `auditOptOut` also needs this right, which deploy/components/audit-opt-out grants. */
 export const optOutRight = right('', 'namespaces', watched, 'the audit names no Pod', true);
 
-/** `nodeCondition` needs this, too; deploy/components/node-condition grants it. */
+/** The setting `nodeCondition` also needs this right, which deploy/components/node-condition grants. */
 export const conditionRight = right('', 'nodes/status', ['patch'], 'the Node does not get its condition', false);
 
 function right(group: string, resource: string, verbs: readonly string[], without: string, required: boolean): Right {

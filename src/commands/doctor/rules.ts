@@ -2,7 +2,7 @@
 import type { Machine, Ran } from './machine.ts';
 
 export interface LogRule {
-  /** `LOG` goes to the kernel's log, `NFLOG` to whoever listens to a group. */
+  /** `LOG` writes to the kernel's log, `NFLOG` to the programs that listen to a group. */
   target: 'LOG' | 'NFLOG';
   /** Includes white space at its end; '' if the rule has no prefix. */
   prefix: string;
@@ -12,7 +12,6 @@ export interface LogRule {
   packets: number | undefined;
 }
 
-/** One backend of iptables. */
 export interface Backend {
   /** The number of all rules, including jumps. */
   rules: number;
@@ -28,11 +27,11 @@ export interface Rules {
   nft: Backend | undefined;
   /** The backends whose rules could not all be read, so that more of them may log. */
   unseen: readonly ('iptables-legacy' | 'nft')[];
-  /** Failures of programs that are installed. */
+  /** Failures of installed programs. A missing program is not a failure. */
   failures: readonly Failure[];
 }
 
-/** `{ program: 'iptables-nft-save', reason: 'Permission denied' }` */
+/** Such as `{ program: 'iptables-nft-save', reason: 'Permission denied' }`. */
 export interface Failure {
   program: string;
   reason: string;

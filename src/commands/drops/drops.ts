@@ -215,7 +215,7 @@ function peerOf(of: (key: string) => string | undefined): string {
   return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
 }
 
-/** `5432/TCP`, `ICMP echo request`, `SCTP`, `22/TCP,80/TCP`. */
+/** Returns the port and the protocol: `5432/TCP`, `ICMP echo request`, `SCTP`, `22/TCP,80/TCP`. */
 function portOf(of: (key: string) => string | undefined): string {
   const [port, protocol, icmp, list] = [of('port'), of('protocol'), of('icmp'), of('port-list')];
   if (port !== undefined) return `${port}/${protocol ?? 'TCP'}`;

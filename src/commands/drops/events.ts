@@ -73,7 +73,7 @@ export async function* watchDrops(
     } catch (error) {
       const refusal = refusalOfError(error);
       if (refusal.status === 401 || refusal.status === 403) throw new RefusedError(refusal);
-      // The API server no longer knows the position: list again.
+      // The API server no longer knows the position, so list again.
       if (refusal.status === 410) position = undefined;
     }
     await delay(pauses.next());
@@ -112,7 +112,7 @@ async function* changes(
   }
 }
 
-/** Selects by the program that wrote the Event, because others use reasons of the same name. */
+/** Selects by the program that wrote the Event, because other programs use reasons of the same name. */
 function fieldSelectorOf({ all, target }: DropsOptions): string {
   const parts = [`source=${component}`, ...(all ? [] : ['reason=PacketDrop'])];
   if (target.kind === 'pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);

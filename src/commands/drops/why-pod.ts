@@ -1,4 +1,4 @@
-/** `kubectl drops why POD`: the rules that deny what a Pod lost last. */
+/** `kubectl drops why POD`: shows the rules that deny the latest lost packets of a Pod. */
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';

@@ -83,7 +83,7 @@ function helpsOf(command: Command): string[] {
   return [command, ...command.commands.filter((sub) => sub.name() !== 'report')].map(verbatim);
 }
 
-/** Takes the help as it stands, because roff would wrap its columns and examples. */
+/** Takes the help without changes, because roff would wrap its columns and examples. */
 function verbatim(command: Command): string {
   const help = command.configureOutput({ getOutHelpWidth: () => columnsOfMan }).helpInformation();
   const lines = help

@@ -33,7 +33,7 @@ function optionOf({ flag, env, value, help, list, default: preset }: Omit<Settin
 
 const settingOptions = (): Option[] => grouped('Settings', all.map(optionOf));
 
-/** `problems`: what is wrong with other options. Throws a `UsageError` that lists all that is wrong. */
+/** `problems`: the problems of other options, which are reported together. Throws a `UsageError` that lists all that is wrong. */
 function readSettings<Loaded>(command: Command, problems: readonly string[], load: (flags: Flags) => Loaded): Loaded {
   const flags = Object.fromEntries(
     command.options.map((each) => [each.long?.slice(2) ?? '', command.opts<Flags>()[each.attributeName()]]),

@@ -16,7 +16,7 @@ export interface TopOptions extends ClusterOptions {
   readonly filter: string;
   /** Whether tables are printed one after another, without control of the terminal. */
   readonly plain: boolean;
-  /** The number of tables after which it ends; undefined: it never ends. */
+  /** The number of tables after which the command ends; undefined if it never ends. */
   readonly count: number | undefined;
 }
 

@@ -131,13 +131,12 @@ function createIncidents(node: string, context: IncidentsContext): NodeIncidents
   });
 }
 
-/** Counts the incidents that were opened. */
 export function openedIn(all: readonly NodeIncidents[]): number {
   const counts = all.flatMap(({ tracker }) => Object.values(tracker.counts.opened));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Counts failures that did not come again, by cause. */
+/** Counts failures that happened only once, by the code of their cause. */
 export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { tracker } of all)

@@ -75,7 +75,7 @@ async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise
   return undefined;
 }
 
-/** Hashes the unpacked content. A file that cannot be read equals no other; the error is reported when it is read. */
+/** Hashes the unpacked content. A file that cannot be read is equal to no other, and its error is reported when it is read. */
 async function digestOf(name: string): Promise<string | symbol> {
   const hash = createHash('sha256');
   try {
@@ -135,11 +135,11 @@ export function fromThen(
 }
 
 export interface Peek {
-  /** Time of the first line that has one, to read several logs in the order they were written. */
+  /** The time of the first line that has one, so that several logs are read in the order in which they were written. */
   firstTime: Millis | undefined;
-  /** Last uptime stamp, in seconds, to place uptimes in time; undefined in compressed files. */
+  /** The last uptime stamp in seconds, to convert uptimes to times; undefined in compressed files. */
   lastUptime: number | undefined;
-  /** The first KiB of the unpacked content, one character a byte, to find logs that may be copies of each other. */
+  /** The first KiB of the unpacked content, one character for each byte, to find logs that may be copies. */
   start: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Prints single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
+/** Prints single packets, in addition to Events or instead of them: rows of the audit, a flowchart, or the page of `report`. */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FlowRecord, noNamespace, redactionOf, packetRow } from '../../audit/audit.ts';
@@ -118,7 +118,7 @@ export function rowRedaction(
 /** More arrows would make the picture useless. */
 const mostArrows = 60;
 const mostServices = 3;
-/** Bounds the services of all pairs, because a flood with random addresses has any number. */
+/** The most services of all pairs together, because a flood with random addresses has any number. */
 const mostKept = 65_536;
 
 interface Pair {
@@ -128,7 +128,7 @@ interface Pair {
   services: Map<string, number>;
 }
 
-/** Draws a flowchart, as GitHub, GitLab and many wikis show it: a node for each workload, and an arrow for each pair of them. */
+/** Draws a flowchart for GitHub, GitLab and many wikis: a node for each workload, and an arrow for each pair of workloads. */
 function createTraffic() {
   const pairs = new Map<string, Pair>();
   let kept = 0;
@@ -138,7 +138,7 @@ function createTraffic() {
   return {
     add({ observation, meaning: { ends }, weight }: Drop): void {
       const { what, reply } = serviceOf(observation);
-      // The packet is a reply, but the arrow shows the direction of the request.
+      // For a reply, swap the ends, so that the arrow shows the direction of the request.
       const [from, to] = reply ? [ends.destination, ends.source] : [ends.source, ends.destination];
       const key = `${from.identity}|${to.identity}`;
       let pair = pairs.get(key);
@@ -185,7 +185,7 @@ function chartOf(pairs: readonly Pair[], packetsLeft: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** `5432/TCP ×36`, `53/UDP, 53/TCP and 7 more ×1,204`. */
+/** Labels an arrow: `5432/TCP ×36`, `53/UDP, 53/TCP and 7 more ×1,204`. */
 function arrowText({ services, packets }: Pair): string {
   const names = [...services].toSorted((a, b) => b[1] - a[1]).map(([name]) => name);
   const more = names.length - mostServices;

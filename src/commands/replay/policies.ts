@@ -19,7 +19,7 @@ export interface ReplayPolicies {
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** `collected`: the objects of `--pods`. Throws a `UsageError` if a file of `--policies` is wrong. */
+/** `collected`: what was read from `--pods`. Throws a `UsageError` if a file of `--policies` is wrong. */
 export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, collected: Collector): ReplayPolicies {
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {

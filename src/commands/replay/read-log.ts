@@ -1,4 +1,4 @@
-/** Reads one saved log, of whatever kind, into the pipeline. */
+/** Reads one saved log of any kind into the pipeline. */
 import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
@@ -89,7 +89,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
 
   /** Reads a log to which any program may have written. Each line is a record. */
   function lineReader(): Reader {
-    // A saved log may begin in the middle of a journal.
+    // A saved log may begin in the middle of a journal. The first record of a stream then counts as the beginning of a line.
     const starts = createLineStarts(undefined, true);
     const repeated =
       pipeline.repeats &&

@@ -1,4 +1,4 @@
-/** Prints the Events of `replay`, or the writes. */
+/** Prints the Events of `replay`, or with `--writes` each write of an Event. */
 import { styleText } from 'node:util';
 import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
@@ -69,7 +69,7 @@ function painted(text: string, color: ReplayOptions['color']): string {
     .replaceAll(/^  Warning(?= )/gm, (word) => styleText('yellow', word, how));
 }
 
-/** Has the columns of `kubectl get events -A -o wide`, but the message last, because it is the longest. */
+/** Makes a table with the columns of `kubectl get events -A -o wide`. The message is last, because it is the longest. */
 function wideTable(events: readonly CoreEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events
@@ -111,7 +111,7 @@ function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod
     .join('');
 }
 
-/** `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */
+/** Returns `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */
 function writeLine({ time, verb, event }: Write): string {
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
   const { metadata, involvedObject, count, reason, message } = event;

@@ -102,10 +102,10 @@ export interface AgentPod {
 }
 
 export interface Look {
-  /** Flows by the agent's Pod. */
+  /** Flows by the name of the agent's Pod. */
   readonly flows: ReadonlyMap<string, readonly Json[]>;
   readonly agents: number;
-  /** Why the other agents did not answer, with the number of each reason. */
+  /** Reasons why other agents did not answer, each with its number of agents. */
   readonly problems: ReadonlyMap<string, number>;
 }
 

@@ -14,7 +14,7 @@ export interface Size {
 export interface ViewState {
   readonly rows: readonly TopRow[];
   readonly agents: { readonly asked: number; readonly answered: number };
-  /** Why agents did not answer, or what the API server says. */
+  /** Why agents did not answer, or the error of the API server. */
   readonly problem: string | undefined;
   readonly sort: SortKey;
   readonly reversed: boolean;
@@ -115,7 +115,7 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
   ].slice(0, lines);
 }
 
-/** Prints for screen readers and files: all rows, aligned, without control characters. */
+/** Makes the text for screen readers and files: all rows, aligned, without control characters. */
 export function plainText(state: ViewState, now: Millis): string {
   const rows = shownRows(state);
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row, now)))];
@@ -159,7 +159,7 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   return shown.map((column) => ({ column, width: column.width ?? each }));
 }
 
-/** Pads or cuts to a width. Names of Kubernetes have one column for each character. */
+/** Pads or cuts a text to a width. In names of Kubernetes, each character takes one column. */
 function fit(text: string, width: number, right?: true): string {
   const characters = Array.from(text);
   if (characters.length > width)

@@ -108,7 +108,7 @@ export interface CalicoApi extends Reader {
   readonly resources: ReadonlySet<string>;
 }
 
-/** Returns undefined if the cluster has no Calico. `readRequired` then reads what the policies name. */
+/** Reads Calico's policies. Returns undefined if the cluster has no Calico. `readRequired` then reads the objects that the policies name. */
 export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<CalicoApi | undefined> {
   const api = await findApi(reader);
   if (api === undefined) return undefined;

@@ -36,7 +36,7 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   }
   const pods = [...collector.objects().pods.values()];
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
-  // Calico's policies are read by readCalico, with what they depend on.
+  // readCalico reads Calico's policies, and the objects that they depend on.
   const [ofCluster, ofNamespace] = [clusterPolicyKinds, namespacedPolicyKinds].map((kinds) =>
     kinds.filter((kind) => !isCalico(kind)),
   );
@@ -74,7 +74,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   const { connection, collector } = reader;
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
-    // A Pod that does not exist is reported by findFlow.
+    // findFlow reports a Pod that does not exist.
     if (answer.kind === 'refused' && answer.status !== 404) throw new WhyError(answer.message);
     if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
@@ -83,7 +83,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   const answer = await connection.request('GET', '/api/v1/pods', { query });
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, podKind);
-  // The address may be that of a Service.
+  // Services are needed, because the address may be that of a Service.
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 

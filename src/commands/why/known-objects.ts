@@ -1,4 +1,4 @@
-/** Collects what `why` knows of a cluster, from files or from the API server, and finds the two ends in it. */
+/** Collects the objects of a cluster for `why`, from files or from the API server, and finds the two ends among them. */
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { suggest } from '../../config/suggest.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
@@ -131,7 +131,7 @@ export function collectObjects() {
   }
 }
 
-/** The kind of a list's objects, which answers may leave out. */
+/** The kind of the objects in a list, because the API server leaves it out of each object. */
 export type ItemKind = Pick<PolicyRef, 'apiVersion' | 'kind'>;
 
 /** Returns the object, or the objects of a list, each with its path. Objects in a list may leave out their kind. */
@@ -166,7 +166,7 @@ function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => 
   return value !== undefined;
 }
 
-/** Kinds of apps/v1 that select by labels and never change their selector. */
+/** Kinds of apps/v1 that select Pods by labels. Their selectors cannot be changed. */
 export const workloadKinds = {
   Deployment: 'deployments',
   StatefulSet: 'statefulsets',

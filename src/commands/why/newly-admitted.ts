@@ -107,7 +107,7 @@ function unknownPod(namespace: string, address: string): Pod {
   };
 }
 
-/** `Deployment batch/worker`, `Pod shop/debug`, `192.0.2.7`, `(redacted)`. */
+/** Names an end: `Deployment batch/worker`, `Pod shop/debug`, `192.0.2.7`, `(redacted)`. */
 function nameOf(row: FlowRecord, end: 'source' | 'destination'): string {
   const namespace = row[`${end}.k8s.namespace.name`];
   const [kind, owner, pod] = [row[`${end}.kind`], row[`${end}.k8s.owner.name`], row[`${end}.k8s.pod.name`]];

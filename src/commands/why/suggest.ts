@@ -1,4 +1,4 @@
-/** `suggest`: the least new NetworkPolicies that admit a connection. */
+/** `suggest`: prints new NetworkPolicies that admit a connection and as little else as possible. */
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import {
   type End,
@@ -41,7 +41,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
   });
 }
 
-/** Quotes labels such as `0X1F` and `1_e5`, which kubectl would take for numbers. */
+/** Quotes labels such as `0X1F` and `1_e5`, because kubectl would read them as numbers. */
 const yamlStyle: DumpOptions = {
   lineWidth: -1,
   scalarStyleRules: [

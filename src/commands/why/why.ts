@@ -184,7 +184,7 @@ export async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-/** Runs a command and prints its text. Exit status 2: wrong input, or output that cannot be written; 0 and 1 are verdicts. */
+/** Runs a command and prints its text. The exit status is the verdict, or 2 if the input is wrong or the output cannot be written. */
 export async function withStatus(
   { out, err }: Pick<Streams, 'out' | 'err'>,
   command: () => Promise<{ status: number; text: string }>,

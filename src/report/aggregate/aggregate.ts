@@ -26,7 +26,7 @@ import {
   missingPolicies,
 } from './views.ts';
 
-/** With `--db`, users see these names of tables and views. */
+/** The names of tables and views, which users see with `--db`. */
 const tables = { rows: 'flows', baseline: 'baseline' } as const;
 export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;

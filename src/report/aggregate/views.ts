@@ -12,7 +12,7 @@ interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'n
   manyClusters: boolean;
 }
 
-/** The view leaves out gaps and records of unknown kinds. */
+/** Creates the view of packets, without gaps and records of unknown kinds. */
 export function createFlowView(view: string, table: string, options: ViewOptions): string {
   const noise = options.includeNoise ? '' : ' AND "event.noise" IS NULL';
   const named = namedPolicies(options.manyClusters);

@@ -143,7 +143,7 @@ function barHtml(share: number, most: number): string {
   return `<svg class="bar" width="${most > 0 ? Math.ceil((share / most) * 20) * 4 : 0}" height="10" aria-hidden="true"></svg>`;
 }
 
-/** `level` says what the names are. */
+/** Writes the matrix. `level`: whether its names are Namespaces or workloads. */
 function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
   const { rows, columns, otherRows, otherColumns, cells } = matrix;
   if (rows.length === 0) return `<p class="empty">No packets.</p>`;
@@ -190,7 +190,7 @@ function escaped(value: string): string {
   return value.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Writes JSON that cannot end the script element around it. */
+/** Writes JSON without characters that could end the script element around it. */
 function json(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
@@ -198,7 +198,7 @@ function json(value: unknown): string {
   );
 }
 
-/** `12.3k`. */
+/** Returns `12.3k` for 12,300. */
 function shortNumber(value: number): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value).toLowerCase();
 }

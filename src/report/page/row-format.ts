@@ -1,6 +1,6 @@
 /** The format in which the page hands its data to its script. */
 
-/** `ruling` is rule, verdict and policies together, because many rows have the same three. */
+/** The columns of texts. `ruling` has rule, verdict and policies together, because many rows have the same three. */
 export const textColumns = [
   'from',
   'fromGroup',
@@ -14,10 +14,10 @@ export const textColumns = [
   'toAddress',
 ] as const;
 
-/** The order of the columns in the bytes; the texts follow as JSON. */
+/** The order of the columns in the packed bytes. The texts follow them as JSON. */
 export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 
-/** The lines of a `ruling`. `policies` has commas between its names. */
+/** The lines of a `ruling`. Names in `policies` are separated by commas. */
 export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 
 /** The columns in the script, which splits `ruling` into three. */
@@ -26,11 +26,10 @@ export type RowColumn = TextColumn | 'at' | 'packets';
 
 export interface Packed {
   count: number;
-  /** Base64 of gzip. */
+  /** The packed bytes as gzip in Base64. */
   data: string;
 }
 
-/** A mark in the time line. */
 export interface Mark {
   kind: 'gap' | 'scan' | 'incident';
   first: number;
@@ -44,14 +43,14 @@ export interface Side {
   hasOthers: boolean;
 }
 
-/** Data for the script, beside the rows. */
+/** The data for the script, apart from the rows. */
 export interface PageData {
   rows: { count: number; all: number };
   timeLine: { start: number; step: number; series: { action: string; packets: number[] }[] } | undefined;
   marks: Mark[];
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
-  /** The script makes a button of each. */
+  /** The policies of the list, which the script makes into buttons. */
   policies: { policy: string; verdict: string }[];
   /** The pairs with most packets, for the graph. */
   edges: { from: string; to: string; packets: number }[];

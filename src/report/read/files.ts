@@ -32,7 +32,7 @@ function identityOf(path: string): string | undefined {
 /** The most characters of a line. A longer line is not a row, because rows have about a kilobyte. */
 const longestLine = 1024 * 1024;
 
-/** Calls `take` with each line, or with undefined for one that is too long. Rejects with an `InputError`, and with what `take` throws. */
+/** Calls `take` with each line, or with undefined for a line that is too long. Rejects with an `InputError`, or with what `take` throws. */
 export async function eachLine(path: string, take: (line: string | undefined) => void): Promise<void> {
   const decoder = new StringDecoder('utf8');
   let [line, isTooLong] = ['', false];

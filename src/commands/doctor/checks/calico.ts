@@ -1,4 +1,4 @@
-/** Checks settings of Calico that decide what the agent sees. */
+/** Checks the settings of Calico that decide what the agent sees. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints, objectToPatch } from '../../../incidents/incidents.ts';
 import { rightsFile } from '../../../kubernetes/kubernetes.ts';

@@ -158,7 +158,7 @@ export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches'
 const maxShown = 12;
 /** Rows of the prefix table for packets that are logged on purpose and not dropped. */
 const onPurpose = new Set(['trace', 'audit']);
-/** The row for Calico's rules with action Log. */
+/** The row of the prefix table for Calico's rules with action Log. */
 const calicoLog = 'calico log action';
 
 interface Seen {

@@ -3,13 +3,13 @@ import type { Seen, Recipe } from './detect.ts';
 
 type Version = NonNullable<Seen['calico']['version']>;
 
-/** The first versions whose lines name the policy and whose LOG rules have a limit (docs/logging/calico.md). */
+/** Returns whether the lines of this version name the policy, and its LOG rules have a limit (docs/logging/calico.md). */
 function namesPolicies([major, minor, patch]: Version): boolean {
   if (major !== 3 || minor > 31) return major > 3 || minor > 31;
   return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);
 }
 
-/** The first version whose Felix sends its flows to a socket of the node. */
+/** Returns whether Felix of this version sends its flows to a socket of the node. */
 function sendsFlows([major, minor, patch]: Version): boolean {
   return major > 3 || (major === 3 && (minor > 30 || (minor === 30 && patch >= 3)));
 }
@@ -60,7 +60,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
   const spec = isNew
     ? { logPrefix: 'calico-drop %k %p', logActionRateLimit: '10/second', logActionRateLimitBurst: 50 }
     : { logPrefix: 'calico-drop' };
-  // Null removes a field.
+  // The patch removes a field that is null.
   const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
   const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
   return {

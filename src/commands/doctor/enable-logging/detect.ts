@@ -104,7 +104,7 @@ function imagesOf(pod: unknown): string[] {
   return list(at(pod, 'spec', 'containers')).flatMap((container) => text(at(container, 'image')) ?? []);
 }
 
-/** `docker.io/calico/node:v3.29.1` → 3.29.1. */
+/** Reads the version from the tag of an image: 3.29.1 from `docker.io/calico/node:v3.29.1`. */
 function versionOf(images: readonly string[]): Seen['calico']['version'] {
   for (const image of images) {
     const [, major, minor, patch] = /\/node:v(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(image) ?? [];
@@ -115,15 +115,15 @@ function versionOf(images: readonly string[]): Seen['calico']['version'] {
 
 /** How to make one plug-in log its drops. */
 export interface Recipe {
-  /** `Calico 3.29.1` */
+  /** The plug-in, such as `Calico 3.29.1`. */
   name: string;
-  /** `switch`: it logs after `commands`; `ready`: it logs already; `no`: it cannot. */
+  /** Whether the plug-in can log. `switch`: after `commands`; `ready`: it logs already; `no`: it cannot. */
   works: 'switch' | 'ready' | 'no';
-  /** One sentence without a full stop. */
+  /** The reason, as one sentence without a full stop. */
   why: string;
   before?: readonly string[];
   commands?: readonly string[];
-  /** A file that `commands` apply. */
+  /** The file that `commands` apply. */
   manifest?: { file: string; text: string };
   undo?: readonly string[];
   cost?: string;

@@ -163,7 +163,7 @@ function describeMarks({ timeLine, marks }: PageData): void {
     (listed.length > 0 ? ` Marked ${listed.join(', ')}.` : '');
 }
 
-/** Shows who sends most to whom, in a circle. */
+/** Shows as a circle which ends send most packets to which. */
 function graphOption(edges: PageData['edges']): echarts.EChartsCoreOption {
   const sums = new Map<string, number>();
   for (const { from, to, packets } of edges)

@@ -59,7 +59,7 @@ export async function readRows(count: number): Promise<Rows> {
 const numbers = new Intl.NumberFormat('en-US');
 export const numberText = (value: number): string => numbers.format(value);
 
-/** `2026-11-14 09:15` in UTC. */
+/** Returns `2026-11-14 09:15` in UTC. */
 export const timeText = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
 /** A condition that the reader can remove. */
@@ -70,7 +70,7 @@ export interface Chip {
   column?: TextColumn;
   names?: readonly string[];
   not?: boolean;
-  /** Begin (included) and end (excluded). */
+  /** The begin (included) and the end (excluded) of a time. */
   span?: readonly [number, number];
 }
 
@@ -83,7 +83,7 @@ export interface Conditions {
   verdict: string;
 }
 
-/** Conditions that are chosen from a list, with their columns. */
+/** The conditions that are chosen from a list, each with its column. */
 export const choices = [
   ['action', 'action'],
   ['service', 'service'],
