@@ -8,7 +8,7 @@ import { type RunningServer, startServer } from '../telemetry/server.ts';
 /** The longest wait for Events and for the audit at the end, because a Pod has 30 s to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
-/** When the first state is saved: so early that even an agent that is killed again and again makes progress. */
+/** The first state is saved this early, so that an agent that is killed again and again still makes progress. */
 const firstKeep: Millis = 1000;
 /** If nothing was counted, read positions are still saved in every sixth round, to limit what is read again after a crash. */
 const roundsBetweenPositions = 6;

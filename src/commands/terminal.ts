@@ -5,7 +5,7 @@ import { cutBytes, printable, printableJson } from '../platform/printable.ts';
 
 export interface Streams {
   stdin: Readable;
-  /** Writes before it returns, or throws, such as EPIPE for a closed pipe. */
+  /** Writes before it returns, or throws, for example EPIPE for a closed pipe. */
   out: (text: string) => void;
   err: (text: string) => void;
   terminal: NodeJS.WriteStream | undefined;

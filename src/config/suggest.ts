@@ -7,7 +7,7 @@ export function suggest(word: string, candidates: readonly string[]): string {
   return found === undefined ? '' : `; did you mean ${found}?`;
 }
 
-/** Returns the nearest candidate with at most a third of its letters wrong. A word that is too short or too long at its end counts as one wrong letter. */
+/** Returns the nearest candidate, if at most a third of its letters are wrong. A missing or extra ending counts as one letter: `drop`, `warning`. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const letters = lettersOf(word);
   if (letters === '' || letters.length > longest) return undefined;

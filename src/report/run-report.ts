@@ -31,7 +31,7 @@ export async function runReport(options: Omit<ReportOptions, 'now'>, streams: Re
   }
 }
 
-/** Resolves to whether all files were read. Rejects with a `ReportError` that says what to do. */
+/** Resolves to whether all files and rows could be read. Rejects with a `ReportError` that says what to do. */
 export async function printReport(options: ReportOptions, streams: ReportStreams): Promise<boolean> {
   const { path: folder, remove } = createWorkFolder();
   try {

@@ -137,7 +137,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
     },
   };
 
-  /** Logs a problem if its key is new or was logged an hour ago, then with the number of reports since. */
+  /** Logs a problem whose key is new. Logs it again after an hour, with the number of reports since. */
   function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
     const problem = known.get(key);
     if (problem === undefined && key !== others && isFull())

@@ -30,7 +30,7 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  /** Has the real port, also if the setting has port 0. */
+  /** The address with the real port, even if the setting has port 0. */
   readonly address: string;
   /** Ends idle connections at once, and others after their answer, or after `timeout`. */
   stop: () => Promise<void>;

@@ -30,7 +30,7 @@ export function readKeptState(folder: string): KeptState {
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Checks whether a folder can be written to, or if it does not exist, the folder in which it would be made. */
+/** Checks whether a folder can be written to. If it does not exist, checks the folder in which it would be made. */
 export function lookAtFolder(path: string): StateFolder {
   try {
     if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };

@@ -32,7 +32,7 @@ export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kin
 
 /** Shorter than the limit of a check, so that the check can say what was slow. */
 const timeout: Millis = 4000;
-/** In bytes. The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
+/** The most output of a program, in bytes. The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
 function runProgram(program: string, args: readonly string[]): Promise<Ran> {

@@ -51,7 +51,7 @@ function right(group: string, resource: string, verbs: readonly string[], withou
 export interface Review {
   right: Right;
   verb: string;
-  /** If it is not known, a text that says why. */
+  /** Whether the right is granted, or a text that says why this is not known. */
   allowed: boolean | string;
 }
 
@@ -88,7 +88,7 @@ export interface PolicyRights {
 
 const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 
-/** Needed because Calico's policies name Services, and select by labels of ServiceAccounts. */
+/** These resources are needed because Calico's policies name Services, and select by labels of ServiceAccounts. */
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: Asked): Promise<PolicyRights> {

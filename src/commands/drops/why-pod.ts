@@ -13,7 +13,7 @@ import { withStatus, annotationsIn } from './drops.ts';
 /** The most connections that are explained, the newest first. */
 const most = 5;
 
-/** Resolves to the exit status of `why` for all connections together: denied goes before unknown, and unknown before admitted. */
+/** Resolves to the exit status of `why` for all connections together: denied wins over unknown, and unknown over admitted. */
 export async function whyPod(
   options: DropsOptions,
   program: string,

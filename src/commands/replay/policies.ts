@@ -37,7 +37,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     trace,
   };
   const hasCalico = objects.policies.some(({ ref }) => isCalico(ref));
-  // Facts by findings, because all packets of a flow have the same findings.
+  // Facts are cached by findings, because all packets of a flow have the same findings.
   const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {
     messageOf(series) {
@@ -74,7 +74,7 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
 
 const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
 
-/** Throws a `UsageError` if a file is wrong, because it is no use to read gigabytes of log without the objects. */
+/** Throws a `UsageError` if a file is wrong, because without the objects it is useless to read gigabytes of log. */
 export function readSavedObjects(files: readonly string[], alsoTake: (document: Json) => number): Snapshot {
   const snapshot = readSnapshot(files, alsoTake);
   if (snapshot.unusable.length === 0) return snapshot;

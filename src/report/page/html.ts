@@ -171,7 +171,7 @@ function heatBetween(least: number, most: number): (value: number) => number {
   return (value) => (most === least ? 4 : 1 + Math.floor(((Math.log(value) - least) / (most - least)) * 7.999));
 }
 
-/** Puts the kind of a workload or a policy in small letters before its name. */
+/** Shows the kind of a workload or a policy in a small font before its name. */
 function nameHtml(name: string): string {
   const [, kind, rest = ''] = /^([A-Za-z]{1,40}) (.+)$/s.exec(name) ?? [];
   return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;

@@ -1,7 +1,7 @@
 /** Makes texts for all outputs. Strangers write the texts of rows, so each output makes them printable and short here, and then escapes them. */
 import { printable } from '../../platform/printable.ts';
 
-/** The most characters of a name, which may have two names of Kubernetes. */
+/** The most characters of a name, which may contain two names of Kubernetes. */
 const longestName = 300;
 /** The most characters of an Event's message. */
 const longestMessage = 1024;

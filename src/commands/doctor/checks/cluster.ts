@@ -25,7 +25,7 @@ export function inOneLine(problems: readonly string[]): string {
   return [...problems.slice(0, most), ...more].join('; ');
 }
 
-/** The largest clock difference, because exporters ignore Events whose time is further off. */
+/** The largest tolerable clock difference, because exporters ignore Events whose time is further off. */
 const tolerableSkew: Millis = 5000;
 
 /** An answer that takes longer is slow; a tenth of a second is usual. Other checks have five seconds, and some ask twice. */

@@ -163,7 +163,7 @@ function describeMarks({ timeLine, marks }: PageData): void {
     (listed.length > 0 ? ` Marked ${listed.join(', ')}.` : '');
 }
 
-/** Shows as a circle which ends send most packets to which. */
+/** Draws the graph: the ends in a circle, and lines between those with most packets. */
 function graphOption(edges: PageData['edges']): echarts.EChartsCoreOption {
   const sums = new Map<string, number>();
   for (const { from, to, packets } of edges)
