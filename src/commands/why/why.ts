@@ -143,7 +143,7 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
   // If a policy was not evaluated, an empty list of rules does not mean that it has none.
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
-  // If a policy was not evaluated, its selector already shows the reason.
+  // The reason is left out if the selector already says it, as for a policy that was not evaluated.
   const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
