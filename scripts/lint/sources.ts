@@ -66,6 +66,7 @@ function pastDoors(): string[] {
   const besides = new Set([
     'agent/cluster',
     'agent/problems',
+    'audit/fields',
     'kubernetes/kubeconfig',
     'kubernetes/snapshot',
     'sources/reading',

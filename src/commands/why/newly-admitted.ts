@@ -1,5 +1,5 @@
 /** `suggest --audit`: counts the flows of the audit that a suggestion would admit besides the connection that it is made for. */
-import { type FlowRecord, schemaVersion } from '../../audit/audit.ts';
+import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
 import { eachLine, findFiles } from '../../report/report.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
-import { fields, schemaVersion } from '../../audit/audit.ts';
+import { fields, schemaVersion } from '../../audit/fields.ts';
 import { column, type Engine, firstLine, literal } from '../engine.ts';
 import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
 import { writeTemporary } from '../work-folder.ts';
