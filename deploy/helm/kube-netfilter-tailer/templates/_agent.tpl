@@ -76,7 +76,7 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
       fieldPath: metadata.namespace
 {{- if not (hasKey $config "sources") }}
 - name: SOURCES
-  value: {{ if .Values.calicoFlows }}auto,calico-flows:/flows,containers{{ else if .Values.kernelDrops }}auto,kernel-drops:/tracing,containers{{ else if .Values.bpfTrace }}auto,bpf-trace:/tracing,containers{{ else }}{{ $preset.sources }}{{ end }}
+  value: {{ if .Values.kernelDrops }}auto,kernel-drops:/tracing,containers{{ else if .Values.calicoFlows }}auto,calico-flows:/flows,containers{{ else if .Values.bpfTrace }}auto,bpf-trace:/tracing,containers{{ else }}{{ $preset.sources }}{{ end }}
 {{- end }}
 {{- if and .Values.hostNetwork (not (hasKey $config "metricsAddress")) }}
 # 9090 is often taken on nodes (Cockpit, Prometheus).
