@@ -18,7 +18,7 @@ const line = new RegExp(
     String.raw`device=0x(?<device>[\da-f]{1,16}) netns=(?<netns>\d{1,10}) sock=0x(?<sock>[\da-f]{1,16}) socknetns=(?<socknetns>\d{1,10})`,
     String.raw`iif=(?<iif>\d{1,10}) ifindex=(?<ifindex>\d{1,10}) len=(?<length>\d{1,10}) paged=(?<paged>\d{1,10})`,
     String.raw`head=0x(?<head>[\da-f]{1,16}) data=0x(?<data>[\da-f]{1,16}) nh=(?<nh>\d{1,5})`,
-    String.raw`bytes=\{(?<bytes>(?:0x[\da-f]{1,16},?){8})\} dev=(?:"(?<dev>\S{1,15})"|\(fault\))$`,
+    String.raw`bytes=\{(?<bytes>0x[\da-f]{1,16}(?:,0x[\da-f]{1,16}){7})\} dev=(?:"(?<dev>\S{1,15})"|\(fault\))$`,
   ].join(' '),
 );
 
@@ -124,8 +124,9 @@ function readIpv6(bytes: Buffer): Headers | undefined {
   let protocol = bytes[6] as number;
   let at = 40;
   let laterFragment = false;
-  while ((extensions.has(protocol) || protocol === fragment) && at + 8 <= rest.length) {
-    if (protocol === fragment) laterFragment ||= (rest.readUInt16BE(at + 2) & 0xfff8) !== 0;
+  // Behind the header of a later fragment stands what the sender put there, and no other header.
+  while (!laterFragment && (extensions.has(protocol) || protocol === fragment) && at + 8 <= rest.length) {
+    if (protocol === fragment) laterFragment = (rest.readUInt16BE(at + 2) & 0xfff8) !== 0;
     const length = protocol === fragment ? 8 : (1 + (rest[at + 1] as number)) * 8;
     protocol = rest[at] as number;
     at += length;
