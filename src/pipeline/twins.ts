@@ -118,8 +118,12 @@ function flowKey({ inInterface, packet }: PacketObservation): string {
   return [inInterface, source, destination, protocol, destinationPort ?? icmpType].join(' ');
 }
 
+/** The kernel's log calls these martians, and names no ports. */
+const martians = new Set<string | undefined>(['IP_LOCAL_SOURCE', 'IP_INVALID_SOURCE']);
+
 function packetKey(observation: Lost): string {
   if (observation.kind === 'martian') return `${observation.source} ${observation.destination}`;
+  if (martians.has(observation.dropReason)) return `${observation.packet.source} ${observation.packet.destination}`;
   const { source, destination, protocol, sourcePort, destinationPort, icmpType } = observation.packet;
   return [source, destination, protocol, sourcePort, destinationPort ?? icmpType].join(' ');
 }

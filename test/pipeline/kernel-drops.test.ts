@@ -103,10 +103,13 @@ test('what a LOG line says is not said of packets that came by another device', 
   expect(detailsOf(findingsOf(other)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
 });
 
-test('a martian of the log and the drop by the reverse-path filter count once', () => {
-  const decisions = decided([martian(), drop('IP_RPFILTER'), drop('IP_RPFILTER')]);
-  expect(decisions.map((decision) => decision?.kind)).toEqual(['drop', 'twin', 'drop']);
-});
+test.each(['IP_RPFILTER', 'IP_LOCAL_SOURCE', 'IP_INVALID_SOURCE'])(
+  'a martian of the log and the drop for %s count once',
+  (reason) => {
+    const decisions = decided([martian(), drop(reason), drop(reason)]);
+    expect(decisions.map((decision) => decision?.kind)).toEqual(['drop', 'twin', 'drop']);
+  },
+);
 
 test('a reason that is no rule stands in the finding, and in what tells it from others', () => {
   const [rule, neighbour] = decided([drop(), drop('NEIGH_FAILED')]).map((decision) => findingsOf(decision)[0]);
