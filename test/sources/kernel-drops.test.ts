@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { kernelReasons } from '../../src/drops/reasons.ts';
@@ -218,4 +218,47 @@ test('the check leaves nothing behind', () => {
   expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
   expect(tracefs.definitions()).toMatch(/^e:(\w+\/drop_\w{8}) .*\n-:\1\n$/);
   expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
+});
+
+test('the check works where one that was killed has left its instance', () => {
+  const tracefs = tracefsOf();
+  const left = join(tracefs.path, 'instances', `${group}_check`);
+  mkdirSync(left);
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(existsSync(left)).toBe(false);
+});
+
+test('a stop removes the probe, also where no instance could be made for it', () => {
+  const tracefs = tracefsOf();
+  rmdirSync(join(tracefs.path, 'instances'));
+  const { source } = reading(tracefs);
+  const [, event = ''] = /^e:\w+\/(\w+) /.exec(tracefs.definitions()) ?? [];
+  mkdirSync(join(tracefs.path, 'events', group, event), { recursive: true });
+  source.stop();
+  expect(tracefs.definitions()).toMatch(new RegExp(String.raw`\n-:${group}/${event}\n$`));
+});
+
+test('of a kernel that knows no probes, the check says which options it needs, and makes no file', () => {
+  const tracefs = tracefsOf();
+  rmSync(join(tracefs.path, 'dynamic_events'));
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toContain('CONFIG_KPROBE_EVENTS');
+  expect(existsSync(join(tracefs.path, 'dynamic_events'))).toBe(false);
+});
+
+test.each([
+  ['ENOENT', 'write', 'CONFIG_KALLSYMS_ALL'],
+  ['EBUSY', 'open', 'another agent'],
+])('where the kernel answers %s to %s, the notice says why', (code, syscall, why) => {
+  const { heard, listener } = listening();
+  const device = {
+    open: () => {
+      throw Object.assign(new Error(code), { code, syscall });
+    },
+    read: () => 0,
+    close() {},
+  };
+  const source = createKernelDrops({ tracefs: folder('nothing'), listener, timing: fakeTime(start), device });
+  source.start();
+  source.stop();
+  expect(heard.notices[0]?.text).toContain(why);
 });

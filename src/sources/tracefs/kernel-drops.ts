@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Source } from '../source.ts';
@@ -100,9 +111,10 @@ export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
     filterOf(readReasons(tracefs));
     const group = `${instance}_check`;
     const event = defineProbe(tracefs, btf, group);
-    appendFileSync(join(tracefs, 'dynamic_events'), `-:${group}/${event}\n`);
+    order(tracefs, `-:${group}/${event}`);
     const trial = join(tracefs, 'instances', group);
-    mkdirSync(trial);
+    // A check that was killed has left it.
+    if (!existsSync(trial)) mkdirSync(trial);
     rmdirSync(trial);
     return undefined;
   } catch (error) {
@@ -111,11 +123,14 @@ export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
 }
 
 function adviceOn(error: unknown): string {
-  const { code, path, syscall } = error as NodeJS.ErrnoException & { path?: string };
+  const { code, path } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' && path === btfFile)
     return `${path} is not there: the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)`;
-  if (code === 'ENOENT') return 'no tracefs is mounted there, or the kernel has no event skb:kfree_skb (CONFIG_FTRACE)';
-  if (code === 'EINVAL' || (code === 'ENOENT' && syscall === 'write'))
+  if (code === 'ENOENT' && path?.endsWith(tracepoint) === true)
+    return 'no tracefs is mounted there, or the kernel has no event skb:kfree_skb (CONFIG_FTRACE)';
+  if (code === 'EBUSY') return 'another agent on this node reads it, and each line can be read but once';
+  // It has no such file where it knows no probes; where it does not know the symbol, the write gives the same error.
+  if (code === 'EINVAL' || code === 'ENOENT')
     return 'the kernel does not take the probe (CONFIG_KPROBE_EVENTS, since Linux 6.17 CONFIG_EPROBE_EVENTS; CONFIG_KALLSYMS_ALL)';
   return accessAdviceOn(error) ?? reasonOf(error);
 }
@@ -144,9 +159,18 @@ function defineProbe(tracefs: string, btf: string, group = instance): string {
   const event = `drop_${createHash('sha256').update(definition).digest('hex').slice(0, 8)}`;
   if (existsSync(join(tracefs, 'events', group, event))) return event;
   removeProbes(tracefs, group);
-  // To write from the beginning would remove the probes of all others.
-  appendFileSync(join(tracefs, 'dynamic_events'), `e:${group}/${event} skb.kfree_skb ${definition}\n`);
+  order(tracefs, `e:${group}/${event} skb.kfree_skb ${definition}`);
   return event;
+}
+
+/** To write from the beginning would remove the probes of all others. */
+function order(tracefs: string, command: string): void {
+  const fd = openSync(join(tracefs, 'dynamic_events'), constants.O_WRONLY | constants.O_APPEND);
+  try {
+    writeSync(fd, `${command}\n`);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The name of the device stands last, because it may hold any character but white space. */
@@ -181,8 +205,7 @@ function removeProbes(tracefs: string, group = instance): void {
   const trace = join(tracefs, 'instances', group);
   // What an instance records cannot be removed.
   if (existsSync(trace)) rmdirSync(trace);
-  for (const { name, isDirectory } of foldersOf(folder))
-    if (isDirectory) appendFileSync(join(tracefs, 'dynamic_events'), `-:${group}/${name}\n`);
+  for (const { name, isDirectory } of foldersOf(folder)) if (isDirectory) order(tracefs, `-:${group}/${name}`);
 }
 
 function foldersOf(folder: string): { name: string; isDirectory: boolean }[] {

@@ -133,9 +133,9 @@ function deviceOf(folder: string, { prepare }: TracedEvent): Device {
 /** The ring buffer goes with the folder. */
 function remove(folder: string, { forget }: TracedEvent): void {
   try {
-    rmdirSync(folder);
+    if (existsSync(folder)) rmdirSync(folder);
     forget?.();
   } catch {
-    // The instance was never created, or another reader has it open.
+    // Another reader has it open.
   }
 }
