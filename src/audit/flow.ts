@@ -133,8 +133,8 @@ function transportOf(protocol: Packet['protocol']): string | undefined {
 
 function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   if (observation.kind === 'martian') {
-    const { impossible, device } = observation;
-    return { 'log.logger': 'kernel', 'log.prefix': `martian ${impossible}`, 'interface.in': device };
+    const { impossible, device, logger = 'kernel' } = observation;
+    return { 'log.logger': logger, 'log.prefix': `martian ${impossible}`, 'interface.in': device };
   }
   const { policy, clusterTier, enforcer, logger, prefix, dropReason, inInterface, outInterface } = observation;
   return {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type FlowRecord, fields } from '../../src/audit/fields.ts';
 import { packetRow } from '../../src/audit/flow.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
-import type { PacketObservation } from '../../src/model/packet.ts';
+import { kernelDrop, type PacketObservation } from '../../src/model/packet.ts';
 import {
   ends,
   externalEnd,
@@ -137,9 +137,13 @@ test('the uid is that of a Pod, on the end where it is', () => {
   ]);
 });
 
-test('a martian has its prefix and interface, and no rule', () => {
+test.each([
+  ['kernel', {}],
+  ['kernel-drop', { logger: kernelDrop }],
+] as const)('a martian that %s tells of has its prefix and interface, and no rule', (logger, told) => {
   const martian = {
     kind: 'martian',
+    ...told,
     impossible: 'source',
     source: '127.0.0.1',
     destination: '10.65.1.4',
@@ -156,7 +160,7 @@ test('a martian has its prefix and interface, and no rule', () => {
       Object.entries(record).filter(([name]) => /^(?:log\.[lp]|interface|security|policy)/.test(name)),
     ),
   ).toEqual({
-    'log.logger': 'kernel',
+    'log.logger': logger,
     'log.prefix': 'martian source',
     'interface.in': 'eth0',
   });
