@@ -262,3 +262,14 @@ test.each([
   source.stop();
   expect(heard.notices[0]?.text).toContain(why);
 });
+
+test('where the kernel refuses the probe, its types are not read again for each try', () => {
+  const tracefs = tracefsOf();
+  rmSync(join(tracefs.path, 'dynamic_events'));
+  const { source, time } = reading(tracefs);
+  rmSync(tracefs.btf);
+  writeFileSync(join(tracefs.path, 'dynamic_events'), '');
+  time.advance(10_000);
+  expect(tracefs.definitions()).toMatch(/^e:/);
+  source.stop();
+});

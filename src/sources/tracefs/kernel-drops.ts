@@ -60,6 +60,8 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   let filter = '';
   let folder = '';
   let isNarrow = false;
+  // To read the types takes 60 ms, which is too much for each try where the kernel refuses the probe.
+  let definition: string | undefined;
   return createTrace(
     {
       source: 'kernel-drops',
@@ -69,7 +71,8 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
       prepare() {
         names = readReasons(tracefs);
         filter = filterOf(names);
-        folder = join('events', instance, defineProbe(tracefs, btf));
+        definition ??= definitionFor(readFileSync(btf));
+        folder = join('events', instance, defineProbe(tracefs, definition, instance));
         isNarrow = false;
         return { folder, filter };
       },
@@ -110,7 +113,7 @@ export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
   try {
     filterOf(readReasons(tracefs));
     const group = `${instance}_check`;
-    const event = defineProbe(tracefs, btf, group);
+    const event = defineProbe(tracefs, definitionFor(readFileSync(btf)), group);
     order(tracefs, `-:${group}/${event}`);
     const trial = join(tracefs, 'instances', group);
     // A check that was killed has left it.
@@ -154,8 +157,7 @@ function filterOf(names: ReadonlyMap<number, string>): string {
 }
 
 /** Defines the probe if it is not there yet, and returns the name of its event, which differs where the definition does. */
-function defineProbe(tracefs: string, btf: string, group = instance): string {
-  const definition = definitionFor(readFileSync(btf));
+function defineProbe(tracefs: string, definition: string, group: string): string {
   const event = `drop_${createHash('sha256').update(definition).digest('hex').slice(0, 8)}`;
   if (existsSync(join(tracefs, 'events', group, event))) return event;
   removeProbes(tracefs, group);
