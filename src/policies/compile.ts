@@ -36,7 +36,7 @@ const calicoKinds: readonly (readonly [string, Kind])[] = [
   ['StagedKubernetesNetworkPolicy', { ...calico, fields: networkPolicyFields }],
 ];
 
-/** `apiVersion/kind` of what is evaluated. */
+/** The kinds that are evaluated, by `apiVersion/kind`. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
   ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
@@ -49,11 +49,11 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ),
 ]);
 
-/** Names of kinds that admit or deny connections of Pods. Those that no compiler takes make the verdict unknown. */
+/** Names of kinds that admit or deny connections of Pods. Those without a compiler make the verdict unknown. */
 const policyKinds =
   /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
-/** In other groups, a Policy is something else. */
+/** Groups in which a Policy is a network policy; in other groups it is something else. */
 const policyGroups: ReadonlySet<string> = new Set([
   'networking.k8s.io',
   'policy.networking.k8s.io',
@@ -64,8 +64,8 @@ const policyGroups: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the parts of a policy that are asked at different times; none for what is no policy of Pods. A policy that is broken, or of an
- * unknown version, makes the verdict unknown. Never throws.
+ * Returns the parts of a policy that are asked at different times; none if the object is not a policy of Pods. An invalid policy, or one of
+ * an unknown version, makes the verdict unknown. Never throws.
  */
 export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);

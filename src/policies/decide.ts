@@ -1,4 +1,4 @@
-/** The verdict of one direction: which of the outcomes are possible, and which facts would say more. */
+/** Decides the verdict of one direction: which outcomes are possible, and which missing facts would narrow them down. */
 import { nameOf } from './api/read.ts';
 import type { Rule } from './policy.ts';
 import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
@@ -18,17 +18,17 @@ import type { Selecting, TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 
 export interface Outcome {
-  /** Both are true where the verdict is unknown. */
+  /** If the verdict is unknown, both are true. */
   admits: boolean;
   denies: boolean;
   decision: Decision | undefined;
-  /** The tier that denies at its end, where that is certain. */
+  /** The tier whose end denies, if that is certain. */
   isolatedBy: string | undefined;
   applies: boolean;
   missing: Set<string>;
 }
 
-/** The possible outcomes. `none`: no rule decides. */
+/** The outcomes that are possible. `none`: no rule decides. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
@@ -66,7 +66,7 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   return { ...all, deny: true, none: !sure };
 }
 
-/** Packets of a Pod to itself by way of a Service are admitted if a NetworkPolicy of Kubernetes selects it. */
+/** Returns whether the tier admits packets of a Pod to itself through a Service. It does if only policies of Kubernetes select the Pod. */
 function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
@@ -102,7 +102,7 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
     if (possible.admit || possible.deny || possible.pass) deciding.push(nameOf(policy.ref));
     addPossible(all, possible);
     all.none &&= possible.none;
-    // The first policy that admits decides if all of them only admit.
+    // If all policies only admit, the first one that admits decides.
     if (!possible.none && policies.every((each) => onlyAdmits(each, probe))) break;
   }
   if (Number(all.admit) + Number(all.deny) + Number(all.pass) > 1 && deciding.length > 1)
@@ -120,7 +120,7 @@ function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
   return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
 }
 
-/** Written as loops, because all rules of all policies are asked for each Event. */
+/** These are loops for speed, because every Event asks all rules of all policies. */
 function matchRule({ groups }: Rule, probe: Probe): Match {
   let unknown: string | undefined;
   for (const { alternatives } of groups) {
@@ -137,7 +137,7 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
   return unknown ?? true;
 }
 
-/** The most policies of one trace: a Namespace may have ten thousand. */
+/** The most policies in one trace, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
 interface Nearest {
@@ -155,7 +155,7 @@ export function matchRuleTraces(
   const last = lastAsked(selecting, verdict);
   let nearest: Nearest | undefined;
   for (const [asked, { policy, selects }] of selecting.entries()) {
-    // Policies that cannot be evaluated have this order, and no rules to show.
+    // Policies of this order cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const isTraced = traced.length < maxTraced;
     const rules = given.flatMap((rule, index) => {
@@ -179,7 +179,7 @@ export function matchRuleTraces(
   return { traced, nearest: nearest && { policy: nearest.policy, rule: nearest.rule } };
 }
 
-/** The last policy that was asked: those behind the policy or tier that decides could not have changed the verdict. */
+/** Returns the index of the last policy that was asked. Later policies could not have changed the verdict. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
@@ -200,7 +200,7 @@ function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
   return { path, action: rule.action, match: matchRule(rule, probe), groups };
 }
 
-/** A rule whose peers match but for the port is nearer than one for other peers: to open a port is the usual change. */
+/** Counts how far a rule is from matching. A rule that fails only at its port is nearest, because opening a port is the usual change. */
 function distanceOf({ groups }: Rule, probe: Probe): number {
   let distance = 0;
   for (const { field, alternatives } of groups) {

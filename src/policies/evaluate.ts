@@ -8,10 +8,10 @@ import { createProbe, endName, podName, type Probe } from './probe.ts';
 import { RequirementCollector, type Requirements } from './policy.ts';
 
 export interface Evaluator {
-  /** Returns what policies say of the connection at its destination (ingress) or its source (egress). */
+  /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
   readonly verdict: (flow: Flow, direction: Direction) => Verdict;
   readonly trace: (flow: Flow, direction: Direction) => Trace;
-  /** Returns the other objects that policies of Calico need for it. */
+  /** Returns the other objects that policies of Calico need to decide it. */
   readonly requirements: (flow: Flow, direction: Direction) => Requirements;
 }
 
@@ -20,7 +20,7 @@ export interface EvaluatorOptions {
   readonly namespaces: Iterable<Namespace>;
 }
 
-/** The list of a Pod stays the same object as long as the Pod and the policies do. */
+/** Caches requirements by list, which stays the same object as long as the Pod and the policies do. */
 const requiredBy = new WeakMap<readonly TierPolicies[], RequirementCollector>();
 
 export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
@@ -29,7 +29,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   return {
     verdict: (flow, direction) => evaluate(flow, direction).verdict,
     requirements(flow, direction) {
-      // Nothing is needed without Calico.
+      // Only Calico's policies need other objects.
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const collected = isAsked ? collectRequirements(probeOf(flow, direction)) : new RequirementCollector();
       return collected.read([flow.source, flow.destination].flatMap(accountOf));
@@ -42,7 +42,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
       return {
         verdict,
         policies: traced,
-        // A policy of Cilium may have several parts.
+        // A policy of Cilium may be split into several parts.
         selecting: new Set(selecting.map(({ policy }) => policy.ref)).size,
         nearest: verdict.outcome === 'admits' ? undefined : nearest,
         staged: ifEnforced(probe, verdict),
@@ -61,7 +61,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
-  /** Done once for a Pod and the policies that select it. */
+  /** Collects once for each Pod and the policies that select it. */
   function collectRequirements({ pod, direction }: Probe): RequirementCollector {
     const selecting = policies.selecting(pod, direction, namespaceLabels);
     const known = requiredBy.get(selecting);
@@ -127,7 +127,7 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-/** Undefined where policies have to be asked. */
+/** Returns verdicts that need no policies; undefined if policies decide. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => ({
@@ -158,14 +158,14 @@ function isItself({ source, destination }: Flow): boolean {
   return isEndOf(source, destination) || isEndOf(destination, source);
 }
 
-/** An unresolved address may be the Pod's own. */
+/** Returns whether both ends may be the same one. An unresolved address may be the Pod's own. */
 function isEndOf(end: End, other: End): boolean {
   if (other.kind !== 'pod') return false;
   if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);
   return end.kind === 'pod' && podName(end.pod) === podName(other.pod);
 }
 
-/** Whether the source is the Node of the Pod, or a Pod on that Node's network. */
+/** Returns whether the source is the Pod's Node, or a Pod on the network of that Node. */
 function isOwnNode(source: End, pod: Pod): Match {
   if (source.kind === 'external') return false;
   if (source.kind === 'unknown') return `whether ${source.address} is the Node of Pod ${podName(pod)}`;

@@ -1,4 +1,4 @@
-/** Types of what policies are evaluated against, and of the result: plain data, which can be written as JSON. Undefined means not known. */
+/** Types of the evaluation's input and result. They are plain data that can be written as JSON. Undefined means not known. */
 import type { Millis } from '../model/log-line.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -18,10 +18,10 @@ export interface Pod {
   readonly addresses: readonly string[];
   readonly node: string | undefined;
   readonly hostNetwork: boolean;
-  /** Succeeded or failed: its address may belong to another Pod now. */
+  /** The Pod has succeeded or failed, so its address may belong to another Pod now. */
   readonly completed: boolean;
   readonly ports: readonly NamedPort[] | undefined;
-  /** The name of its ServiceAccount, by which rules of Calico select. */
+  /** Rules of Calico can select by the name of the ServiceAccount. */
   readonly serviceAccount?: string | undefined;
 }
 
@@ -36,8 +36,8 @@ export interface Node {
 }
 
 /**
- * One end of a connection. `address` is what the filter saw: after the destination was translated, before the source is. `external`: known
- * to be neither a Pod's nor a Node's; `hostName`: the name that the other end had looked up. `unknown`: nobody knows whose it is.
+ * One end of a connection. `address` is what the filter saw: after destination NAT and before source NAT. `external`: known to be neither a
+ * Pod nor a Node; `hostName` is the name that the other end had looked up. `unknown`: it is not known whose address it is.
  */
 export type End =
   | { readonly kind: 'pod'; readonly pod: Pod; readonly address: string | undefined }
@@ -46,8 +46,8 @@ export type End =
   | { readonly kind: 'unknown'; readonly address: string };
 
 /**
- * A connection, from the end that opened it; a packet of the answer belongs to the same connection. If the addresses are of two families,
- * the verdict is unknown.
+ * A connection, described from the end that opened it. Reply packets belong to the same connection. If the two addresses are of different
+ * families, the verdict is unknown.
  */
 export interface Flow {
   readonly source: End;
@@ -55,7 +55,7 @@ export interface Flow {
   /** IANA keyword: TCP, UDP, SCTP, ICMP, ICMPv6, … */
   readonly protocol: string;
   readonly port: number | undefined;
-  /** The source used the address of a Service. This matters where a Pod reaches itself. */
+  /** The source used the address of a Service. This matters if a Pod reaches itself. */
   readonly viaService?: boolean;
 }
 
@@ -64,20 +64,20 @@ export type Direction = 'ingress' | 'egress';
 export interface PolicyRef {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Undefined for kinds of the whole cluster. */
+  /** Undefined for cluster-wide kinds. */
   readonly namespace: string | undefined;
   readonly name: string;
 }
 
-/** `log` decides nothing: the next rule is asked. */
+/** `log` does not decide: the next rule is asked. */
 export type Action = 'admit' | 'deny' | 'pass' | 'log';
 
-/** `true`, `false`, or the fact that is missing to know it. What is not known decides nothing that the rest decides. */
+/** `true`, `false`, or the missing fact without which it is not known. An unknown match matters only if the others do not decide. */
 export type Match = boolean | string;
 
 export type Reason =
   | 'rule'
-  /** Policies isolate the Pod, none of their rules matches, and their tier ends with a denial. */
+  /** Policies isolate the Pod, none of their rules matches, and their tier denies the rest. */
   | 'isolated'
   | 'not-isolated'
   /** Policies apply, none of their rules matches, and none of them isolates. */
@@ -85,7 +85,7 @@ export type Reason =
   /** A Node always reaches its own Pods. */
   | 'own-node'
   | 'itself'
-  /** This end is no Pod, or a Pod on the network of its Node: no policy selects it. */
+  /** This end is not a Pod, or is a Pod on its Node's network, so no policy selects it. */
   | 'no-pod'
   | 'unknown';
 
@@ -105,20 +105,17 @@ export interface Verdict {
   readonly decision: Decision | undefined;
   /** Set with the reason `isolated`: the tier whose end denies. */
   readonly tier?: string | undefined;
-  /** The missing facts, where the outcome is unknown. */
+  /** The missing facts, if the outcome is unknown. */
   readonly missing: readonly string[];
 }
 
-/** Compares one alternative of a rule with the connection. */
+/** The comparison of one alternative of a rule with the connection. */
 export interface ClauseTrace {
   readonly path: string;
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;
-  /**
-   * If it does not match: what the other end, or for ports the connection, has or is instead (`has app=worker`). If it matches: a warning,
-   * or nothing.
-   */
+  /** Without a match: what the other end (for a port: the connection) has instead (`has app=worker`). With a match: a warning, or empty. */
   readonly has: string;
 }
 
@@ -132,9 +129,9 @@ export interface RuleTrace {
 
 export interface PolicyTrace {
   readonly policy: PolicyRef;
-  /** `any`: it is not evaluated. Calico's `default` is `NetworkPolicy`. */
+  /** `any` if the policy is not evaluated. Calico's tier `default` is `NetworkPolicy`. */
   readonly tier: string;
-  /** `true`, or a text: whether it selects the Pod cannot be known. */
+  /** A text if it cannot be known whether the policy selects the Pod. */
   readonly selects: true | string;
   /** `podSelector app=postgres`. */
   readonly selector: string;
@@ -146,9 +143,9 @@ export interface Trace {
   /** The first `maxTraced` policies, in the order in which they are asked. */
   readonly policies: readonly PolicyTrace[];
   readonly selecting: number;
-  /** The rule that would have admitted and fails at the fewest places; undefined if nothing was denied. */
+  /** The rule that would have admitted, with the fewest failing conditions; undefined if nothing was denied. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
-  /** The outcome if staged policies of Calico were enforced; undefined if it would be the same. */
+  /** The outcome if Calico's staged policies were enforced; undefined if it stays the same. */
   readonly staged: StagedVerdict | undefined;
 }
 
@@ -158,7 +155,7 @@ export interface StagedVerdict {
   readonly policies: readonly PolicyRef[];
 }
 
-/** False where one is false, else the first missing fact, else true. */
+/** Returns false if one is false, else the first missing fact, else true. */
 export function both(first: Match, second: () => Match): Match {
   if (first === false) return false;
   const other = second();
@@ -166,12 +163,12 @@ export function both(first: Match, second: () => Match): Match {
   return first === true ? other : first;
 }
 
-/** False where one is false, else the last missing fact, else true. */
+/** Returns false if one is false, else the last missing fact, else true. */
 export function allOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(false, items, matches);
 }
 
-/** True where one is true, else the last missing fact, else false. */
+/** Returns true if one is true, else the last missing fact, else false. */
 export function anyOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(true, items, matches);
 }

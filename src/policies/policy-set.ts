@@ -1,4 +1,4 @@
-/** Compiled policies, found by the Pod they select, in the order in which they are asked. */
+/** Finds the compiled policies that select a Pod, in the order in which they are asked. */
 import { nameOf, unknownRules } from './api/read.ts';
 import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
@@ -7,7 +7,7 @@ import type { Direction, Pod } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
 import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';
 
-/** `selects`: true, or what is missing to know it. */
+/** `selects` is true, or the missing fact without which it is not known. */
 export interface Selecting {
   readonly policy: Policy;
   readonly selects: true | string;
@@ -15,20 +15,20 @@ export interface Selecting {
 
 export interface TierPolicies {
   readonly tier: Tier;
-  /** Any policy of an inner list may be asked first. */
+  /** Policies in one inner list have the same order, so any of them may be asked first. */
   readonly policies: readonly (readonly Selecting[])[];
 }
 
 export interface PolicySet {
   readonly size: number;
-  /** Policies that are not evaluated and so make verdicts unknown, one text each. */
+  /** One text for each policy that cannot be evaluated and makes verdicts unknown. */
   readonly problems: readonly string[];
   readonly tiers: ReadonlyMap<string, Tier>;
-  /** Undefined: what Calico has beside policies is not known. */
+  /** Undefined if Calico's other objects are not known. */
   readonly calico: CalicoObjects | undefined;
   /** The policies that select the Pod and apply to the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
-  /** The set with its staged policies enforced; undefined if none is staged. */
+  /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
 }
 
@@ -37,8 +37,7 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
 }
 
 /**
- * Puts compiled policies together, once for each state of the cluster. Without `calico`, what depends on Calico's tiers and sets of
- * networks is unknown.
+ * Builds the set once for each state of the cluster. Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown.
  */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
@@ -54,7 +53,7 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
     listed.push(policy);
     byNamespace.set(namespace, listed);
   }
-  // A Pod that changes becomes another object.
+  // A cache by object is safe, because a Pod that changes becomes another object.
   const kept = new WeakMap<Pod, Kept>();
   let staged: PolicySet | undefined;
 
@@ -100,19 +99,19 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
   }
 }
 
-/** Whether Calico is what enforces policies, as far as its objects show it. */
+/** Returns whether Calico enforces the policies, as far as its objects show it. */
 function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefined): boolean {
   const { tiers = [], networkSets = [], hostEndpoints = [] } = calico ?? {};
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
 }
 
-/** The tiers that Calico lists replace those that it makes by itself. */
+/** Tiers that Calico lists replace the built-in ones. */
 function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
   const known = [...kubernetesTiers, ...(calico?.tiers ?? [])];
   return new Map(known.map((tier) => [tier.name, tier]));
 }
 
-/** A policy of an unknown tier may be asked before or after any other. */
+/** Makes a policy of an unknown tier unknown, because it may be asked before or after any other. */
 function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: CalicoObjects | undefined): Policy {
   if (tiers.has(policy.tier)) return policy;
   const unread = calico === undefined || calico.unread.has('tiers');
@@ -154,7 +153,7 @@ function promoted(policies: readonly Policy[]): Policy[] {
   return [...enforced.values()];
 }
 
-/** `StagedNetworkPolicy shop/x` stands for `NetworkPolicy shop/x` of Calico, a StagedKubernetesNetworkPolicy for one of Kubernetes. */
+/** `StagedNetworkPolicy shop/x` replaces Calico's `NetworkPolicy shop/x`; a StagedKubernetesNetworkPolicy replaces one of Kubernetes. */
 function keyOf({ ref }: Policy): string {
   const { apiVersion, kind, namespace, name } = ref;
   const isStaged = kind.startsWith('Staged');

@@ -8,20 +8,20 @@ import type { Action, Direction, Match, PolicyRef } from './model.ts';
 import type { Probe } from './probe.ts';
 import { isCalico } from './tiers.ts';
 
-/** One alternative of a rule: a peer, or a port. */
+/** One alternative in a rule, such as a peer or a port. */
 export interface Clause {
   readonly matches: (probe: Probe) => Match;
-  /** Says what it wants: `app=frontend`. */
+  /** Describes the condition: `app=frontend`. */
   readonly wants: () => string;
-  /** Says what the other end, or for ports the connection, has or is instead: `has app=worker`. */
+  /** Describes what the other end (for a port: the connection) has instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
-  /** A warning about a match, such as that not all network plug-ins see one; '': none. */
+  /** A warning about a match, for example that some network plug-ins do not see one. Empty without a warning. */
   readonly note?: (probe: Probe) => string;
-  /** Adds other objects of the cluster that it needs, beside the two ends. */
+  /** Adds the other objects of the cluster that it needs, apart from the two ends. */
   readonly requires?: (into: RequirementCollector) => void;
 }
 
-/** Makes a clause of functions. Of kinds that a cluster has many of, each is a class, which takes less memory. */
+/** Makes a clause from functions. Clauses that a cluster has many of are classes instead, which take less memory. */
 export function clauseOf(wants: string, matches: Clause['matches'], has: Clause['has']): Clause {
   return { matches, wants: () => wants, has };
 }
@@ -35,21 +35,21 @@ export function unusable(reason: string): Clause {
   );
 }
 
-/** Alternatives of one field of a rule: one of them must match. */
+/** The alternatives of one field of a rule. At least one of them must match. */
 export interface ClauseGroup {
   /** `ports`, `from`, `to`, `source.nets`, … */
   readonly field: string;
   readonly alternatives: readonly Clause[];
-  /** The field is no list in the API, so its one alternative has no index. */
+  /** The field is not a list in the API, so its only alternative has no index. */
   readonly single?: boolean;
 }
 
 export interface Rule {
-  /** `log` prints a line and goes on with the next rule. */
+  /** `log` logs the packet and continues with the next rule. */
   readonly action: Action;
-  /** All must match. A rule without groups matches every connection. */
+  /** All groups must match. A rule without groups matches every connection. */
   readonly groups: readonly ClauseGroup[];
-  /** Its place in the object where that is not `DIRECTION[INDEX]`: `ingressDeny[0]`. */
+  /** The rule's place in the object, if that is not `DIRECTION[INDEX]`: `ingressDeny[0]`. */
   readonly path?: string;
 }
 
@@ -62,48 +62,49 @@ export interface Subject {
   readonly requires?: (into: RequirementCollector) => void;
 }
 
-/** The effect of enforcing a staged policy: `set` adds it, `delete` removes the policy of its name, `nothing` changes nothing. */
+/** What enforcing a staged policy would do: `set` adds it, `delete` removes the policy with its name, `nothing` changes nothing. */
 export type Staged = 'set' | 'delete' | 'nothing';
 
 export interface Policy {
   readonly ref: PolicyRef;
   /** Name of its tier; Calico's `default` is the tier NetworkPolicy. */
   readonly tier: string;
-  /** The lower order is asked first; for equal ones see `isOrderKnown`. */
+  /** The policy with the lower order is asked first. For equal orders see `isOrderKnown`. */
   readonly order: number;
   readonly subject: Subject;
-  /** Undefined: not about this direction. An empty list: no rule matches. */
+  /** Undefined if the policy does not apply to this direction. With an empty list, no rule matches. */
   readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
-  /** The time of its last write. */
+  /** The time when the policy was last changed. */
   readonly changed: Millis | undefined;
-  /** Never enforced. */
+  /** Set for staged policies, which are never enforced. */
   readonly staged?: Staged;
 }
 
-/** Sorts by order, then by name: Calico asks them so (felix/calc/policy_sorter.go), and reports stay the same for other APIs. */
+/**
+ * Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs define no order, but this keeps reports stable.
+ */
 export function byOrder(a: Policy, b: Policy): number {
   if (a.order !== b.order) return a.order - b.order;
   const names = ({ ref }: Policy): string => `${ref.name}/${ref.namespace ?? ''}/${ref.kind}`;
   return names(a) < names(b) ? -1 : 1;
 }
 
-/** Whether it is known which of two policies with the same tier and order is asked first. */
+/** Returns whether it is known which of two policies of equal tier and order is asked first. */
 export function isOrderKnown(a: Policy, b: Policy, calico: boolean): boolean {
-  // The name under which Calico keeps a policy of Kubernetes has changed between its releases.
+  // Calico's internal name for a policy of Kubernetes differs between its releases.
   return calico && isCalico(a.ref) === isCalico(b.ref) && (isCalico(a.ref) || a.ref.kind === b.ref.kind);
 }
 
-/** Other objects that policies need, which are read only if a policy that selects the Pod asks for them. */
+/** Other objects that policies need. They are read only if a policy that selects the Pod asks for them. */
 export interface Requirements {
   /** Services whose endpoints rules name, each as `NAMESPACE/NAME`. */
   readonly services: readonly string[];
-  /** ServiceAccounts of the two Pods whose labels rules or policies select by, each as `NAMESPACE/NAME`. */
+  /** ServiceAccounts of the two Pods, if rules or policies select by their labels; each as `NAMESPACE/NAME`. */
   readonly serviceAccounts: readonly string[];
-  /** Namespaces whose NetworkSets rules may select; `all` where a selector is not confined to some. */
+  /** Namespaces whose NetworkSets rules may select; `all` if a selector is not confined to some Namespaces. */
   readonly networkSets: readonly string[] | 'all';
 }
 
-/** Collects what clauses and subjects require. */
 export class RequirementCollector {
   readonly #services = new Set<string>();
   readonly #networkSets = new Set<string>();
@@ -118,13 +119,13 @@ export class RequirementCollector {
     this.#accountLabels = true;
   }
 
-  /** Undefined: of any Namespace. */
+  /** Undefined means any Namespace. */
   networkSets(namespaces: readonly string[] | undefined): void {
     if (namespaces === undefined) this.#allNetworkSets = true;
     for (const each of namespaces ?? []) this.#networkSets.add(each);
   }
 
-  /** `accounts`: those of the two Pods. */
+  /** `accounts`: the ServiceAccounts of the two Pods. */
   read(accounts: readonly string[]): Requirements {
     return {
       services: [...this.#services].toSorted(),

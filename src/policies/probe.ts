@@ -1,4 +1,4 @@
-/** A connection, seen from one of its Pods. */
+/** Describes a connection as one of its Pods sees it. */
 import type { Packet } from '../model/packet.ts';
 import { isIPv6 } from '../platform/address.ts';
 import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
@@ -9,12 +9,12 @@ import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
 
-/** What rules of Calico select at an end: the Pod, and sets of networks that contain its address. */
+/** What rules of Calico can select at an end: the Pod, and network sets that contain its address. */
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
   readonly others: readonly Endpoint[];
-  /** Why there may be more. */
+  /** The missing fact, if it is not known who else has this address. */
   readonly missing: string | undefined;
 }
 
@@ -24,15 +24,14 @@ export interface Probe {
   readonly pod: Pod;
   readonly peer: End;
   readonly peerAddress: Address | undefined;
-  /** The Pod reaches itself by way of a Service. */
+  /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
   readonly labelsOf: (pod: Pod) => LabelSet;
   readonly namespaceLabelsOf: NamespaceLabels;
   /** An end as Calico's rules see it. */
   readonly side: (side: Side) => SeenEnd;
-  /** Endpoints of a Service of Kubernetes. */
   readonly endpointsOf: EndpointsOf;
-  /** The family of both addresses; undefined: neither is known. */
+  /** The family of both addresses; undefined if neither address is known. */
   readonly family: 4 | 6 | undefined;
 }
 
@@ -62,7 +61,7 @@ export function createProbe(
   };
 }
 
-/** Done only if a rule of Calico asks for it. */
+/** Runs only if a rule of Calico needs it. */
 function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
@@ -71,7 +70,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
   return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
 }
 
-/** The Pod that label selectors see. A Pod on the network of its Node is not seen: its packets look like the Node's. */
+/** Returns the Pod that label selectors see. A Pod on its Node's network is not seen, because its packets look like the Node's. */
 export function selectablePod(end: End): Pod | Match {
   if (end.kind === 'unknown') return `which Pod has ${end.address}, if any`;
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
@@ -89,14 +88,14 @@ export function endName(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** The connection that a packet belongs to. `reply`: the packet goes back to the end that opened it. `port`: the listening port. */
+/** Returns the connection of a packet. `reply`: the packet goes back to the end that opened it. `port`: the listening port. */
 export function connectionOf(
   { protocol }: Pick<Packet, 'protocol'>,
   ends: { source: End; destination: End },
   { port, reply }: { port: number | undefined; reply: boolean },
 ): Flow {
   const { source, destination } = ends;
-  // Packets of a Pod to itself reach a filter only if a Service sends them back.
+  // A packet of a Pod to itself passes a filter only if a Service sends it back.
   const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;
   return {
     source: reply ? destination : source,

@@ -1,4 +1,4 @@
-/** The verdict in a few words for an Event: the reason first, and what can be left out last. */
+/** Writes the verdict in a few words for an Event: the reason first, and the least important part last. */
 import type { Millis } from '../model/log-line.ts';
 import { humanDuration } from '../platform/duration.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
@@ -6,16 +6,16 @@ import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, 
 import { isCalico, isCilium, networkPolicyTier } from './tiers.ts';
 
 export interface SentenceOptions {
-  /** How the reader of the Event knows the end whose policies were asked. */
+  /** How the Event calls the Pod whose policies were asked. */
   readonly whose?: string;
-  /** The node that dropped the packet: its rules may be older than the policies. */
+  /** The node that dropped the packet. Its rules may be older than the policies. */
   readonly node?: string | undefined;
-  /** The time of the drop: a policy that changed shortly before may not be enforced yet. */
+  /** The time of the drop. A policy that changed shortly before may not be enforced yet. */
   readonly at?: Millis | undefined;
   readonly max: number;
 }
 
-/** Returns at most `max` bytes, printable. Whole policies are left out before a text is cut. */
+/** Returns at most `max` printable bytes. It leaves out whole policies before it cuts a text. */
 export function sentenceOf(trace: Trace, options: SentenceOptions): string {
   const { outcome } = trace.verdict;
   if (outcome === 'denies') return deniedText(trace, options);
@@ -99,7 +99,7 @@ function admittedText({ reason, decision, direction }: Verdict, { whose = 'this 
       if (decision === undefined) return 'Policies admit this.';
       const { policy, rule, changed } = decision;
       const age = changed === undefined || at === undefined ? NaN : at - changed;
-      // An older policy is enforced everywhere by now.
+      // A policy that changed longer ago is enforced everywhere.
       const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
       const later = age < 0 ? ', changed since' : '';
       return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;

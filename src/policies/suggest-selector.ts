@@ -1,4 +1,4 @@
-/** Chooses selectors that outlive a Pod and isolate no other one. */
+/** Chooses selectors that stay valid when a Pod is replaced, and isolate no other Pod. */
 import { isIPv6 } from '../platform/address.ts';
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
@@ -11,13 +11,13 @@ export interface PlainSelector {
   readonly matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
 }
 
-/** The owner of a Pod: the Deployment, StatefulSet, DaemonSet or ReplicaSet. */
+/** The workload that owns a Pod: a Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export interface Owner {
   readonly name: string;
   readonly selector: Json;
 }
 
-/** Uses the owner's selector, unless it is empty or does not select the Pod. */
+/** Returns the owner's selector, unless it is empty or does not select the Pod. */
 export function lastingSelector(
   pod: Pod,
   owner: Owner | undefined,
@@ -29,10 +29,10 @@ export function lastingSelector(
   return { selector: { matchLabels: stableLabels(pod) }, from: 'pod' };
 }
 
-/** ReplicaSets select by these, too. */
+/** Labels that controllers add for one revision; a ReplicaSet selects by them, too. */
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
-/** The selector of a NetworkPolicy that isolates the Pod already. */
+/** Returns the selector of a NetworkPolicy that already isolates the Pod. */
 export function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
@@ -42,7 +42,7 @@ export function isolating(policies: readonly Policy[], pod: Pod, direction: Dire
 }
 
 /**
- * Adds the requirements of a policy that isolates already, so that the new policy isolates no Pod, present or future, that is not isolated
+ * Adds the requirements of a policy that already isolates the Pod. Then the new policy isolates no Pod, now or later, that was not isolated
  * without it.
  */
 export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelector {
@@ -61,7 +61,7 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
   };
 }
 
-/** Leaves out labels of a single Pod, revision or release. */
+/** Leaves out labels that belong to a single Pod, revision or release. */
 function stableLabels({ labels = {} }: Pod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !passing.test(key)));
 }
@@ -76,7 +76,7 @@ interface Peer {
   readonly labelsOf: 'owner' | 'pod' | undefined;
 }
 
-/** Names a Pod by its labels, anything else by its address. */
+/** Selects a Pod by its labels, and anything else by its address. */
 export function suggestedPeer(
   peer: End,
   pods: readonly Pod[],

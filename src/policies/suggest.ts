@@ -24,28 +24,28 @@ import { byTierOrder, isCalico, isCilium, networkPolicyOrder, networkPolicyTier,
 export interface Suggested {
   readonly policy: object;
   readonly direction: Direction;
-  /** Known Pods that it admits as peers; undefined if the peer is an address. */
+  /** How many known Pods it admits as peers; undefined if the peer is an address. */
   readonly peers: number | undefined;
   readonly selected: number;
-  /** Whose labels select the Pod and the peer; undefined if the peer is an address. */
+  /** Whether the labels of the owner or of the Pod itself select the Pod and the peer. `peer` is undefined if the peer is an address. */
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
-  /** NetworkPolicies cannot name this protocol, so it admits all of them. */
+  /** The policy admits all protocols, because NetworkPolicies cannot name this one. */
   readonly anyPort: boolean;
-  /** Rules that would admit it but for one field: a forgotten exception, or a port name with a typo. */
+  /** Rules that fail only in one field: a forgotten exception, or a misspelled port name. */
   readonly near: NearMisses;
 }
 
 export type Suggestion =
   | { readonly kind: 'not-needed' }
   | { readonly kind: 'policies'; readonly policies: readonly Suggested[] }
-  /** A NetworkPolicy that admits it would be overruled, or would isolate a Pod that is not isolated now. */
+  /** A NetworkPolicy would be overruled, or would isolate a Pod that is not isolated now. */
   | {
       readonly kind: 'refused';
       readonly direction: Direction;
       readonly by: PolicyRef;
       /**
-       * `admin`: it goes over each NetworkPolicy; `baseline`: a NetworkPolicy would isolate the Pod; `foreign`: policies of Calico or
-       * Cilium alone isolate the Pod, whose selectors no NetworkPolicy can repeat.
+       * `admin`: `by` overrides every NetworkPolicy. `baseline`: a NetworkPolicy would isolate the Pod. `foreign`: only policies of Calico
+       * or Cilium isolate the Pod, and a NetworkPolicy cannot repeat their selectors.
        */
       readonly reason: 'admin' | 'baseline' | 'foreign';
     }
@@ -79,12 +79,15 @@ export function suggest(options: SuggestOptions): Suggestion {
   return confirmed(options, suggested);
 }
 
-/** Where policies decide, the end is a Pod. */
+/** If policies decide, the end is always a Pod. */
 function ownPod(flow: Flow, direction: Direction): Pod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
-/** Why no NetworkPolicy helps. Policies of Calico with a higher order than its NetworkPolicies are asked later, so they are no reason. */
+/**
+ * Returns why a NetworkPolicy does not help. Policies of Calico with a higher order than NetworkPolicies are asked later, so they cannot be
+ * the reason.
+ */
 function refusalOf(
   asked: readonly TierPolicies[],
   ofNetworkPolicies: Tier,
@@ -105,7 +108,7 @@ function refusalOf(
   return denying.policies.some(({ ref }) => !isCalico(ref) && !isCilium(ref)) ? undefined : { by, reason: 'foreign' };
 }
 
-/** Checks that the suggestion really admits the connection. */
+/** Checks by an evaluation that the suggestion admits the connection. */
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
   suggested: readonly Suggested[],
@@ -160,26 +163,26 @@ function suggestOne(
   };
 }
 
-/** Empty for a protocol without ports. DNS asks again over TCP where an answer does not fit into a UDP packet. */
+/** Returns the ports to open; none for a protocol without ports. DNS needs TCP, too, because long answers do not fit into a UDP packet. */
 export function openedPorts({ protocol, port }: Flow): { protocol: string; port: number }[] {
   if (port === undefined) return [];
   const isDns = port === 53 && (protocol === 'UDP' || protocol === 'TCP');
   return isDns ? ['UDP', 'TCP'].map((each) => ({ protocol: each, port })) : [{ protocol, port }];
 }
 
-/** An `except` of an ipBlock without which the rule would admit. */
+/** An `except` of an ipBlock that keeps the rule from admitting. */
 interface Exception {
   readonly policy: PolicyRef;
   readonly path: string;
   readonly except: string;
 }
 
-/** A port name that no known Pod of the Namespace has, so that the rule never admits. */
+/** A port name that no known Pod of the Namespace has, so the rule never admits. */
 interface DeadPortName {
   readonly policy: PolicyRef;
   readonly path: string;
   readonly name: string;
-  /** The Pod's name of the connection's port. */
+  /** The Pod's names for the port of the connection. */
   readonly own: readonly string[];
 }
 
@@ -205,7 +208,7 @@ function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonl
   return { exceptions, portNames };
 }
 
-/** The clauses of the only group that does not match; none if several do not. */
+/** Returns the clauses of the only group that does not match; none if several groups do not match. */
 function onlyFailing({ groups }: Rule, probe: Probe): { clause: Clause; field: string; place: number }[] {
   const failing = groups.filter(({ alternatives }) => !alternatives.some((clause) => clause.matches(probe) === true));
   const [group, ...more] = failing;

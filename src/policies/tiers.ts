@@ -1,28 +1,28 @@
-/** Tiers, and where Calico puts policies of Kubernetes among its own. */
+/** Lists the tiers of policies, and says where Calico puts policies of Kubernetes among its own. */
 import type { PolicyRef } from './model.ts';
 
 export interface Tier {
   readonly name: string;
-  /** Tiers with a lower order come first; equal ones by Calico's name. */
+  /** The tier with the lower order comes first. Tiers of equal order come by Calico's name. */
   readonly order: number;
   readonly calicoName: string;
-  /** Decides a connection that no rule matches, if at least one policy selects the Pod in this direction. */
+  /** What happens to a connection that no rule matches, if at least one policy of the tier selects the Pod in this direction. */
   readonly end: 'deny' | 'next';
 }
 
-/** Tier of policies that are not evaluated: they may be of any. */
+/** The tier of policies that are not evaluated, because their tier is unknown. */
 export const anyTier = 'any';
 
 /** The tier of NetworkPolicies, which is Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
 /**
- * Tier of Cilium's rules that go over all NetworkPolicies: those that deny, and those that admit without isolating. Its other rules are in
- * the tier of NetworkPolicies.
+ * The tier of Cilium's rules that override all NetworkPolicies: rules that deny, and rules that admit without isolating. Cilium's other
+ * rules are in the tier of NetworkPolicies.
  */
 export const ciliumTier = 'Cilium';
 
-/** Orders are those that Calico gives them (api/pkg/apis/projectcalico/v3/tier.go). After the last tier, all is admitted. */
+/** The orders are Calico's (api/pkg/apis/projectcalico/v3/tier.go). After the last tier, everything is admitted. */
 export const kubernetesTiers: readonly Tier[] = [
   { name: anyTier, order: -Infinity, calicoName: '', end: 'next' },
   { name: 'Admin', order: 1000, calicoName: 'kube-admin', end: 'next' },

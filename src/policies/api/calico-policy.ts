@@ -1,5 +1,5 @@
 /**
- * Policies of Calico, as its API server serves them (projectcalico.org/v3) or as they are stored (crd.projectcalico.org/v1): NetworkPolicy,
+ * Compiles policies of Calico, from its API server (projectcalico.org/v3) or as stored (crd.projectcalico.org/v1): NetworkPolicy,
  * GlobalNetworkPolicy, and their staged forms.
  */
 import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
@@ -62,7 +62,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   const strange = strangeField(spec, calicoPolicyFields);
   if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const { selector, text: selected } = subjectSelector(spec, namespace);
-  // Such policies are asked before the destination is translated or connections are tracked, and never for Pods (felix/calc/event_sequencer.go).
+  // Such policies apply before NAT and connection tracking, and never to Pods (felix/calc/event_sequencer.go).
   const isForPods = at(spec, 'preDNAT') !== true && at(spec, 'doNotTrack') !== true;
   const types = typesOf(spec, ref.apiVersion);
   const rules = (direction: Direction): Policy['rules'][Direction] =>
@@ -79,7 +79,10 @@ function compile(object: Json, namespace: string | undefined): Policy {
   };
 }
 
-/** The API fills types in from the rules (api/pkg/defaults). If what is stored has none, Felix reads both (calc/policy_sorter.go). */
+/**
+ * The API server derives missing types from the rules (api/pkg/defaults). If a stored policy has none, Felix applies it to both directions
+ * (calc/policy_sorter.go).
+ */
 function typesOf(spec: Json, apiVersion: string): Direction[] {
   const types = list(at(spec, 'types')).map((each) => shown(each).toLowerCase());
   const has = (direction: Direction): boolean => list(at(spec, direction)).length > 0;
@@ -89,7 +92,7 @@ function typesOf(spec: Json, apiVersion: string): Direction[] {
   return has('ingress') ? ['ingress', 'egress'] : ['egress'];
 }
 
-/** Pods by one selector of Calico. */
+/** Selects Pods by a selector of Calico. */
 class CalicoSubject implements Subject {
   readonly #selector: Selector | string;
   readonly #text: string;
@@ -155,7 +158,7 @@ function ipVersionClause(version: Json): Clause | undefined {
   return version === 4 || version === 6 ? familyClause(version) : unusable('a rule has an unknown ipVersion');
 }
 
-/** `clause` stands for an unknown protocol. */
+/** Returns the protocol of the field. `clause` replaces a protocol that is unknown. */
 function protocolAt(given: Json, field: string): { name: string; clause?: Clause } | undefined {
   const value = at(given, field);
   if (!isSet(value)) return undefined;
@@ -169,7 +172,7 @@ function isIcmp(probe: Probe): boolean {
   return protocolOf(probe).startsWith('ICMP');
 }
 
-/** The question does not say the type and code of ICMP. */
+/** The verdict stays unknown, because a connection is given without the type and code of ICMP. */
 function icmpClause(value: Json, not: string): Clause | undefined {
   if (fieldsOf(value).length === 0) return undefined;
   const part = (name: string): string => `${name} ${JSON.stringify(at(value, name)) ?? 'any'}`;

@@ -1,9 +1,9 @@
-/** Joins the selectors of one policy, or of one end of a rule (libcalico-go/lib/backend/syncersv1/updateprocessors). */
+/** Combines the selectors of one policy, or of one end of a rule (libcalico-go/lib/backend/syncersv1/updateprocessors). */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
 import { parseSelector, type Selector, SelectorError, withPrefix } from '../calico/selector.ts';
 
-/** Undefined: absent, or empty. A text says why it is no selector. */
+/** Returns undefined for an absent or empty selector, and a text that says why it is invalid. */
 function parsedSelector(value: Json): Selector | string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return 'a selector is no text';
@@ -15,7 +15,7 @@ function parsedSelector(value: Json): Selector | string | undefined {
   }
 }
 
-/** A text says why one of them is no selector. */
+/** Joins selectors so that all must match. Returns a text if one of them is invalid. */
 function all(selectors: readonly (Selector | string | undefined)[]): Selector | string | undefined {
   const given = selectors.filter((each) => each !== undefined);
   const broken = given.find((each) => typeof each === 'string');
@@ -40,7 +40,7 @@ function ofNamespace(namespace: string): Selector {
   return { kind: '==', label: namespaceLabel, value: namespace };
 }
 
-/** Reads whom a policy selects; without `namespace` it is global. */
+/** Reads which Pods a policy selects. Without `namespace` the policy is global. */
 export function subjectSelector(
   spec: Json,
   namespace: string | undefined,
@@ -59,8 +59,8 @@ export function subjectSelector(
 }
 
 /**
- * Reads whom one end of a rule selects, and whom not; undefined: any address. A rule of a namespaced policy is confined to its Namespace,
- * unless it selects nothing or has a namespaceSelector.
+ * Reads what one end of a rule selects and excludes; undefined means any address. A rule of a namespaced policy is confined to its
+ * Namespace, unless it has no selector or has a namespaceSelector.
  */
 export function entitySelector(
   entity: Json,
@@ -87,7 +87,7 @@ export function entitySelector(
   const positive = all([confined, accounts, given]);
   const not = typeof notSelector === 'object' ? { kind: 'not' as const, operand: notSelector } : notSelector;
   return {
-    // Together they are one selector, which one Pod, or one set, must match. A notSelector alone must match none of them (rule_scanner.go).
+    // Both are one selector, which a single Pod or network set must match. A notSelector alone must match none of them (rule_scanner.go).
     selector: positive === undefined ? undefined : all([positive, not]),
     notSelector: positive === undefined ? notSelector : undefined,
     text: `${[...texts, ...(positive === undefined ? [] : textsOf(entity, ['notSelector']))].join(', ') || 'selector all()'}${where}`,

@@ -1,6 +1,6 @@
 /**
- * Policies of Cilium (cilium.io/v2): CiliumNetworkPolicy and CiliumClusterwideNetworkPolicy, as far as objects decide them
- * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that admit join those of NetworkPolicies; rules that deny go over all of them.
+ * Compiles policies of Cilium (cilium.io/v2), CiliumNetworkPolicy and CiliumClusterwideNetworkPolicy, as far as API objects decide them
+ * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that admit are in the tier of NetworkPolicies; rules that deny override them all.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import {
@@ -25,8 +25,8 @@ import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts'
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
 /**
- * Returns one policy for rules that deny, and one for rules that admit, because they are asked at different times. None for a policy of
- * Nodes.
+ * Returns one policy with the rules that deny and one with those that admit, because they are asked at different times. Returns none for a
+ * policy of Nodes.
  */
 export function compileCiliumPolicy(object: Json): Policy[] {
   const given = refOf(object);
@@ -71,7 +71,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
   };
   return [
     ...part(ciliumTier, 0, (direction) => (sections[direction].deny.length > 0 ? rules(direction, 'deny') : undefined)),
-    // If a policy does not isolate, its rules still admit what others deny by isolating.
+    // A policy that does not isolate still admits what other policies deny by isolating.
     ...part(ciliumTier, 1, (direction) =>
       !sections[direction].isolates && sections[direction].admit.length > 0 ? rules(direction, 'admit') : undefined,
     ),
@@ -81,7 +81,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
   ];
 }
 
-/** Cilium overwrites a label that names another Namespace than the policy's own. */
+/** A policy selects only Pods of its own Namespace: Cilium overwrites a label that names another one. */
 function subjectOf(spec: Json, namespace: string | undefined): Json {
   const given = at(spec, 'endpointSelector');
   const key = 'k8s:io.kubernetes.pod.namespace';
@@ -93,11 +93,11 @@ interface Sections {
   readonly admit: readonly Json[];
   readonly deny: readonly Json[];
   readonly isolates: boolean;
-  /** By its version, Cilium refuses rules that name their peers in several ways, or joins them. */
+  /** The rule names its peers in several ways. Some versions of Cilium refuse that, others combine them. */
   readonly mixes: boolean;
 }
 
-/** Without rules nothing is isolated, whatever enableDefaultDeny says; an empty rule isolates. */
+/** Without rules nothing is isolated, even if enableDefaultDeny says so. An empty rule isolates. */
 function sectionsOf(spec: Json, direction: Direction): Sections {
   const [admit, deny] = [list(at(spec, direction)), list(at(spec, `${direction}Deny`))];
   const isolates = admit.length + deny.length > 0 && at(spec, 'enableDefaultDeny', direction) !== false;
@@ -105,7 +105,7 @@ function sectionsOf(spec: Json, direction: Direction): Sections {
   return { admit, deny, isolates, mixes };
 }
 
-/** Policies are found by their Namespace, so the selector does not name it. */
+/** The selector need not contain the Namespace, because policies are found by it. */
 class CiliumSubject implements Subject {
   readonly #selector: CiliumSelector;
 
@@ -125,7 +125,7 @@ class CiliumSubject implements Subject {
 
 type ReadPeer = (value: Json, namespace: string | undefined) => Clause;
 
-/** How each field of a rule names the other end, without `from` or `to`. */
+/** How each field of a rule names the other end. The names are without `from` or `to`. */
 const peers: Readonly<Record<string, ReadPeer>> = {
   Endpoints: endpointsPeer,
   CIDR: (value) => networksPeer(value, []),
@@ -154,7 +154,7 @@ interface Place {
   readonly path: string;
 }
 
-/** Returns no rule where none can match: without peers and ports, or with an empty list of peers. */
+/** Returns no rule if none can match: without peers and ports, or with an empty list of peers. */
 function readRule(given: Json, { direction, namespace, action, path }: Place): Rule[] {
   const named = peerFieldsOf(given, direction).map(({ field, read, value }) => ({
     field,
@@ -165,7 +165,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   const requires = at(given, `${prefixes[direction]}Requires`);
   const strange = [
     ...strangeClauses('a rule', given, ciliumRuleFields[direction]),
-    // It would also restrict the rules of other policies.
+    // Such a field would also restrict the rules of other policies.
     ...(requires === undefined || requires === null
       ? []
       : [unusable(`${prefixes[direction]}Requires is not evaluated`)]),
@@ -181,7 +181,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   return matchesNothing ? [] : [{ action, path, groups: [...named, ...groups] }];
 }
 
-/** A selector that names no Namespace selects in the policy's own, for a policy of the cluster in all. */
+/** A selector without a Namespace selects in the policy's own Namespace, or in all for a policy of the whole cluster. */
 function endpointsPeer(value: Json, namespace: string | undefined): Clause {
   const selector = readSelector(value);
   if (typeof selector === 'string') return unusable(selector);
@@ -206,7 +206,7 @@ function networksPeer(value: Json, except: readonly Json[]): Clause {
   return new CiliumNetworks(networks, excepted, `CIDR ${cidr}${exceptText(excepted)}`);
 }
 
-/** `toPorts[]`: ports, and perhaps what a proxy demands of requests. */
+/** Reads `toPorts[]`: ports, and conditions on requests that a proxy checks. */
 function portClauses(given: Json): Clause[] {
   const ports = list(at(given, 'ports')).flatMap(portsOf);
   const clauses = ports.length === 0 ? [new PortRange('TCP'), new PortRange('UDP'), new PortRange('SCTP')] : ports;
@@ -214,7 +214,7 @@ function portClauses(given: Json): Clause[] {
   return request === undefined ? clauses : clauses.map((clause) => requestPort(clause, request));
 }
 
-/** Undefined if no proxy decides, or it admits all. */
+/** Returns what the proxy checks; undefined if there is no proxy, or if it admits everything. */
 function requestOf(given: Json): string | undefined {
   if (list(at(given, 'serverNames')).length > 0) return 'the server name of TLS';
   const rules = at(given, 'rules');

@@ -1,6 +1,6 @@
 /**
- * Policies of the whole cluster of sigs.k8s.io/network-policy-api: ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2), and what it
- * replaced: AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tier, actions, and how ports are written.
+ * Compiles the cluster-wide policies of sigs.k8s.io/network-policy-api: ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2), and its
+ * predecessors AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tiers, actions, and the form of ports.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { type Clause, clauseOf, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
@@ -51,7 +51,7 @@ const adminKind: Kind = {
 };
 const baselineKind: Kind = { ...adminKind, actions: { Allow: 'admit', Deny: 'deny' } };
 
-/** A BaselineAdminNetworkPolicy comes after all ClusterNetworkPolicies of the tier. */
+/** In their tier, a BaselineAdminNetworkPolicy comes after all ClusterNetworkPolicies. */
 export function compileClusterPolicy(object: Json): Policy {
   const tier = at(object, 'spec', 'tier');
   switch (refOf(object).kind) {
@@ -91,14 +91,14 @@ function readSubject(subject: Json): Subject | undefined {
   return selectors === undefined ? undefined : new LabelSubject(...selectors);
 }
 
-/** The selectors of Namespaces and of Pods in a subject or a peer; undefined for any other field. */
+/** Returns the selectors of Namespaces and Pods in a subject or a peer; undefined for any other field. */
 function selectorsOf(field: string | undefined, value: Json): [{ selector: LabelSelector }, LabelSelector] | undefined {
   if (field === 'namespaces') return [{ selector: readSelector(value) }, []];
   if (field !== 'pods' || strangeField(value, podsFields) !== undefined) return undefined;
   return [{ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector')];
 }
 
-/** Undefined: a policy without rules for a direction does not apply to it. */
+/** Returns undefined if the policy has no rules for the direction, so that it does not apply to it. */
 function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;
@@ -110,7 +110,7 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
   const known = peers.filter((clause) => clause !== undefined);
-  // The API wants it to fail closed: fields of newer versions look like a peer without any field here.
+  // The API demands that this fails closed: a field of a newer version looks like a peer without a field.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
   return [
@@ -143,7 +143,7 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   return new NetworkPeer(networks, `networks ${networks.map(({ text: network }) => network).join(', ')}`);
 }
 
-/** v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */
+/** Reads a port of v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */
 function protocolClause(given: Json): Clause {
   const [field, ...more] = fieldsOf(given);
   const value = field === undefined ? undefined : at(given, field);
@@ -157,7 +157,7 @@ function protocolClause(given: Json): Clause {
   return rangeClause(field.toUpperCase(), at(port, 'number'), at(port, 'range'));
 }
 
-/** v1alpha1: one of portNumber, portRange, namedPort. */
+/** Reads a port of v1alpha1: one of portNumber, portRange, namedPort. */
 function portClause(given: Json): Clause {
   const [field, ...more] = fieldsOf(given);
   const value = field === undefined ? undefined : at(given, field);

@@ -1,13 +1,16 @@
-/** Lists the fields of evaluated policies: ignoring a misspelled field would give the verdict of another policy. */
+/**
+ * Lists the known fields of evaluated policies. A misspelled field must not be ignored, because the verdict would be that of another
+ * policy.
+ */
 import { at, type Json } from '../../platform/json.ts';
 
-/** `any` accepts every value, a set one of its texts, `[shape]` a list of that shape, and an object these fields. */
+/** The values of a field: `any` value, a text from a set, `[shape]` for a list, or an object with these fields. */
 export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | Fields;
 export interface Fields {
   readonly [field: string]: Shape;
 }
 
-/** `known`: the fields that may stand there, if this one may not. */
+/** `known`: the fields that are allowed there, if this field is not. */
 export interface FieldProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -29,7 +32,7 @@ export const networkPolicyFields = {
   policyTypes: [new Set(['Ingress', 'Egress'])],
   ingress: [ruleFields.ingress],
   egress: [ruleFields.egress],
-  // A StagedKubernetesNetworkPolicy has this one.
+  // Only a StagedKubernetesNetworkPolicy has this field.
   stagedAction: 'any',
 } as const satisfies Fields;
 
@@ -175,7 +178,7 @@ function isMap(value: Json): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Go reads a null as absent. */
+/** A null counts as absent, as in Go. */
 function isGiven(value: Json): boolean {
   return value !== null && value !== undefined;
 }

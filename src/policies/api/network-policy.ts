@@ -1,4 +1,4 @@
-/** networking.k8s.io/v1 NetworkPolicy (api/networking/v1/types.go), with or without the API server's defaults. */
+/** Compiles NetworkPolicies (networking.k8s.io/v1, api/networking/v1/types.go), with or without the API server's defaults. */
 import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, type Policy, type Rule, unusable } from '../policy.ts';
 import { readNetworks } from '../clauses/networks.ts';
@@ -58,7 +58,7 @@ function portClause(given: Json): Clause {
   const [port, end] = [at(given, 'port') ?? undefined, at(given, 'endPort') ?? undefined];
   if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
   if (port === undefined && end === undefined) return new PortRange(protocol);
-  // A text is a name, and names have a letter: the API server refuses a number in quotes.
+  // A name of a port has a letter: the API server refuses a number in quotes.
   if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
   if (!isPort(port) || (end !== undefined && !(isPort(end) && end >= port))) return unusable('a port is no port');
   return new PortRange(protocol, port, end ?? port);

@@ -1,6 +1,6 @@
 /**
- * Reads API objects: Pods, Namespaces, Nodes, and what all kinds of policies have in common. Invalid objects are undefined, or make the
- * verdict unknown; nothing here throws.
+ * Reads API objects: Pods, Namespaces, Nodes, and what all kinds of policies have in common. Nothing here throws: an invalid object becomes
+ * undefined, or makes the verdict unknown.
  */
 import { at, instant, type Json, list, spelled, strings, text } from '../../platform/json.ts';
 import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
@@ -40,7 +40,7 @@ export function fieldsOf(object: Json): string[] {
   return Object.entries(object).flatMap(([key, value]) => (value === null || value === undefined ? [] : [key]));
 }
 
-/** An absent selector selects all, like an empty one. */
+/** Reads a selector. An absent one selects everything, as an empty one does. */
 export function selectorAt(object: Json, field: string): LabelSelector {
   const value = at(object, field);
   return value === undefined || value === null ? [] : readSelector(value);
@@ -56,7 +56,7 @@ export class LabelSubject implements Subject {
   }
 
   selects(...[pod, namespace]: Parameters<Subject['selects']>): ReturnType<Subject['selects']> {
-    // Policies are found by their Namespace, so its name was compared before.
+    // The Namespace's name needs no comparison here, because policies are found by it.
     if (typeof this.#namespaces === 'string') return selects(this.pods, pod);
     return both(selects(this.#namespaces.selector, namespace), () => selects(this.pods, pod));
   }
@@ -78,7 +78,7 @@ export function strangeClauses(...asked: Parameters<typeof strangeClause>): Clau
   return clause === undefined ? [] : [clause];
 }
 
-/** Stands for a policy that is broken or not evaluated: it may do anything to the Pods of its Namespace, or of all. */
+/** Replaces a policy that is invalid or not evaluated: it may do anything to the Pods of its Namespace, or of all Namespaces. */
 export function unknownPolicy(object: Json, tier: string, reason: string): Policy {
   const ref = refOf(object);
   const why = `what ${nameOf(ref)} says: ${reason}`;
@@ -92,24 +92,24 @@ export function unknownPolicy(object: Json, tier: string, reason: string): Polic
   };
 }
 
-/** Stands for all policies of an API whose server does not answer. */
+/** Replaces all policies of an API whose server does not answer. */
 export function awayPolicy(apiVersion: string): Policy {
   const object = { apiVersion, kind: 'policies', metadata: { name: '(any)' } };
   return unknownPolicy(object, anyTier, `the server of ${apiVersion} is away`);
 }
 
-/** Rules that may do anything; `why` is the missing fact. */
+/** Returns rules that may do anything. `why` is the missing fact. */
 export function unknownRules(why: string): Policy['rules'] {
   const rules = anyAction('rules', why);
   return { ingress: rules, egress: rules };
 }
 
-/** Stands for one rule of an unknown action. */
+/** Replaces a rule with an unknown action. */
 export function anyAction(field: string, why: string): Rule[] {
   return (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [[field, [unusable(why)]]]));
 }
 
-/** `NetworkPolicy shop/default-deny`. */
+/** Returns a name such as `NetworkPolicy shop/default-deny`. */
 export function nameOf({ kind, namespace, name }: PolicyRef): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
@@ -118,7 +118,7 @@ export function rule(
   action: Action,
   fields: readonly (readonly [field: string, alternatives: readonly Clause[]])[],
 ): Rule {
-  // `map` returns lists without spare room, which counts for ten thousand policies.
+  // `map` allocates no spare room, which matters with ten thousand policies.
   const groups = fields
     .filter(([, { length }]) => length > 0)
     .map(([field, alternatives]) => ({ field, alternatives }));
@@ -143,12 +143,12 @@ export function readPod(object: Json): Pod | undefined {
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
     completed: phase === 'Succeeded' || phase === 'Failed',
     ports: [...sidecars(object), ...list(at(object, 'spec', 'containers'))].flatMap(namedPorts),
-    // The API server fills it in, but a manifest need not have it.
+    // The API server sets this default, but a manifest may lack the field.
     serviceAccount: spelled(at(object, 'spec', 'serviceAccountName'), isSubdomain) ?? 'default',
   };
 }
 
-/** Init containers that run beside the others (kubernetes#125285). */
+/** Returns the init containers that run beside the others (kubernetes#125285). */
 function sidecars(object: Json): Json[] {
   return list(at(object, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
 }

@@ -1,4 +1,4 @@
-/** Evaluates what rules of Calico want of the ends of a connection, and of the connection itself (felix/rules/policy.go). */
+/** Evaluates the conditions of Calico's rules on the ends of a connection and on the connection itself (felix/rules/policy.go). */
 import { LRUCache } from 'lru-cache';
 import { type Clause, clauseOf, type RequirementCollector } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
@@ -8,7 +8,7 @@ import { endName, type Probe, type Side } from '../probe.ts';
 import { isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
 
-/** One of the Pods and sets of networks that have the address must match. */
+/** Matches if one of the Pods and network sets with this address matches. */
 export class EndpointClause implements Clause {
   readonly #side: Side;
   readonly #selector: Selector;
@@ -48,7 +48,7 @@ export class EndpointClause implements Clause {
   }
 }
 
-/** `notSelector`, `notPorts`, … */
+/** Negates another clause: `notSelector`, `notPorts`, … */
 export class NotClause implements Clause {
   readonly #clauses: readonly Clause[];
 
@@ -73,7 +73,7 @@ export class NotClause implements Clause {
   }
 }
 
-/** One of `nets`. */
+/** Matches an address in one of `nets`. */
 export class NetClause implements Clause {
   readonly #side: Side;
   readonly #range: Range;
@@ -102,7 +102,7 @@ export class NetClause implements Clause {
   }
 }
 
-/** All of `notNets`. If they are all of the other family, the rule is left out (FilterRuleToIPVersion). */
+/** Matches an address in none of `notNets`. If all of them are of the other family, Calico leaves the rule out (FilterRuleToIPVersion). */
 export class NotNetsClause implements Clause {
   readonly #ranges: readonly Range[];
   readonly #not: NotClause;
@@ -135,7 +135,7 @@ function isText(probe: Probe): string {
   return `is ${portText(probe)}`;
 }
 
-/** Rules share the clause of a protocol. Whoever writes policies makes up names of protocols, so the oldest are forgotten. */
+/** Rules share one clause for each protocol. Anybody who writes policies may invent protocols, so the oldest are forgotten. */
 const protocolClauses = new LRUCache<string, Clause>({ max: 64 });
 
 export function protocolClause(protocol: string): Clause {
@@ -152,7 +152,7 @@ function isProtocol(probe: Probe, protocol: string): Match {
   return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
 }
 
-/** ICMP may mean ICMPv6: `--port ICMP` does not say which. */
+/** Returns the protocol by its IANA name. `--port ICMP` may also mean ICMPv6, so the family decides. */
 export function protocolOf({ flow: { protocol }, family }: Probe): string {
   return protocol === 'ICMP' && family === 6 ? 'ICMPv6' : protocol;
 }
@@ -165,7 +165,7 @@ export function familyClause(family: 4 | 6): Clause {
   );
 }
 
-/** A named port of the destination Pod; several ports may have the name (felix/labelindex/named_port_index.go). */
+/** Matches a named port of the destination Pod. Several ports may have the same name (felix/labelindex/named_port_index.go). */
 export function namedPortClause(name: string, protocol: string, selector: Selector | undefined): Clause {
   const matches = (probe: Probe): Match => {
     const { flow } = probe;
@@ -177,7 +177,7 @@ export function namedPortClause(name: string, protocol: string, selector: Select
     if (flow.port === undefined) return missingPort;
     if (!ports.some((each) => each.name === name && each.protocol === protocol && each.port === flow.port))
       return false;
-    // The address may also be in a selected set of networks, but a set has no ports.
+    // The address may also be in a selected network set, but a network set has no ports.
     return selector === undefined || selects(selector, pod.labelOf);
   };
   return clauseOf(`${protocol} ${name}`, matches, isText);
@@ -187,7 +187,7 @@ export function unseenClause(text: string, missing: string, protocol?: (probe: P
   return clauseOf(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false), isText);
 }
 
-/** A destination is compared by address and port, a source by address (felix/calc/rule_scanner.go). */
+/** Matches endpoints of a Service: a destination by address and port, a source by address alone (felix/calc/rule_scanner.go). */
 export class ServiceClause implements Clause {
   readonly #side: Side;
   readonly #service: string;
@@ -226,12 +226,15 @@ export class ServiceClause implements Clause {
   }
 }
 
-/** The Pod names its ServiceAccount; its labels have to be read. */
+/** Requires the labels of the Pod's ServiceAccount if the selector uses them, because a Pod has only its name. */
 export function requireLabels(selector: Selector, into: RequirementCollector): void {
   if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
 }
 
-/** The Namespaces to which a selector is confined; undefined: to none. Sets of networks can have any label but that of their Namespace. */
+/**
+ * Returns the Namespaces to which a selector is confined; undefined if it is not. A network set can have any label except that of its
+ * Namespace.
+ */
 function namespacesOf(selector: Selector): readonly string[] | undefined {
   switch (selector.kind) {
     case '==':

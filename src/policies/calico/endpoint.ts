@@ -25,7 +25,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     if (key === namespaceLabel) return pod.namespace;
     if (key === 'projectcalico.org/orchestrator') return 'k8s';
     if (key === serviceAccountLabel) return account;
-    // Own labels of the Pod with this prefix do not count: it could pretend to be in another Namespace.
+    // The Pod's own labels with this prefix do not count, because with them it could pretend to be in another Namespace.
     if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
     if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
     return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
@@ -71,7 +71,7 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Sets of networks that contain the address. `missing`: why there may be more. */
+/** Returns the network sets that contain the address. `missing` says why there may be more. */
 export function endpointsAt(
   end: End,
   address: Address | undefined,
@@ -116,7 +116,7 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpo
   };
 }
 
-/** The same peers come again, and a cluster may have thousands of networks. */
+/** Caches the result by address, because the same peers come again and a cluster may have thousands of networks. */
 const recent = new WeakMap<readonly NetworkSet[], LRUCache<string, readonly NetworkSet[]>>();
 
 function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {

@@ -30,13 +30,13 @@ export interface CalicoObjects {
   readonly tiers: readonly Tier[];
   readonly networkSets: readonly NetworkSet[];
   readonly hostEndpoints: readonly HostEndpoint[];
-  /** By `NAMESPACE/NAME`. The labels of one that is not listed are unknown. */
+  /** By `NAMESPACE/NAME`. The labels of a ServiceAccount that is not listed are unknown. */
   readonly serviceAccounts: ReadonlyMap<string, Labels>;
   readonly endpointsOf: EndpointsOf;
   readonly unread: ReadonlySet<CalicoKind>;
 }
 
-/** Calico takes any defaultAction but Pass for Deny (updateprocessors/tierprocessor.go). */
+/** Calico treats any defaultAction except Pass as Deny (updateprocessors/tierprocessor.go). */
 function readTier(calicoName: string, spec: Json): Tier | undefined {
   const order = readOrder(at(spec, 'order'));
   if (order === undefined) return undefined;
@@ -49,13 +49,13 @@ function readHostEndpoint(name: string, spec: Json): HostEndpoint {
   return { name, node: text(at(spec, 'node')), addresses: addresses.filter((each) => each !== '') };
 }
 
-/** Without an order it comes last. Undefined if it is invalid. */
+/** Returns the order; Infinity (last) if it is absent, undefined if it is invalid. */
 export function readOrder(order: Json): number | undefined {
   if (order === undefined || order === null) return Infinity;
   return typeof order === 'number' && Number.isFinite(order) ? order : undefined;
 }
 
-/** Calico's names for the tiers of Kubernetes' policies, before release 3.32 and since. */
+/** Calico's names for the tiers of Kubernetes' policies, both before release 3.32 and since. */
 const kubernetesNames: ReadonlyMap<string, string> = new Map([
   ['default', networkPolicyTier],
   ['kube-admin', 'Admin'],
@@ -80,7 +80,7 @@ export function parseNet(net: string): Range | undefined {
 }
 
 export interface CalicoCollector {
-  /** False for objects of other kinds. The later of two objects with one name counts. */
+  /** Returns false for objects of other kinds. If two objects have the same name, the later one counts. */
   readonly add: (object: Json) => boolean;
   readonly unread: (kind: CalicoKind) => void;
   readonly services: Omit<ServiceCollector, 'add'>;
@@ -131,22 +131,25 @@ export function collectCalicoObjects(): CalicoCollector {
   }
 }
 
-/** The served ports, each as `TCP/5432`, keyed by address (canonical text, platform/address.ts). */
+/** The served ports such as `TCP/5432`, by address (canonical text, platform/address.ts). */
 export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Takes `NAMESPACE/NAME`. A text says why the endpoints are not known. */
+/** Finds endpoints by `NAMESPACE/NAME`. A text says why they are not known. */
 export type EndpointsOf = (service: string) => ServiceEndpoints | string;
 
-/** The most endpoints of one Service: its owner decides how many it has. */
+/** The most endpoints of one Service, because its owner decides how many it has. */
 export const maxEndpoints = 5000;
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 
 export interface ServiceCollector {
-  /** False for what is no EndpointSlice. Endpoints that are not ready count, as for Calico (felix/serviceindex/serviceindex.go). */
+  /**
+   * Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too, as in Calico
+   * (felix/serviceindex/serviceindex.go).
+   */
   readonly add: (object: Json) => boolean;
   readonly complete: (service: string) => void;
-  /** No more come. If there is any EndpointSlice, those of all Services are there. */
+  /** Notes that no more objects come. If there was any EndpointSlice, the EndpointSlices of all Services are known. */
   readonly completeIfAny: () => void;
   readonly unread: (namespace: string) => void;
   readonly endpointsOf: EndpointsOf;
@@ -165,7 +168,7 @@ export function collectServices(): ServiceCollector {
       const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
       if (text(at(object, 'kind')) !== 'EndpointSlice' || namespace === undefined) return false;
       isAny = true;
-      // Without that label it belongs to no Service.
+      // A slice without this label belongs to no Service.
       if (service !== undefined) addSlice(endpointsAt(`${namespace}/${service}`), object);
       return true;
     },
@@ -190,7 +193,7 @@ export function collectServices(): ServiceCollector {
   }
 }
 
-/** Domain names and ports without a number are left out, as Calico does it. */
+/** Adds the endpoints of a slice. It leaves out domain names and ports without a number, as Calico does. */
 function addSlice(endpoints: Map<string, Set<string>>, slice: Json): void {
   const ports = list(at(slice, 'ports')).flatMap((each) => {
     const port = at(each, 'port');

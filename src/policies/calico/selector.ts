@@ -15,7 +15,7 @@ export type Selector =
 
 type Comparison = '==' | '!=' | 'contains' | 'starts with' | 'ends with';
 
-/** The most nested parentheses: each takes a part of the stack, and strangers write selectors. */
+/** The deepest nesting of parentheses. Each level takes a part of the stack, and strangers write selectors. */
 const deepest = 200;
 
 export function parseSelector(text: string): Selector {
@@ -89,11 +89,11 @@ export function parseSelector(text: string): Selector {
   }
 }
 
-/** The value of a label; undefined if there is none; `missing` names the fact without which it is not known. */
+/** The value of a label; undefined if the object does not have it. `missing` names the fact without which the value is unknown. */
 export type Label = string | undefined | { readonly missing: string };
 export type LabelOf = (key: string) => Label;
 
-/** Whether an object with these labels is selected. `global()` is always true: in a rule it means "in no namespace". */
+/** Returns whether an object with these labels is selected. `global()` is always true: in a rule it means "in no namespace". */
 export function selects(selector: Selector, labelOf: LabelOf): Match {
   switch (selector.kind) {
     case 'all':
@@ -112,7 +112,6 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
   }
 }
 
-/** The labels that a selector asks for. */
 export function labelsIn(selector: Selector): string[] {
   const found = new Set<string>();
   collect(selector, found);
@@ -126,7 +125,7 @@ function collect(selector: Selector, found: Set<string>): void {
   else if ('label' in selector) found.add(selector.label);
 }
 
-/** Puts the prefix before all labels, and replaces `all()` and `global()`. */
+/** Adds the prefix to all labels, and replaces `all()` and `global()`. */
 export function withPrefix(selector: Selector, prefix: string, all?: Selector, global?: Selector): Selector {
   switch (selector.kind) {
     case 'all':
@@ -169,12 +168,12 @@ function matches(
   }
 }
 
-/** A selector that Calico refuses, too. */
+/** Reports a selector that Calico refuses, too. */
 export class SelectorError extends Error {
   override name = 'SelectorError';
 }
 
-/** Reads a selector from left to right, and passes over space behind a token. Throws a `SelectorError`. */
+/** Reads a selector from left to right, and skips the white space after each token. Throws a `SelectorError`. */
 function createSelectorTokens(text: string) {
   let at = 0;
   skipSpace();
@@ -198,7 +197,7 @@ function createSelectorTokens(text: string) {
     return true;
   }
 
-  /** Calico lets the words of an operator touch, as in `startswith`. */
+  /** Calico needs no space between the words of an operator: `startswith` means `starts with`. */
   function takeWords(operator: string): boolean {
     const before = at;
     for (const word of operator.split(' ')) {
@@ -213,7 +212,7 @@ function createSelectorTokens(text: string) {
     if (!take(token)) throw problem(`"${token}"`);
   }
 
-  /** There are no escapes, so no text has both kinds of quotes. */
+  /** A text has no escapes, so it never contains both kinds of quotes. */
   function literal(): string {
     const quote = text[at];
     if (quote !== '"' && quote !== "'") throw problem('a text in quotes');

@@ -1,4 +1,4 @@
-/** Peers of Cilium's rules: Pods by the identity that Cilium gives them by their labels, entities, and networks outside the cluster. */
+/** Peers in Cilium's rules: Pods (by the identity that Cilium derives from their labels), entities, and networks outside the cluster. */
 import { both, type End, type Match } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isPeer } from '../clauses/peers.ts';
@@ -12,7 +12,7 @@ import {
   selects,
 } from '../clauses/labels.ts';
 
-/** `fromEndpoints`, `toEndpoints`: Pods that have a network of their own. */
+/** `fromEndpoints`, `toEndpoints`: match Pods with their own network. */
 export class CiliumEndpoints implements Clause {
   readonly #selector: CiliumSelector;
 
@@ -43,7 +43,7 @@ function identityOf(probe: Probe): Identity | Match {
   return { pod: probe.labelsOf(pod), namespace: probe.namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
-/** Whether the other end is of the entity. */
+/** Each function says whether the other end belongs to the entity. */
 const entities = {
   all: () => true,
   world: worldMatch,
@@ -83,7 +83,7 @@ function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
   return peer.kind === 'external' && (only === undefined || family === only);
 }
 
-/** Whether the peer is the own Node, or another one. Pods on the network of a Node are seen as the Node. */
+/** Returns whether the peer is the Pod's own Node (`own`) or another one. A Pod on the network of a Node counts as the Node. */
 function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
@@ -92,7 +92,7 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   return (node === pod.node) === own;
 }
 
-/** No network matches Pods and Nodes, because they have identities. */
+/** Networks outside the cluster. Pods and Nodes never match, because Cilium knows them by their identities. */
 export class CiliumNetworks extends BlockPeer {
   override matches(probe: Probe): Match {
     const match = super.matches(probe);
@@ -112,8 +112,8 @@ export class CiliumNetworks extends BlockPeer {
 }
 
 /**
- * `toFQDNs`: addresses that a name had when a Pod asked for it, outside the cluster. In a pattern `*` stands for a part of one label, alone for
- * every name, and `**.` for any labels before (pkg/fqdn/matchpattern).
+ * `toFQDNs`: matches addresses outside the cluster that a name had when a Pod looked it up. In a pattern, `*` matches a part of one label,
+ * a lone `*` every name, and a leading `**.` any number of labels (pkg/fqdn/matchpattern).
  */
 export function domainNames(name: string): Clause {
   return clauseOf(
@@ -122,7 +122,7 @@ export function domainNames(name: string): Clause {
       if (peer.kind === 'pod' || peer.kind === 'node') return false;
       const { hostName } = peer.kind === 'external' ? peer : {};
       if (hostName !== undefined && matchesPattern(name, hostName)) return true;
-      // An address may have had several names.
+      // The same address may belong to several names.
       return `whether ${name} had the address ${endName(peer)}`;
     },
     (probe) =>
@@ -159,7 +159,7 @@ function matchesLabel(glob: string, label: string): boolean {
   return from <= label.length - last.length;
 }
 
-/** A port at which a proxy decides by the request. */
+/** A port where a proxy decides by the content of the request. */
 export function requestPort(port: Clause, request: string): Clause {
   return clauseOf(
     `${port.wants()}, by ${request}`,
@@ -168,7 +168,7 @@ export function requestPort(port: Clause, request: string): Clause {
   );
 }
 
-/** The labels from which Cilium makes the identity of a Pod. */
+/** The labels of a Pod from which Cilium derives its identity. */
 export interface Identity {
   readonly pod: LabelSet;
   readonly namespace: LabelSet;
@@ -186,11 +186,11 @@ const filtered =
 
 type Requirements = Exclude<LabelSelector, string>;
 
-/** A selector of Pods, whose keys may begin with a source: `k8s:app`, `any:app`. */
+/** A selector of Pods. Its keys may have a source as prefix: `k8s:app`, `any:app`. */
 export class CiliumSelector {
   readonly #requirements: Requirements;
 
-  /** `namespace` applies unless the selector names another; undefined: any. */
+  /** `namespace` applies unless the selector names another one. Undefined means any Namespace. */
   constructor(requirements: Requirements, namespace?: string) {
     const own = requirements.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
     const isConfined = own.some(({ key }) => key === namespaceLabel || key.startsWith(namespacePrefix));
@@ -233,7 +233,7 @@ function holds(requirement: Requirements[number], identity: Identity): Match {
   return selects([asked], set);
 }
 
-/** Returns the labels that a requirement means, and the requirement for these. */
+/** Returns the labels that a requirement is about, and the requirement on them. */
 function seenBy(
   requirement: Requirements[number],
   { pod, namespace, account }: Identity,

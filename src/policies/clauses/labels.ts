@@ -11,7 +11,7 @@ interface Requirement {
 
 export type LabelSelector = readonly Requirement[] | string;
 
-/** A text says why it is no selector: what it selects is unknown. Never throws. */
+/** Returns a text for an invalid selector, because it is unknown what it selects. Never throws. */
 export function readSelector(value: Json): LabelSelector {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a selector is no object';
   const strange = Object.keys(value).find((key) => key !== 'matchLabels' && key !== 'matchExpressions');
@@ -77,7 +77,7 @@ function holds({ key, operator, values }: Requirement, { labels, complete, owner
   }
 }
 
-/** Writes a selector as kubectl does: `app=web,tier in (a,b),!x`; `{}` for all. */
+/** Writes a selector as kubectl does: `app=web,tier in (a,b),!x`; `{}` selects everything. */
 export function selectorText(selector: LabelSelector): string {
   if (typeof selector === 'string') return `(${selector})`;
   return selector.map(requirementText).join(',') || '{}';
@@ -98,7 +98,7 @@ function requirementText({ key, operator, values }: Requirement): string {
   }
 }
 
-/** Says what the labels are if the selector wants others: `has app=worker, has no label tier`. */
+/** Describes the labels that do not match the selector: `has app=worker, has no label tier`. */
 export function differences(selector: LabelSelector, set: LabelSet): string {
   if (typeof selector === 'string') return selector;
   const failing = selector.filter((requirement) => holds(requirement, set) === false);
@@ -109,13 +109,13 @@ export function differences(selector: LabelSelector, set: LabelSet): string {
 
 export interface LabelSet {
   readonly labels: Labels;
-  /** False where there may be more labels. */
+  /** False if there may be more labels. */
   readonly complete: boolean;
   /** `Namespace batch`, `Pod batch/worker-7`. */
   readonly owner: string;
 }
 
-/** A Pod or a set of networks, which Calico's selectors select. */
+/** A Pod or a network set, as Calico's selectors see it. */
 export interface Endpoint {
   readonly labelOf: LabelOf;
   /** `Pod shop/web-0`, `GlobalNetworkSet office`. */
@@ -127,7 +127,7 @@ export type NamespaceLabels = (name: string) => LabelSet;
 /** The label that the API server gives each Namespace. */
 export const namespaceNameLabel = 'kubernetes.io/metadata.name';
 
-/** Of a Namespace that is not listed only the name is known. */
+/** If a Namespace is not listed, only its name is known. */
 export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabels {
   const known = new Map<string, LabelSet>();
   for (const each of namespaces) known.set(each.name, labelSetOf(each));
@@ -140,7 +140,7 @@ export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabe
   };
 }
 
-/** Kept by object, so that results keyed by it hold for the next evaluator, too. */
+/** Keeps one label set for each Namespace object, so that caches keyed by it also work for the next evaluator. */
 const made = new WeakMap<Namespace, LabelSet>();
 
 function labelSetOf(namespace: Namespace): LabelSet {

@@ -17,7 +17,7 @@ export function parseAddress(text: string): Address | undefined {
   return canonical.includes(':') ? ipaddr.IPv6.parse(canonical).parts : toNumber(canonical);
 }
 
-/** Undefined for what is no range. An address with leading zeros is none, because enforcers read it in two ways. */
+/** Returns undefined for an invalid range. Leading zeros are invalid, because enforcers read them in two ways. */
 export function parseRange(text: string): Range | undefined {
   const slash = text.lastIndexOf('/');
   const bits = text.slice(slash + 1);
@@ -27,13 +27,13 @@ export function parseRange(text: string): Range | undefined {
   return mask <= (typeof first === 'number' ? 32 : 128) ? { first, mask } : undefined;
 }
 
-/** A range, and how it was written. */
+/** A range, together with its original text. */
 export interface Network {
   readonly range: Range;
   readonly text: string;
 }
 
-/** The text of the first that is no network, if any. */
+/** Returns the networks, or the text of the first value that is invalid. */
 export function readNetworks(
   values: readonly Json[],
   parse: (text: string) => Range | undefined = parseRange,
@@ -46,7 +46,7 @@ export function readNetworks(
   return wrong === undefined ? (networks as Network[]) : wrong.text;
 }
 
-/** IPv4 addresses are in no range of IPv6. */
+/** IPv4 addresses are never in a range of IPv6. */
 export function contains({ first, mask }: Range, address: Address): boolean {
   if (typeof first === 'number')
     return typeof address === 'number' && (mask === 0 || (first ^ address) >>> (32 - mask) === 0);

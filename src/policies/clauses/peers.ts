@@ -4,7 +4,7 @@ import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, selects, selectorText } from './labels.ts';
 import { contains, type Network, type Range } from './networks.ts';
 
-/** Pods by labels. `namespaces` is the name of one Namespace, or a selector of them. */
+/** Selects Pods by labels. `namespaces` is the name of one Namespace, or a selector of Namespaces. */
 export class PodPeer implements Clause {
   readonly #namespaces: string | { selector: LabelSelector };
   readonly #pods: LabelSelector;
@@ -50,13 +50,13 @@ export class PodPeer implements Clause {
   }
 }
 
-/** Addresses, of Pods too: netfilter sees no difference. */
+/** Matches addresses. Addresses of Pods count, too, because netfilter sees no difference. */
 export class NetworkPeer implements Clause {
   readonly #ranges: readonly Range[];
   readonly #text: string;
 
   constructor(networks: readonly Network[], text: string) {
-    // The texts are not kept: there may be ten thousand policies.
+    // The texts are not kept, to save memory: there may be ten thousand policies.
     this.#ranges = networks.map(({ range }) => range);
     this.#text = text;
   }
@@ -84,7 +84,7 @@ export class BlockPeer extends NetworkPeer {
     this.#except = except;
   }
 
-  /** The exception that leaves the peer out of the network. */
+  /** Returns the exception (`except`) that contains the peer. */
   exceptionFor(probe: Probe): string | undefined {
     const { peerAddress } = probe;
     if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
@@ -107,12 +107,12 @@ export class BlockPeer extends NetworkPeer {
   }
 }
 
-/** ` except 10.0.0.0/24`; '' for none. */
+/** Returns ` except 10.0.0.0/24`, or '' without exceptions. */
 export function exceptText(except: readonly Network[]): string {
   return except.length === 0 ? '' : ` except ${except.map(({ text }) => text).join(', ')}`;
 }
 
-/** Nodes by labels; Pods on a Node's network have its address. */
+/** Selects Nodes by labels. Pods on a Node's network match, too, because they have its address. */
 export function nodePeer(nodes: LabelSelector): Clause {
   const selectsNode = (labels: Labels | undefined, name: string): Match =>
     selects(nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
@@ -128,7 +128,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
   );
 }
 
-/** Unknown, because no API tells which addresses a name had when the packet was sent. */
+/** The result is unknown, because no API tells which addresses a name had when the packet was sent. */
 export function domainPeer(names: readonly string[]): Clause {
   const named = names.join(', ');
   return clauseOf(

@@ -10,7 +10,7 @@ export function isPortProtocol(protocol: unknown): protocol is 'TCP' | 'UDP' | '
   return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
 }
 
-/** By default all ports of the protocol. */
+/** A range of ports; by default all ports of the protocol. */
 export class PortRange implements Clause {
   readonly #protocol: string;
   readonly #first: number;
@@ -39,7 +39,7 @@ export class PortRange implements Clause {
   }
 }
 
-/** A port by its name in the destination Pod, of the protocol or of any. */
+/** A named port of the destination Pod, of one protocol or of any. */
 export class PortName implements Clause {
   readonly name: string;
   readonly #protocol: string | undefined;
@@ -58,7 +58,7 @@ export class PortName implements Clause {
     if (named.length === 0) return false;
     if (port === undefined) return missingPort;
     if (named[0]?.port === port) return true;
-    // Enforcers differ in which of the ports they take.
+    // If several ports have the name, enforcers differ in which of them they use.
     return named.some((each) => each.port === port)
       ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.name}`
       : false;
@@ -76,7 +76,7 @@ export class PortName implements Clause {
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
-      // Events must not show the port names of other Namespaces.
+      // Events must not reveal port names of other Namespaces.
       const own = pod === probe.pod ? namesOf(pod, probe.flow) : [];
       const instead = own.length === 0 ? '' : `: its ${probe.flow.port} is ${own.join(' or ')}`;
       return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
