@@ -6,23 +6,23 @@ import type { Incident } from './incident.ts';
 import * as z from 'zod/mini';
 import type { Failing } from '../model/program-record.ts';
 
-/** Sources of facts beside the logs of the node; a missing one is not asked. */
+/** The sources of facts, apart from the node's logs. A missing one is not asked. */
 export interface FactSources {
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
-  /** Delays the question for `felix`, because all nodes may ask at the same moment. */
+  /** Delays the look-up of `felix`, because all nodes may ask at the same moment. */
   felixDelay?: () => Millis;
-  /** The contents of /proc, and the clock that stamps the lines. */
+  /** Reads /proc, and has the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
-  /** `shop/crawler-0`: who has an address now. */
+  /** Returns who has an address now: `shop/crawler-0`. */
   nameOf?: (address: string) => string | undefined;
-  /** Looks up what is behind the Services of these chains. */
+  /** Looks up the endpoints of the Services with these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
   schedule?: Schedule;
 }
 
-/** Reads the table of the host, or of the network namespace with that inode. */
+/** Reads the table of the host, or of the network namespace with this inode. */
 export interface ConnectionTracking {
   conntrack: (netns: number | undefined) => Promise<NodeFacts['conntrack']>;
   topSources: (
@@ -35,11 +35,11 @@ type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
 
 const timeout: Millis = 1000;
 
-/** kube-proxy takes up to 5 s to write its rules again, and until then no Event could be written either. */
+/** kube-proxy may take 5 s to write its rules again. Until then, no Event could be written either. */
 const felixTimeout: Millis = 10_000;
 const felixPause: Millis = 1000;
 
-/** Asks all at once what matters for the cause. What is late or fails is undefined. Never throws or rejects. */
+/** Asks for all facts that matter for the cause at the same time. Facts that are late or fail are undefined. Never throws or rejects. */
 export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
   const isAsked = causeOf(incident.code).asks === undefined;
   const delay = isAsked ? (sources.felixDelay?.() ?? 0) : 0;
@@ -75,7 +75,7 @@ function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Mill
   const first = delay === 0 ? attempt(felix) : pause(delay).then(felix);
   return first instanceof Promise ? untilAnswered(first) : first;
 
-  /** Asks again if the API server does not answer: the rules for its own Service may be missing. */
+  /** Asks again if the API server does not answer, because the rules for its own Service may be missing. */
   async function untilAnswered(asked: Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
     let settings = await asked;
     for (let left = felixTimeout - felixPause; left > 0 && isUnanswered(settings); left -= felixPause) {
@@ -114,7 +114,7 @@ async function askInTime(
     inTime(attempt(() => prepareChains?.(incident.subjects))),
   ]);
   for (const cancel of cancels) cancel();
-  // Then another table is full, or the host's was full some time ago.
+  // A table with room means that another table is full, or that the host's was full some time ago.
   const hasRoom = asks === 'conntrack' && isUnnamed(incident) && isRoomy(table);
   const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
   return {
@@ -145,7 +145,9 @@ function attempt<T>(ask: (() => T) | undefined): T | undefined {
   }
 }
 
-/** felix needs Linux 5.3; on Red Hat 4.18 may do (felix/bpf/bpf.go). Undefined: perhaps. */
+/**
+ * Returns whether the kernel is new enough for felix's eBPF: Linux 5.3. On Red Hat 4.18 may be enough (felix/bpf/bpf.go); then undefined.
+ */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
   if (major === undefined) return undefined;
@@ -154,25 +156,25 @@ function hasEbpf(kernel = ''): boolean | undefined {
   return version < 40_018 ? false : undefined;
 }
 
-/** The kernel keeps an entry at least so long (net.netfilter.nf_conntrack_udp_timeout), so until then a full table is still seen. */
+/** The kernel keeps an entry at least this long (net.netfilter.nf_conntrack_udp_timeout), so a full table is still seen until then. */
 const shortestLife: Millis = 30_000;
 
-/** Some kernels never name the namespace, so any may be meant. */
+/** Some kernels never name the namespace, so the table of any namespace may be full. */
 function isUnnamed({ subjects }: Incident): boolean {
   return !subjects.some((subject) => /\d/.test(subject));
 }
 
-/** The kernel makes room from 95 % on (net/netfilter/nf_conntrack_core.c), so a table that was full is not far below. */
+/** The kernel makes room from 95 % on (net/netfilter/nf_conntrack_core.c), so a table that was full a moment ago is never far below. */
 function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
-/** Network namespaces have tables of their own: the host and other Pods are not affected. */
+/** Returns whether only tables of network namespaces are full. The host and Pods in other namespaces are then not affected. */
 function isOfNamespaces({ code, subjects }: Incident): boolean {
   return causeOf(code).asks === 'conntrack' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
 }
 
-/** The inode in `4026532317` or `netns 4026532317`; undefined for the host, or several. */
+/** Returns the inode in `4026532317` or `netns 4026532317`; undefined for the host, or for several. */
 function namespaceIn(subjects: readonly string[]): number | undefined {
   if (subjects.length !== 1) return undefined;
   const [inode] = /\d{1,10}/.exec(subjects[0] ?? '') ?? [];
@@ -181,17 +183,17 @@ function namespaceIn(subjects: readonly string[]): number | undefined {
 
 const minute: Millis = 60_000;
 const hour = 60 * minute;
-/** A pause this long ends a run. */
+/** A pause of this length ends a run of drops. */
 const pause = 5 * minute;
 const runLimit = 16;
-/** A host on the internet always drops something; then the beginning of drops says nothing. */
+/** With more drops than this in the hour before, the beginning of a run means nothing: a host on the internet always drops something. */
 const rareDrops = 3;
 
 const shape = z.object({
   backends: z.record(z.string(), z.object({ backend: z.enum(['legacy', 'nf_tables']), time: z.number() })),
-  /** Sorted spans in which the firewall of the host dropped packets without a pause of five minutes. */
+  /** Time spans, sorted, in which the host's firewall dropped packets without a pause of five minutes. */
   runs: z.array(z.object({ first: z.number(), last: z.number(), drops: z.number() })),
-  /** The last that felix logged about using eBPF. */
+  /** What felix last logged about its use of eBPF. */
   ebpf: z.optional(z.boolean()),
 });
 
@@ -211,27 +213,29 @@ export function createRecent(restored?: RecentState) {
     noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void {
       if (time >= (backends[failing]?.time ?? -Infinity)) backends[failing] = { backend, time };
     },
-    /** Returns the last of each program within the hour. */
+    /** Returns the last backend of each program within the hour. */
     backends(now: Millis): NodeFacts['backends'] {
       const seen: Partial<Record<Failing, 'legacy' | 'nf_tables'>> = {};
       for (const [failing, { backend, time }] of Object.entries(backends))
         if (now - time <= hour) seen[failing as Failing] = backend;
       return seen;
     },
-    /** Undefined: felix has logged nothing about it since its restart. */
+    /** Undefined if felix has logged nothing about eBPF since its restart. */
     noteEbpf: (on: boolean | undefined): void => void (ebpf = on),
     get ebpf(): boolean | undefined {
       return ebpf;
     },
     noteFirewallDrop(time: Millis, drops = 1): void {
-      // Mostly the last run; logs may be a little out of order.
+      // This is usually the last run, but logs may be a little out of order.
       const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
       if (run === undefined) return begin(time, drops);
       run.first = Math.min(run.first, time);
       run.last = Math.max(run.last, time);
       run.drops += drops;
     },
-    /** Returns when the firewall of the host began to drop, if that was within a minute of `at` and drops were rare in the hour before. */
+    /**
+     * Returns when the host's firewall began to drop packets, if that was within a minute of `at` and drops were rare in the hour before.
+     */
     firewallDropsSince(at: Millis): Millis | undefined {
       const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
       if (run === undefined) return undefined;

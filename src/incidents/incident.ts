@@ -4,55 +4,55 @@ import type { Failing } from '../model/program-record.ts';
 
 const texts = z.array(z.string());
 
-/** All times are Millis. Objects are not checked, because a saved state has a checksum. */
+/** The shape of a saved incident. All times are Millis. Objects are not checked, because a checksum protects the saved state. */
 const incidentShape = z.object({
   code: z.string(),
   failing: z.custom<Failing>((failing) => typeof failing === 'string'),
-  /** The Pod whose log says so, if known. */
+  /** The Pod whose log reported the failure, if known. */
   failingPod: z.optional(z.custom<ObjectRef>()),
   phase: z.enum(['suspected', 'open', 'over']),
   first: z.number(),
   last: z.number(),
-  /** When it was clear that it lasts. */
+  /** When it was certain that the failure lasts. */
   opened: z.optional(z.number()),
   ended: z.optional(z.number()),
   endedBy: z.optional(z.enum(['success', 'silence'])),
   failures: z.number(),
   /** Failures that no Event counts yet. */
   unpublished: z.number(),
-  /** No Event says yet that it is over. */
+  /** The incident is over, but no Event says so yet. */
   endUnpublished: z.boolean(),
   families: texts,
-  /** The first few that differ, in order of appearance. */
+  /** The first few distinct subjects, in order of appearance. */
   subjects: texts,
   moreSubjects: z.number(),
   quote: z.string(),
   restarts: z.number(),
 });
 
-/** An incident, and what is needed to see whether it begins, goes on or ends. */
+/** An incident, with the data that decides whether it begins, goes on or ends. */
 export const trackedShape = z.object({
   incident: incidentShape,
-  /** The last failed attempts, earliest first. A third one makes an incident of two flaps. */
+  /** The last failed attempts, earliest first. Two failures may be flaps; a third one makes an incident of them. */
   attempts: z.array(z.object({ time: z.number(), failures: z.number() })),
-  /** The latest line about a failure; after a restart, `incident.last` may be later. */
+  /** The time of the latest line about a failure. `incident.last` may be later after a restart. */
   heard: z.number(),
   longestGap: z.number(),
-  /** It failed, was well, and failed again. */
+  /** The failure came back after a success, so another program may be working against this one. */
   fight: z.boolean(),
   /** The first success after the last failure. */
   healthy: z.optional(z.number()),
   /** Families that failed and have not succeeded since; '' if the line names none. */
   broken: texts,
-  /** No line says yet how the last failed attempt ended. */
+  /** No line has said yet how the last failed attempt ended. */
   unfinished: z.boolean(),
-  /** It has failed again, but no line confirms yet that the attempt failed. */
+  /** It failed again, but no line has confirmed yet that this attempt failed. */
   doubtful: z.boolean(),
-  /** It failed since the program was last started. */
+  /** It has failed since the last start of the program. */
   inThisLife: z.boolean(),
-  /** When the end was clear: one that ends by silence ended before. */
+  /** When the end was certain. An incident that ends by silence ended earlier. */
   closed: z.optional(z.number()),
-  /** Hashes of further subjects. */
+  /** Hashes of the subjects that are not kept as text. */
   pastSubjects: z.array(z.number()),
 });
 
@@ -62,13 +62,13 @@ export type TrackedFailure = z.infer<typeof trackedShape>;
 /** One cause on this node, from its first failure until some time after its end. Only the tracker changes it. */
 export type Incident = Readonly<TrackedIncident>;
 
-/** `opened`: it is clear now. `continued`: it failed again. `closed`: it is over. */
+/** A change of an incident. `opened`: it is certain now. `continued`: it failed again. `closed`: it is over. */
 export interface IncidentChange {
   kind: 'opened' | 'continued' | 'closed';
   incident: Incident;
 }
 
-/** A cause and a program have one incident at a time. */
+/** Returns the key of an incident. A cause and a program have at most one incident at a time. */
 export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
   return `${code} ${failing}`;
 }

@@ -1,4 +1,4 @@
-/** Says what is wrong with a node for longer than a moment: from lines of its kernel, kube-proxy and calico-node to findings. */
+/** Finds lasting problems of a node in the lines of its kernel, kube-proxy and calico-node, and makes findings of them. */
 export { objectToPatch } from './catalogue/behind.ts';
 export { causeOf, diagnose, hints, programNeedles, signOf } from './catalogue/catalogue.ts';
 export type { ConnectionTracking } from './facts.ts';

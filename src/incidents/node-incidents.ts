@@ -14,10 +14,10 @@ import { attemptSpan } from './tracker/programs.ts';
 import { Tracker, type TrackerState } from './tracker/tracker.ts';
 
 export interface NodeIncidentsOptions extends Surroundings, Output {
-  /** The Pod of a program, if the log itself names none. */
+  /** Finds the Pod of a program if the log itself does not name one. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;
-  /** For the log of the agent. */
+  /** Called for each change, so that the agent can log it. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
 }
@@ -27,18 +27,18 @@ export interface NodeIncidentsState {
   reported: ReporterState;
   restarts: RestartsState;
   recent: RecentState;
-  /** When a failure of a program last gave its reason. */
+  /** When each program last gave the reason of a failure. */
   reasons: Partial<Record<Failing, Millis>>;
 }
 
-/** Finds what is wrong with one node for longer than a moment: from lines to findings. */
+/** Finds lasting problems of one node in its lines, and reports findings. */
 export interface NodeIncidents {
   take: (observation: ProgramRecord | TableReport, line: Pick<LogLine, 'source' | 'time'>) => void;
   firewallDropped: (time: Millis, drops?: number) => void;
   tick: (now: Millis) => void;
   /** The time of the next `tick`; Infinity: none is needed. */
   nextTick: () => Millis;
-  /** No line comes any more: decides what waits for another line. No incident ends by this. */
+  /** Decides what still waits for another line, because none comes. It ends no incident. */
   endOfLog: () => void;
   /** Notifies Pods as `tick` does, but ends nothing. */
   notifyPods: (now: Millis) => void;
@@ -48,7 +48,10 @@ export interface NodeIncidents {
   state: () => NodeIncidentsState;
 }
 
-/** The way of a line: is it of a restart, what is it a sign of, does that begin, continue or end an incident, who is notified. */
+/**
+ * Handles a line in four steps: is it of a restart, which sign does it give, does that begin, continue or end an incident, and who is
+ * notified.
+ */
 export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncidents {
   const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
@@ -113,7 +116,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     for (const incident of tracker.incidents) if (isReload(incident, recent)) report(tracker.confirm(incident));
   }
 
-  /** Runs before each line of the same container, too, so that it makes no difference how often `tick` is called. */
+  /** Also runs before each line of the same container, so that results do not depend on how often `tick` is called. */
   function settle(now: Millis, failing?: Failing): void {
     while (report(tracker.settle(now, reporter.withPodNotices, failing)));
   }
@@ -131,7 +134,7 @@ function podOfLog(container: ContainerName | undefined): ObjectRef | undefined {
   return container && podRef({ ...container, name: container.pod, resourceVersion: undefined });
 }
 
-/** felix first logs why its rules are refused, then that they are. */
+/** Returns whether the failure only repeats an earlier one: felix first logs why its rules are refused, and then that they are. */
 function followsReason({ code, failing }: FailureSign, time: Millis, reasons: NodeIncidentsState['reasons']): boolean {
   if (causeOf(code).isConsequence !== true) {
     reasons[failing] = time;
@@ -142,8 +145,8 @@ function followsReason({ code, failing }: FailureSign, time: Millis, reasons: No
 }
 
 /**
- * A reload of the host's firewall puts its rules before Calico's once, and drops packets from then on. felix logs that once, before or
- * after the drops.
+ * Returns whether a reload of the host's firewall caused the incident. It puts its rules before Calico's once, and drops packets from then
+ * on. felix logs the overwritten rules once, before or after the drops.
  */
 function isReload({ code, first }: Incident, recent: Recent): boolean {
   return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;

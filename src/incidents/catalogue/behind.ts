@@ -5,10 +5,13 @@ import { isSubdomain } from '../../platform/api-names.ts';
 import type { CauseRow, HintDetails, Symptoms } from './cause.ts';
 import { bracketed, felixPatch, felixSettings, onlyFamily, program, short, unreachable } from './texts.ts';
 
-/** Reads what felix logs at its start if eBPF is asked for: it is on, or the kernel has none and felix goes on without [3.13 to 3.32]. */
+/**
+ * felix logs one of these at its start if eBPF is asked for: eBPF is on, or the kernel does not support it and felix goes on without [3.13
+ * to 3.32].
+ */
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
-/** Whether felix says that it uses eBPF, or that it cannot; undefined if it says neither. */
+/** Returns whether felix uses eBPF, as far as this record says; undefined if it does not say. */
 export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | undefined {
   if (writer !== 'felix') return undefined;
   const [on, unsupported] = ebpfRecords;
@@ -16,7 +19,7 @@ export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | u
   return message.startsWith(unsupported) ? false : undefined;
 }
 
-/** Lists the codes of what kube-proxy logs when its chains or tables are gone. */
+/** The codes that kube-proxy's failures have when its chains or tables are gone. */
 const chainsGone: readonly string[] = ['KN102', 'KN103', 'KN107', 'KN108', 'KN111'];
 
 export const felixDeletesChains: CauseRow = {
@@ -40,12 +43,13 @@ export const felixDeletesChains: CauseRow = {
 };
 
 /**
- * In BPF mode felix takes kube-proxy for gone and deletes what it left, unless that is turned off (felix/dataplane/linux/int_dataplane.go);
- * releases since 2026 delete kube-proxy's nftables tables, too. Where the kernel has no eBPF it takes that mode for off (felix/daemon/daemon.go).
+ * In BPF mode felix assumes that kube-proxy is gone and deletes its rules, unless that is turned off
+ * (felix/dataplane/linux/int_dataplane.go). Releases since 2026 delete kube-proxy's nftables tables, too. If the kernel has no eBPF, felix
+ * runs without that mode (felix/daemon/daemon.go).
  */
 function isDeletedByFelix({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects: named }: Symptoms): boolean {
   if (felix?.kind !== 'settings' || !deletes(felix.settings) || ebpf === false) return false;
-  // A kube-proxy that logs is running, also without a Pod, as in k3s.
+  // A kube-proxy that logs is running, even if it has no Pod, as in k3s.
   if (failing !== 'kube-proxy' && !(failing === 'unknown' && kubeProxyHere === true)) return false;
   const chains = named.filter((subject) => subject.includes('KUBE-'));
   return chains.length === 0 || chains.some((chain) => deletedByFelix.test(chain));
@@ -55,10 +59,10 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
   return bpfEnabled === true && bpfKubeProxyIptablesCleanupEnabled !== false;
 }
 
-/** Felix leaves KUBE-MARK-MASQ and its like, KUBE-SVL- and KUBE-EXT- (felix/rules/rule_defs.go). */
+/** Chains that felix deletes. It leaves KUBE-MARK-MASQ and similar ones, KUBE-SVL- and KUBE-EXT- (felix/rules/rule_defs.go). */
 const deletedByFelix = /KUBE-(?:FORWARD|SERVICES|EXTERNAL-SERVICES|NODEPORTS|SVC-|SEP-|FW-|XLB-)/;
 
-/** Returns the hint only if the conflict would have been checked. */
+/** Returns a hint if FelixConfiguration could not be read, because the conflict was not checked then. */
 function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): string | undefined {
   if (felix?.kind !== 'unreadable' || diagnosis !== code || !chainsGone.includes(code)) return undefined;
   return felix.reason === 'forbidden'
@@ -79,11 +83,11 @@ function cleanup(details: IncidentDetails): string {
 }
 
 function objectName(name = ''): string {
-  // The name is the text of an API object and becomes part of a command, so accept only short valid names.
+  // The name comes from an API object and becomes part of a command, so only short valid names are accepted.
   return /^[a-z0-9][a-z0-9.-]{0,79}$/.test(name) ? name : 'default';
 }
 
-/** Lines of one reload come within seconds; a fight goes on. */
+/** The lines of one reload come within seconds. If they come later, another program overwrites the rules again and again. */
 const onceWithin: Millis = 10_000;
 const reloadWithin: Millis = 60_000;
 
@@ -135,13 +139,13 @@ export const mixedBackends: CauseRow = {
   impact: unreachable,
 };
 
-/** Returns the backend that felix should use: the one that kube-proxy found on the host. */
+/** Returns the backend that felix should use, which is the one that kube-proxy found on the host. */
 function choice({ facts: { backends } }: IncidentDetails): string {
   if (backends['kube-proxy'] === 'legacy') return 'Legacy';
   return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';
 }
 
-/** The backends of iptables that kube-proxy and felix use, where they differ. */
+/** Returns the iptables backends of kube-proxy and felix, if they differ. */
 function backendsOf({ backends, felix }: NodeFacts): { kubeProxy: string; felix: string } | undefined {
   const kubeProxy = backends['kube-proxy'];
   const felixs = backends.felix ?? (felix?.kind === 'settings' ? configuredBackend(felix.settings) : undefined);
@@ -149,7 +153,10 @@ function backendsOf({ backends, felix }: NodeFacts): { kubeProxy: string; felix:
   return { kubeProxy, felix: felixs };
 }
 
-/** `Auto`, the default, is undefined: felix takes what kubelet seems to use. With nftables of its own it needs no iptables. */
+/**
+ * Returns undefined for `Auto`, the default: felix then uses the backend that kubelet seems to use. With its own nftables tables felix
+ * needs no iptables.
+ */
 function configuredBackend({ iptablesBackend, nftablesMode }: FelixSettings): 'legacy' | 'nf_tables' | undefined {
   if (nftablesMode?.toLowerCase() === 'enabled') return undefined;
   switch (iptablesBackend?.toLowerCase()) {

@@ -2,16 +2,16 @@ import type { CauseRow } from './cause.ts';
 import { textOf } from './record-text.ts';
 import { bracketed, podArguments, subjects } from './texts.ts';
 
-/** BIRD's default hold time: a session that cannot live expires no sooner. */
+/** BIRD's default hold time: a dead session expires after it, not sooner. */
 const holdTime = 240_000;
 
 /** Names of sessions in Calico's configuration of BIRD: `Mesh_10_0_0_2`, `Node_10_0_0_2`, `Global_…`. */
 const session = String.raw`(?:bird6?: )?((?:Mesh|Node|Global|Local_Workload)_[\w]{1,60}): `;
 const holdTimer = new RegExp(`^${session}(?:Error: |Received: )?Hold timer expired`);
 
-/** node/pkg/health; as a message, or as the reason why calico-node waits. */
+/** Matches node/pkg/health's text, in a message or in the reason why calico-node waits. */
 const notReady = /(?:BIRD6? is not ready|bird6?(?:\/confd)? is not live): ([^\n]{1,600})/;
-/** While BIRD starts it says that a graceful restart is going on: that is how it should be. */
+/** BIRD reports a graceful restart while it starts, which is normal. */
 const starting = /graceful restart in progress|failed to stat\(\) nodename file/;
 
 export const bgpDown: CauseRow = {
@@ -46,7 +46,7 @@ export const bgpDown: CauseRow = {
         : '';
     const found = notReady.exec(text);
     if (found === null || starting.test(found[1] ?? '')) return undefined;
-    // One incident, however many peers a line lists.
+    // All peers of a line make one incident, so the first one is the subject.
     const peer = /BGP not established with ([\da-fA-F.:]{3,45})/.exec(found[1] ?? '')?.[1];
     return { subject: peer, quote: found[0] };
   },
@@ -87,7 +87,7 @@ export const unknownPeer: CauseRow = {
     'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is no node, stop its BIRD.',
 };
 
-/** `Mesh_10_0_0_2` → `10.0.0.2`; IPv6 addresses have `_` for `:`, so their parts are not certain. */
+/** Returns the address in `Mesh_10_0_0_2`: `10.0.0.2`. IPv6 addresses have `_` for `:`, so their parts are not certain. */
 function peerOf(name: string): string {
   const address = name.replace(/^[A-Za-z_]+_(?=[\da-f])/, '');
   return /^\d{1,3}(?:_\d{1,3}){3}$/.test(address) ? address.replaceAll('_', '.') : name;

@@ -38,7 +38,7 @@ import { backendOf, familyOf, firstLine, isProblem, quotable, startsWithAny, tex
 
 const rows: readonly CauseRow[] = [
   felixGivesUp,
-  // Why a call failed.
+  // These rows say why a call failed.
   xtablesLock,
   moduleMissing,
   serviceChainMissing,
@@ -49,7 +49,7 @@ const rows: readonly CauseRow[] = [
   nftWithoutJson,
   nftCrashes,
   nftInterfaceMissing,
-  // These rows take a failure that gives no reason.
+  // These rows match a failure without a reason.
   jumpMissing,
   restoreRefused,
   nftSyncFailed,
@@ -63,7 +63,7 @@ const rows: readonly CauseRow[] = [
   unknownPeer,
   portTaken,
   restarting,
-  // Behind what programs log; the first whose facts fit explains it.
+  // These rows explain other causes; the first one whose facts fit is the diagnosis.
   felixDeletesChains,
   firewallReload,
   mixedBackends,
@@ -71,11 +71,11 @@ const rows: readonly CauseRow[] = [
   conntrackFull,
   neighbourFull,
   martianPackets,
-  // Seen in /proc.
+  // The agent finds this in /proc.
   conntrackNearlyFull,
 ];
 
-/** All causes. The first row that matches a record is its cause. */
+/** All causes. The first row that matches a record gives its cause. */
 export const causes: readonly Cause[] = rows.map(complete);
 
 const byCode = new Map(causes.map((cause) => [cause.code, cause]));
@@ -105,12 +105,12 @@ function complete(row: CauseRow): Cause {
   };
 }
 
-/** Names of nodes have up to 253 characters. */
+/** Names of nodes may have 253 characters. */
 function shortNode(node: string): string {
   return short(node, 63) || 'this node';
 }
 
-/** Finds the cause behind `code` by the facts; `code` itself if none fits. */
+/** Returns the cause that explains `code` by the facts; `code` itself if none does. */
 export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): string {
   const behind = causes.find(({ explains }) => explains?.codes.includes(code) && explains.when(facts, symptoms));
   return behind?.code ?? code;
@@ -118,14 +118,14 @@ export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): st
 
 const hintLimit = 2;
 
-/** At most two sentences of at most 160 bytes, most important first. */
+/** Returns at most two sentences of at most 160 bytes each, the most important first. */
 export function hints(details: HintDetails): string[] {
   return [hiddenWarnings(details), ...causes.map(({ explains }) => explains?.hint?.(details))]
     .filter((hint) => hint !== undefined)
     .slice(0, hintLimit);
 }
 
-/** With these, felix hides its warnings about rules. */
+/** With these log levels, felix hides its warnings about rules. */
 const severitiesAboveWarning = new Set(['error', 'fatal', 'panic', 'none']);
 
 function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undefined {
@@ -135,7 +135,7 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
   return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
 }
 
-/** Names of nftables chains are the longest: 128 characters, and the namespace. */
+/** Names of nftables chains are the longest subjects: 128 characters and the namespace. */
 const subjectLimit = 160;
 
 /** The causes of each program, in the order of the catalogue. */
@@ -143,17 +143,17 @@ const byProgram = new Map<Failing, Cause[]>();
 for (const cause of causes)
   for (const program of cause.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), cause]);
 
-/** All other information ends here. */
+/** Records of severity info with other beginnings are never a failure. */
 const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
 
-/** Literals as in `Cause.needles`, for what `syncOf` answers. */
+/** The literals (see `Cause.needles`) of records that `syncOf` recognizes. */
 const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
-/** Undefined for most records. Never throws, and takes linear time. */
+/** Returns undefined for most records. Never throws, and takes linear time. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
   const { message, program } = record;
-  // BIRD prints no severity.
+  // BIRD logs no severity.
   if (!isProblem(record) && program !== 'bird') {
     return syncOf(record) ?? (startsWithAny(message, infoOpenings) ? failureOf(record) : undefined);
   }
@@ -187,7 +187,7 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
   return undefined;
 }
 
-/** felix logs its first sync, or one after a retry; kube-proxy logs failed ones as complete, too. */
+/** Records of a completed sync. felix logs only its first sync and those after a retry; kube-proxy also logs failed ones as complete. */
 const completions: Partial<Record<Failing, RegExp>> = {
   'kube-proxy': /^[Ss]yncProxyRules (?:complete|took)\b/,
   felix: /^(?:Succeeded after retry|Completed first update to dataplane)/,
@@ -214,11 +214,11 @@ function duration(text = ''): Millis | undefined {
   return sum;
 }
 
-/** Each record with a sign has one of these, but fatal ones of klog. ASCII, eight characters or more. */
+/** Every record with a sign contains one of these, except fatal records of klog. They are ASCII, and at least eight characters long. */
 export const programNeedles: readonly string[] = shortest([
   ...causes.flatMap(({ needles }) => needles),
   ...syncNeedles,
-  // felix has logged less than it meant to.
+  // felix could not log everything.
   '... dropped ',
 ]);
 

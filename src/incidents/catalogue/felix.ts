@@ -13,7 +13,7 @@ import {
 } from './record-text.ts';
 import { onlyFamily, podArguments, subjects, unreachable } from './texts.ts';
 
-/** felix looks at its tables every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
+/** How often felix checks its tables: every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
 const refreshEvery = 180_000;
 
 const givesUp =
@@ -76,7 +76,7 @@ export const felixRestoreFailed: CauseRow = {
   impact: unreachable,
 };
 
-/** iptables-nft-save 1.8.9 ends with 3 (VERSION_PROBLEM) at a rule that it cannot parse; felix does not log what it prints. */
+/** iptables-nft-save 1.8.9 exits with 3 (VERSION_PROBLEM) if it cannot parse a rule. felix does not log the output. */
 const cannotParse = (record: ProgramRecord): boolean =>
   /^ip6?tables-nft-save command failed$/.test(record.message) &&
   isProblem(record) &&
@@ -113,7 +113,10 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
-/** Knows rules that felix itself deletes by the text in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy (KN101). */
+/**
+ * felix itself deletes these rules; they have a text in place of a hash (felix/iptables/table.go). With eBPF these are kube-proxy's jumps
+ * (KN101).
+ */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 
@@ -167,7 +170,10 @@ export const dummyProfile: CauseRow = {
     'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all again.',
 };
 
-/** felix/daemon, libcalico-go/lib/clientv3 and watchersyncer, typha/pkg/syncclient, node/pkg/lifecycle/startup. */
+/**
+ * Messages that are enough by themselves. Sources: felix/daemon, libcalico-go/lib/clientv3 and watchersyncer, typha/pkg/syncclient,
+ * node/pkg/lifecycle/startup.
+ */
 const alone = [
   'Failed to connect to Typha',
   'Failed to connect to typha endpoint',
@@ -179,7 +185,7 @@ const alone = [
   'Timed out waiting for connection to be restored',
 ];
 
-/** These need an error of the network beside them; the API may also have answered. */
+/** Messages that count only with a network error, because the API may also have answered with a refusal. */
 const withNetworkError = [
   'Error getting cluster information config',
   'Failed to get config from datastore',
@@ -203,7 +209,7 @@ export const apiUnreachable: CauseRow = {
   needles: [...alone, ...withNetworkError],
   infoOpenings: ['Hit error connecting to datastore', 'Failed to perform list of current data'],
   match(record) {
-    // A program that is not known must at least name its source file as Calico's do.
+    // An unknown program must at least name its source file in the way that Calico's programs do.
     if (record.program === 'unknown' && !record.caller.includes('/')) return undefined;
     const isAlone = startsWithAny(record.message, alone);
     if (!isAlone && !startsWithAny(record.message, withNetworkError)) return undefined;

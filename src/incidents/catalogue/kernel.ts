@@ -80,12 +80,12 @@ export const conntrackNearlyFull: CauseRow = {
   fix: (details, node) => conntrackFull.fix(details, node),
 };
 
-/** Whether it is unknown whose table is full: the kernel named no namespace, and the host's table could not be read. */
+/** Returns whether it is unknown whose table is full: the kernel named no namespace, and the host's table could not be read. */
 function isUnsure({ subjects: named, facts: { conntrack } }: IncidentDetails): boolean {
   return asCount(conntrack?.count) === undefined && !named.some((name) => /\d/.test(name));
 }
 
-/** Whether only tables of Pods' namespaces are full, not the host's. */
+/** Returns whether only tables of Pods' namespaces are full, and not the host's. */
 function ofNamespaces({ subjects: named }: IncidentDetails): boolean {
   return named.length > 0 && named.every((name) => /\d/.test(name));
 }
@@ -96,7 +96,7 @@ function levels(conntrack: { count: number | undefined; max: number | undefined 
   return count === undefined ? ` (it holds ${max})` : ` (${count} of ${max} entries)`;
 }
 
-/** Returns undefined for numbers that the kernel cannot have printed; it counts in 31 bits. */
+/** Returns undefined for numbers that the kernel cannot have printed, because it counts in 31 bits. */
 function asCount(number: number | undefined): number | undefined {
   return number !== undefined && number >= 0 && number < 2 ** 31 ? Math.trunc(number) : undefined;
 }

@@ -11,7 +11,7 @@ import {
   unreachable,
 } from './texts.ts';
 
-/** The 16 characters are base32 of a hash over the Service's name and port [pkg/proxy/iptables/proxier.go]. */
+/** The last 16 characters are the base32 hash of the Service's name and port [pkg/proxy/iptables/proxier.go]. */
 const serviceChains = [
   /Couldn't (?:load|find) target [`'‘](KUBE-(?:SVC|SVL|SEP|FW|EXT|XLB)-[A-Z2-7]{16})['’]/,
   /Chain '(KUBE-(?:SVC|SVL|SEP|FW|EXT|XLB)-[A-Z2-7]{16})' does not exist/,
@@ -21,10 +21,10 @@ const sharedChains = [
   /Chain '(KUBE-[A-Z][A-Z-]{1,22})' does not exist/,
 ];
 
-/** Matches what iptables says of them on a line of its own. */
+/** Literals of iptables' own lines about these chains. */
 const chainNeedles = ["Couldn't load ", "Couldn't find "];
 
-/** libxtables and kube-proxy's own lock code for iptables before 1.6.2. */
+/** Messages about the lock, of libxtables and of kube-proxy's own code for iptables before 1.6.2. */
 const locks = [
   /holding the xtables lock/,
   /Can't lock (?:\/[\w.-]+){1,4} ?\.? ?lock/,
@@ -130,7 +130,7 @@ export const badRule: CauseRow = {
   impact: unreachable,
 };
 
-/** The most specific lines, where no other cause is known. */
+/** The most specific lines, used if no other cause is known. */
 const specific =
   /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 

@@ -94,7 +94,7 @@ export const nftSyncFailed: CauseRow = {
     const text = nftablesFailure(record);
     if (text === undefined) return undefined;
     return {
-      // The rule, or element, that was refused stands in the line after the error.
+      // The line after the error contains the rule or element that was refused.
       subject:
         /^[ \t]*(?:add|insert|create|replace|delete|flush|destroy) (?:rule|element|chain|set|map) ip6? kube-proxy ([^\s;{]{1,160})/m.exec(
           text,
@@ -155,7 +155,7 @@ export const chainBusy: CauseRow = {
   impact: () => 'Services may be out of date on this node.',
 };
 
-/** kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
+/** Beginnings in kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
 const openings = [
   'Failed to sync endpoint for service',
   'Failed to sync service',
@@ -177,7 +177,7 @@ const openings = [
   'Error adding entry to ipset',
 ];
 
-/** Matches a Service or a set as they are printed: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
+/** Match a Service or an IP set in kube-proxy's logs: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
 const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
 
 export const ipvsFailed: CauseRow = {

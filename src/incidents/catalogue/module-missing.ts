@@ -4,11 +4,11 @@ import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.
 import { familyOf, isProblem, lineAt, textOf } from './record-text.ts';
 
 /*
- * Names of kernel modules as modprobe takes them, after what iptables and nft say they miss. Sources: net/netfilter,
- * net/ipv4/netfilter and net/ipv6/netfilter of the kernel, MODULE_ALIAS lines included.
+ * Names of kernel modules as modprobe takes them, derived from what iptables and nft report as missing. Sources: net/netfilter,
+ * net/ipv4/netfilter and net/ipv6/netfilter of the kernel, with their MODULE_ALIAS lines.
  */
 
-/** Extensions whose module is not called `xt_` and their own name. */
+/** Extensions whose module is not called `xt_` plus the name of the extension. */
 const extensions: Readonly<Record<string, string>> = {
   MARK: 'xt_mark',
   CONNMARK: 'xt_connmark',
@@ -21,7 +21,7 @@ const extensions: Readonly<Record<string, string>> = {
   nfacct: 'xt_nfacct',
 };
 
-/** Extensions that are a module for each family of addresses. */
+/** Extensions with one module for each family of addresses. */
 const perFamily = new Set(['rpfilter', 'REJECT', 'SYNPROXY', 'ah']);
 
 function moduleOf(extension: string, ipv6: boolean): string {
@@ -30,7 +30,7 @@ function moduleOf(extension: string, ipv6: boolean): string {
   return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
 }
 
-/** Matches what says for certain that something is missing; the name is in the first group. */
+/** Errors that prove that a module is missing. The first group is the name. */
 const certain: readonly { expression: RegExp; module: (name: string, ipv6: boolean) => string }[] = [
   { expression: /Couldn't (?:load|find) match [`'‘]([\w-]{1,29})['’]/, module: moduleOf },
   { expression: /Couldn't (?:load|find) target [`'‘]([A-Z][A-Z0-9]{1,28})['’]/, module: moduleOf },
@@ -54,7 +54,7 @@ const certain: readonly { expression: RegExp; module: (name: string, ipv6: boole
   },
 ];
 
-/** Literals as in `Cause.needles`, for lines of iptables by themselves. */
+/** The literals (see `Cause.needles`) of iptables' own lines. */
 const moduleNeedles = [
   'unknown option ',
   'unrecognized option',
@@ -64,10 +64,10 @@ const moduleNeedles = [
   'required kernel modules are not loaded',
 ];
 
-/** A warning only: other things may have failed beside it. */
+/** This is only a warning, so the failure may have another reason. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 
-/** Returns the kernel module that iptables misses, by its error. */
+/** Returns the kernel module that iptables misses according to its error. */
 function moduleMissedByIptables(text: string, family: string): Match | undefined {
   const ipv6 = family === 'IPv6';
   for (const { expression, module } of certain) {
@@ -80,11 +80,11 @@ function moduleMissedByIptables(text: string, family: string): Match | undefined
   return { subject: moduleOf(warning[1] ?? '', ipv6), quote: lineAt(text, warning.index) };
 }
 
-/** `fib` is the one expression of kube-proxy's and felix's rules that distributions leave out of their kernels. */
+/** kube-proxy's and felix's rules use only one expression that some distributions leave out of their kernels: `fib`. */
 const fib =
   /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
 
-/** Returns the kernel module that nft misses, by its error. */
+/** Returns the kernel module that nft misses according to its error. */
 function moduleMissedByNft(text: string, family: string): Match | undefined {
   const found = fib.exec(text.replace(/^[ \t]+/gm, ''));
   if (found !== null) {
@@ -95,7 +95,7 @@ function moduleMissedByNft(text: string, family: string): Match | undefined {
   return cache === null ? undefined : { subject: 'nf_tables', quote: lineAt(text, cache.index) };
 }
 
-/** `[ip_vs_rr ip_vs_wrr]` of kube-proxy before 1.24. */
+/** Reads `[ip_vs_rr ip_vs_wrr]`, as kube-proxy before 1.24 logs it. */
 function modulesMissedByIpvs(text: string): Match | undefined {
   const found = /required kernel modules are not loaded: \[([\w ]{1,200})\]/.exec(text);
   return found === null ? undefined : { subject: found[1], quote: lineAt(text, found.index) };

@@ -2,7 +2,10 @@ import type { CauseRow } from './cause.ts';
 import { find, isProblem, textOf } from './record-text.ts';
 import { podArguments, subjects } from './texts.ts';
 
-/** Its own health and metrics, as one text or as an error [1.8 to 1.36: pkg/proxy/healthcheck, cmd/kube-proxy/app/server.go]. */
+/**
+ * Matches the ports of kube-proxy's health and metrics, in a text or in an error [1.8 to 1.36: pkg/proxy/healthcheck,
+ * cmd/kube-proxy/app/server.go].
+ */
 const taken =
   /(?:starting metrics server failed|ailed to start (?:node|proxier) healthz on [\w.:[\]]{1,60})(?:: |\n)listen tcp ([\w.:[\]]{1,60}): bind: address already in use/;
 

@@ -1,32 +1,32 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { Match } from './cause.ts';
 
-/** Error texts may hold all rules of a node; the reason stands in the first lines. Characters. */
+/** The most characters of an error that are read. It may contain all rules of a node, but the reason is in its first lines. */
 const textLimit = 16_384;
 
 /** The longest quote, in characters. */
 const quoteLimit = 200;
 
-/** Returns what a record says in words: old releases put the error into the message, newer ones into a field. */
+/** Returns the text of a record. Old releases put the error into the message, newer ones into a field. */
 export function textOf(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
 }
 
-/** The line of the text that `index` is in, as a quote. */
+/** Returns the line of the text that contains `index`, as a quote. */
 export function lineAt(text: string, index: number): string {
   const begin = text.lastIndexOf('\n', index - 1) + 1;
   const end = text.indexOf('\n', index);
   return quotable(text.slice(begin, end === -1 ? undefined : end));
 }
 
-/** The first line that the expression is found in, as a quote. */
+/** Returns the first line that matches the expression, as a quote. */
 export function quoteOf(text: string, expression: RegExp): string | undefined {
   const found = expression.exec(text);
   return found === null ? undefined : lineAt(text, found.index);
 }
 
-/** One line of printable text without white space around it, at most 200 characters. */
+/** Returns one line of printable text without surrounding white space, at most 200 characters. */
 export function quotable(line: string): string {
   const text = line
     .slice(0, 4 * quoteLimit)
@@ -35,7 +35,7 @@ export function quotable(line: string): string {
   return text.length > quoteLimit ? `${text.slice(0, quoteLimit - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** Returns the default quote: the first line of the error that is not just an exit status, else the message. */
+/** Returns the default quote: the first line of the error that is more than an exit status, or else the message. */
 export function firstLine(record: ProgramRecord): string {
   let begin = 0;
   const { error } = record;
@@ -63,7 +63,7 @@ export function startsWithAny(text: string, openings: readonly string[]): boolea
   return false;
 }
 
-/** Returns the match of the first expression that matches: its first group is the subject, its line the quote. */
+/** Returns the match of the first expression that matches. Its first group is the subject, and its line is the quote. */
 export function find(text: string | undefined, expressions: readonly RegExp[]): Match | undefined {
   if (text === undefined) return undefined;
   for (const expression of expressions) {
@@ -73,7 +73,7 @@ export function find(text: string | undefined, expressions: readonly RegExp[]): 
   return undefined;
 }
 
-/** `IPv4`, `IPv6`, or '' where none is named: the field, else the tool's name in its own error message. */
+/** Returns `IPv4`, `IPv6` or '': the record's field, or else the family of the tool that the error names. */
 export function familyOf(record: ProgramRecord, text: string): string {
   const field = record.fields['ipFamily'] ?? record.fields['ipVersion'] ?? record.fields['family'] ?? '';
   if (/^(?:IPv6|0x6|6|inet6|ip6)$/i.test(field)) return 'IPv6';
@@ -88,7 +88,7 @@ export function familyOf(record: ProgramRecord, text: string): string {
   return '';
 }
 
-/** Returns the kernel interface that iptables used, by the version that it prints or by the name that it was called by. */
+/** Returns the backend that iptables used, by the version that it prints or by the name of the command. */
 export function backendOf(text: string): 'legacy' | 'nf_tables' | undefined {
   const found =
     /\bip6?tables[\w-]{0,16} v[\d.]{1,12} \((legacy|nf_tables)\)/.exec(text) ??
@@ -98,11 +98,11 @@ export function backendOf(text: string): 'legacy' | 'nf_tables' | undefined {
 }
 
 /*
- * How a message begins shows which call of a tool failed; only then is the error searched for the reason. Rules,
- * comments and names of Services in other messages are never looked at.
+ * The beginning of a message shows which call of a tool failed. Only after such a beginning is the error searched for the reason, so rules,
+ * comments and names of Services in other messages are never read.
  */
 
-/** kube-proxy, iptables and ipvs modes [1.4 to 1.36: pkg/proxy/iptables, pkg/proxy/ipvs, pkg/util/iptables]. */
+/** Beginnings in kube-proxy, iptables and ipvs modes [1.4 to 1.36: pkg/proxy/iptables, pkg/proxy/ipvs, pkg/util/iptables]. */
 const kubeProxyIptables = [
   'Failed to execute iptables-restore',
   'Failed to execute iptables-save',
@@ -112,7 +112,7 @@ const kubeProxyIptables = [
   'Could not check for iptables canary',
 ];
 
-/** kube-proxy, nftables mode [1.29 to 1.36: pkg/proxy/nftables]. */
+/** Beginnings in kube-proxy, nftables mode [1.29 to 1.36: pkg/proxy/nftables]. */
 const kubeProxyNftables = [
   'nftables sync failed',
   'Failed to list nftables ',
@@ -120,7 +120,7 @@ const kubeProxyNftables = [
   'Unable to delete stale chains',
 ];
 
-/** felix [felix/iptables/table.go]; the name of the command before ` command failed` varies. */
+/** Beginnings in felix [felix/iptables/table.go]. The name of the command before ` command failed` varies. */
 const felixIptables = [
   'Failed to execute ip(6)tables-restore command',
   'Failed to program iptables, will retry',
@@ -128,20 +128,20 @@ const felixIptables = [
   'iptables-save failed because ',
 ];
 
-/** felix [felix/nftables/table.go]. */
+/** Beginnings in felix [felix/nftables/table.go]. */
 const felixNftables = [
   'Failed to program nftables, will retry',
   'Failed to run nft transaction',
   'nftables command failed',
 ];
 
-/** Literals as in `Cause.needles`: for failed calls of iptables and of nft, also for lines from the middle of such a record. */
+/** The literals (see `Cause.needles`) of failed calls of iptables and nft, also of lines from the middle of such a record. */
 export const iptablesNeedles = [...kubeProxyIptables, ...felixIptables, '-save command failed', 'tables-restore'];
 export const nftablesNeedles = [...kubeProxyNftables, ...felixNftables, '/dev/stdin:'];
 
 const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 
-/** The text of a failed call of iptables that programs rules; undefined for anything else. */
+/** Returns the text of a failed call of iptables that writes rules; undefined for anything else. */
 export function iptablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   const { message, program } = record;
@@ -153,7 +153,7 @@ export function iptablesFailure(record: ProgramRecord): string | undefined {
   return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? textOf(record) : undefined;
 }
 
-/** The text of a failed call of nft that programs rules; undefined for anything else. */
+/** Returns the text of a failed call of nft that writes rules; undefined for anything else. */
 export function nftablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
@@ -162,7 +162,7 @@ export function nftablesFailure(record: ProgramRecord): string | undefined {
   return startsWithAny(record.message, openings) ? textOf(record) : undefined;
 }
 
-/** A line of kube-proxy's error by itself, as a syslog cuts it: nothing but the error is left. */
+/** Returns whether the record is a single line of kube-proxy's error. A syslog cuts long records into lines, so the rest is missing. */
 function isFragment({ message, error, program }: ProgramRecord): boolean {
   return message === '' && error !== '' && program === 'kube-proxy';
 }
@@ -175,7 +175,7 @@ export function programmingFailure(record: ProgramRecord): string | undefined {
   return iptablesFailure(record) ?? nftablesFailure(record);
 }
 
-/** Matches the cleanup of another mode's rules, which kube-proxy does once when it starts; nothing depends on that. */
+/** Returns whether kube-proxy cleans up the rules of another mode. It does so once at its start, and nothing depends on it. */
 export function isCleanup(record: ProgramRecord): boolean {
   return record.caller.endsWith('cleanup.go');
 }

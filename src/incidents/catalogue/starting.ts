@@ -3,10 +3,10 @@ import type { CauseRow } from './cause.ts';
 import { textOf, isProblem, lineAt } from './record-text.ts';
 import { failingPodArguments, plural, podArguments, program, shellWords } from './texts.ts';
 
-/** A container that ends at once is restarted after up to five minutes. */
+/** The longest pause before a container that ends at once is started again. */
 const crashLoop = 300_000;
 
-/** Reads what files and tools that kube-proxy needs at its start say of the kernel. */
+/** Finds missing kernel modules in the errors about files and tools that kube-proxy needs at its start. */
 const wants: readonly { expression: RegExp; module: string }[] = [
   {
     expression:
@@ -16,7 +16,7 @@ const wants: readonly { expression: RegExp; module: string }[] = [
   { expression: /\bipvs (?:not supported|is not)|can't use the IPVS proxier/i, module: 'ip_vs' },
 ];
 
-/** Found by cobra before anything runs: what fails later is logged twice, the other time as `Error running ProxyServer`. */
+/** Errors that cobra finds before anything runs. Later errors are logged twice, the second time as `Error running ProxyServer`. */
 const configuration =
   /^(?:failed (?:complete|validate|os init)|initialize logging|unknown (?:short)?hand flag|unknown flag|"[^"\n]{1,200}" does not take)/;
 
@@ -61,15 +61,15 @@ export const cannotStart: CauseRow = {
   impact: () => 'Services that are new or have changed are not reachable from this node; after a reboot none is.',
 };
 
-/** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]; nothing else in a k3s writes it. */
+/** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]. Nothing else in k3s writes it. */
 const startNeedle = 'Version info';
 
-/** Whether kube-proxy logs that it was started. */
+/** Returns whether kube-proxy logs its start. */
 export function isStart({ program: writer, caller, message }: ProgramRecord): boolean {
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 
-/** felix ends so on purpose, or it has already logged why. */
+/** Ends of felix that are intended, or whose reason it has already logged. */
 const orderly =
   /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
 

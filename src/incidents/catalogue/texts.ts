@@ -2,12 +2,12 @@ import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import type { IncidentDetails } from '../../model/incident.ts';
 
 /*
- * Names in texts are foreign. Those of Kubernetes, of chains and of modules are ASCII: what is not becomes a question mark, as does what
- * a chat program reads as a mention or a link; what is no printable character becomes a space, and the rest is cut, so that each text
- * stays one line of bounded length in bytes.
+ * Names in texts come from strangers. Names of Kubernetes, chains and modules are ASCII, so other characters become question marks, as do
+ * those that a chat program reads as a mention or a link. White space and unprintable characters become one space, and long names are cut,
+ * so that each text stays one line of bounded length.
  */
 
-/** A name for a sentence, at most `limit` characters. */
+/** Returns a name for a sentence, at most `limit` characters long. */
 export function short(name: string, limit = 40): string {
   const text = name
     .slice(0, 4 * limit)
@@ -17,12 +17,12 @@ export function short(name: string, limit = 40): string {
   return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
 }
 
-/** Impossibly large numbers are shortened. */
+/** Limits numbers that are impossibly large. */
 function whole(count: number): number {
   return Number.isFinite(count) ? Math.min(Math.max(0, Math.trunc(count)), 999_999_999) : 0;
 }
 
-/** `a, b and 3 more`; '' for none. */
+/** Returns `a, b and 3 more`, or '' without names. */
 export function list(names: readonly string[], more: number, limit = 2, width = 40): string {
   const named = names.filter((name) => short(name, width) !== '');
   const shown = named.slice(0, limit).map((name) => short(name, width));
@@ -36,18 +36,18 @@ export function subjects(details: IncidentDetails, limit = 2, width = 40): strin
   return list(details.subjects, details.moreSubjects, limit, width);
 }
 
-/** ` (KUBE-SVC-A, KUBE-SVC-B)`; '' for none. */
+/** Returns ` (KUBE-SVC-A, KUBE-SVC-B)`, or '' without subjects. */
 export function bracketed(details: IncidentDetails): string {
   const named = subjects(details);
   return named === '' ? '' : ` (${named})`;
 }
 
-/** Returns the word of two that agrees with the incident's subjects. */
+/** Returns `one` or `many`, whichever agrees with the number of subjects. */
 export function agreeing(details: IncidentDetails, one: string, many: string): string {
   return details.subjects.length + whole(details.moreSubjects) > 1 ? many : one;
 }
 
-/** Words that are safe to paste into a shell, each once, at most `limit` of them and 50 characters in all. */
+/** Returns distinct words that are safe to paste into a shell: at most `limit` words, and 50 characters in all. */
 export function shellWords(names: readonly string[], limit = 4): string[] {
   const words = names.flatMap((name) => name.slice(0, 200).split(/[\s,]+/));
   const safe = [...new Set(words.filter((word) => /^[A-Za-z0-9][\w.-]{0,31}$/.test(word)))].slice(0, limit);
@@ -55,7 +55,7 @@ export function shellWords(names: readonly string[], limit = 4): string[] {
   return safe;
 }
 
-/** ` (IPv6)` where only one family of addresses was seen to fail. */
+/** Returns ` (IPv6)` if only one family of addresses fails. */
 export function onlyFamily(details: IncidentDetails): string {
   return details.families.length === 1 && /^IPv[46]$/.test(details.families[0] ?? '')
     ? ` (${details.families[0]})`
@@ -83,19 +83,19 @@ export function program(details: IncidentDetails): string {
   }
 }
 
-/** The Pod that fails as `kubectl` wants it: `-n kube-system kube-proxy-x7k2p`; undefined if it is not known. */
+/** Returns the failing Pod as arguments of `kubectl`: `-n kube-system kube-proxy-x7k2p`; undefined if it is not known. */
 export function failingPodArguments(details: IncidentDetails): string | undefined {
   const [namespace = '', pod = ''] = details.failingPod?.split('/') ?? [];
-  // A longer one would leave no room for the rest.
+  // A longer name would leave no room for the rest of the text.
   return isLabel(namespace) && isSubdomain(pod) && pod.length <= 80 ? `-n ${namespace} ${pod}` : undefined;
 }
 
-/** The same, or what the operator has to put in. */
+/** Returns the failing Pod's arguments, or a placeholder that the operator has to replace. */
 export function podArguments(details: IncidentDetails, namespace = 'kube-system'): string {
   return failingPodArguments(details) ?? `-n ${namespace} POD`;
 }
 
-/** Returns the settings of FelixConfiguration, if they could be read. */
+/** Returns FelixConfiguration's settings, if they could be read. */
 export function felixSettings(details: IncidentDetails) {
   const { felix } = details.facts;
   return felix?.kind === 'settings' ? felix.settings : undefined;
@@ -105,7 +105,7 @@ export function felixPatch(name: string, setting: string): string {
   return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
 }
 
-/** Tells a Pod of a node whose rules stand still. */
+/** Tells a Pod that the rules of its node are out of date. */
 export function unreachable(details: IncidentDetails): string {
   return details.failing === 'felix' || details.failing === 'calico-node'
     ? 'Policy changes do not reach this node: new Pods may have no network.'

@@ -8,7 +8,7 @@ import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';
 
 export interface Surroundings {
   node: string;
-  /** Only its name is known before the API server has answered. */
+  /** Until the API server has answered, only the Node's name is known. */
   nodeRef: () => ObjectRef;
   chains: ServiceChains;
   podsHere: () => readonly AffectedPod[];
@@ -18,18 +18,17 @@ type Phase = IncidentDetails['phase'];
 type NoticedPod = { object: ObjectRef; unhealthy: boolean };
 type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
-/** A program may fail hundreds of times a second, and looking around it is slow. */
+/** How often services and Pods are looked up. A program may fail hundreds of times a second, and each look-up is slow. */
 const lookEvery: Millis = 1000;
 
 export type FindingBuilder = ReturnType<typeof createFindingBuilder>;
 
-/** Makes findings of an incident and of the facts about it. */
 export function createFindingBuilder(surroundings: Surroundings) {
   const { node, nodeRef } = surroundings;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 
   return {
-    /** All details, on the objects that it is about, or on `objects`. */
+    /** Returns findings with all details, on the objects that the incident is about, or on `objects`. */
     full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
       const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
       const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
@@ -51,10 +50,10 @@ export function createFindingBuilder(surroundings: Surroundings) {
       });
     },
     podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, { object, unhealthy }: NoticedPod): Finding => ({
-      // The name of the Event follows from this, so it keeps the word.
+      // The Event's name is derived from this text, so the word must not change.
       identity: identityOf(`${phase} pointer`, incident.code, incident, object, node),
       reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
-      // A healthy Pod needs no alarm.
+      // For a healthy Pod a warning would be a false alarm.
       type: phase === 'open' && unhealthy ? 'Warning' : 'Normal',
       regarding: object,
       related: nodeRef(),
@@ -80,11 +79,11 @@ export function createFindingBuilder(surroundings: Surroundings) {
   }
 }
 
-/** Affected Pods, unhealthy ones first. */
+/** Returns affected Pods, unhealthy ones first. */
 export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Surroundings['podsHere']): AffectedPod[] {
   if (causeOf(diagnose(incident.code, facts, incident)).impact === undefined) return [];
   const all = affectedPodsOf(podsHere());
-  // Only one Pod uses the table of its network namespace.
+  // Only the Pod in this network namespace uses the full table.
   return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
 }
 
@@ -126,16 +125,16 @@ export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
   return objects.filter((_, i) => keys.indexOf(keys[i] ?? '') === i);
 }
 
-/** Stays the same when an incident comes back, so that a flapping problem makes no stream of Events. */
+/** Stays the same when an incident comes back. Otherwise a problem that comes and goes would make new Events all the time. */
 function identityOf(what: string, code: string, { failing }: Incident, object: ObjectRef, node: string): string {
   return ['incident', what, code, failing, objectKey(object), node].join('|');
 }
 
-/** The most Services that are named and get Events. */
+/** The most Services that are named, and that get an Event. */
 export const serviceLimit = 8;
 const backendLimit = 3;
 
-/** The Services of the chains, and how many are past the limit. */
+/** Returns the Services of the chains, and how many more there are. */
 export function servicesOf(
   subjects: readonly string[],
   { ownerOf, backendsOf }: ServiceChains,

@@ -13,7 +13,7 @@ import type { Incident } from '../incident.ts';
 const room = 600;
 
 /**
- * Says what is broken, who is affected, what to do and why, with a quote. Where that is too long, the least important parts are left out,
+ * Says what is broken, who is affected, what to do and why, with a quote. If that is too long, the least important parts are left out, but
  * never what is broken and what to do.
  */
 export function incidentMessage(
@@ -28,7 +28,7 @@ export function incidentMessage(
   return details.phase === 'open' ? podNotice(details, name, type) : podNoticeOver(details, name);
 }
 
-/** A sentence, and shorter versions of it. Parts of rank 0 are never left out, then low ranks come first. */
+/** A sentence, and shorter versions of it. The higher the rank, the sooner a part is left out. Rank 0 is never left out. */
 type Part = readonly [rank: number, ...texts: string[]];
 
 function full(details: IncidentDetails, node: string, lowerBound: string): string {
@@ -70,7 +70,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** A healthy Pod is told only what it cannot count on; the Event of the Node says the rest. */
+/** Tells a healthy Pod only what it cannot rely on. The Node's Event has the rest. */
 function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
@@ -82,7 +82,7 @@ function podNotice(details: IncidentDetails, node: string, type: Finding['type']
           ? ''
           : `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
       ],
-      // The log may have a host name that no Node has.
+      // A log may contain a host name that is not a Node's.
       [2, isSubdomain(node) ? `Details: kubectl describe node ${node}` : ''],
     ],
     details,
@@ -100,7 +100,7 @@ function podNoticeOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Joins the parts that fit, and the code. */
+/** Joins the parts that fit, and adds the code. */
 function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): string {
   const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
   const chosen = new Map<Part, string>();
@@ -116,9 +116,8 @@ function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): s
   return whole();
 }
 
-/** Quotes the first line, which stays the same. */
+/** Quotes the first line of the incident, because it stays the same. */
 function quoteText({ quote }: IncidentDetails): string {
-  // This makes the text longer.
   const text = withoutMarkup(quotable(quote));
   if (text === '') return '';
   return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
@@ -183,14 +182,14 @@ function span(since: Millis, end: Millis): string {
   return humanDuration(Math.max(0, datable(end) - datable(since)));
 }
 
-/** `12:03:04 UTC`, with the date where `near` is of another day. */
+/** Writes `12:03:04 UTC`, and the date if `near` is on another day. */
 function instant(time: Millis, near: Millis): string {
   const [date = '', clock = ''] = new Date(datable(time)).toISOString().split('T');
   const isSameDay = new Date(datable(near)).toISOString().startsWith(date);
   return `${isSameDay ? '' : `${date} `}${clock.slice(0, 8)} UTC`;
 }
 
-/** Uses the nearest time that a Date can have. */
+/** Limits a time to what a Date can represent. */
 function datable(time: Millis): Millis {
   return Math.min(Math.max(time || 0, 0), 8.64e15);
 }
@@ -212,7 +211,8 @@ export interface RulesCondition {
 const namedCauses = 4;
 
 /**
- * `True` while kube-proxy or Calico cannot write rules (KN1xx, KN2xx, without warnings). It counts no failures, so that it changes seldom.
+ * Returns `True` while kube-proxy or Calico cannot write rules (KN1xx, KN2xx, without warnings). It contains no number of failures, so it
+ * changes seldom.
  */
 export function rulesConditionOf(incidents: readonly Incident[], node: string): RulesCondition {
   const open = incidents

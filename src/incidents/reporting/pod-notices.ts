@@ -13,35 +13,40 @@ export interface AffectedPod {
 
 export interface NotifiedPod {
   object: ObjectRef;
-  /** It was restarting or unready. */
+  /** The Pod was restarting or unready when it was notified. */
   unhealthy: boolean;
   at: Millis;
 }
 
-/** The most Pods that are notified of one incident; the Events of the Node count all. */
+/** The most Pods that are notified of one incident. The Node's Events count all of them. */
 export const podNoticeLimit = 20;
-/** Somebody is looking at unhealthy Pods, so they are notified soon; others over minutes, as on all other nodes. */
+/**
+ * Unhealthy Pods are notified soon, because somebody is probably looking at them. Others follow over minutes, because all nodes may send
+ * notices at once.
+ */
 const unhealthySpacing: Millis = 1000;
 const spacing: Millis = 15_000;
-/** The API server keeps an Event for an hour. */
+/** How long the API server keeps an Event. */
 const lifetime: Millis = 3_600_000;
 
-/** Unhealthy Pods first, the others by uid, so that nodes do not share an order. */
+/** Sorts unhealthy Pods first and the others by uid, so that nodes do not all begin with the same Pods. */
 export function affectedPodsOf(pods: readonly AffectedPod[]): AffectedPod[] {
   return pods
     .filter(({ hostNetwork, running }) => running && !hostNetwork)
     .toSorted((a, b) => rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
 }
 
-/** The Pod that is notified next. */
 export interface NextPodNotice {
   pod: AffectedPod;
   at: Millis;
-  /** Uid of a Pod that is gone and forgotten for it. */
+  /** The uid of a deleted Pod that the new one replaces in the list. */
   inPlaceOf: string | undefined;
 }
 
-/** Undefined if all are notified. Gone Pods count for an hour, so that Pods that are replaced all the time make no Events. */
+/**
+ * Returns undefined if all Pods are notified. Deleted Pods stay in the list for an hour, so that Pods that are replaced all the time do not
+ * cause more and more Events.
+ */
 export function nextPodNotice(
   affectedPods: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

@@ -10,7 +10,7 @@ import { nextPodNotice, type NotifiedPod, type NextPodNotice } from './pod-notic
 
 export interface Output {
   count: (finding: Finding, time: Millis, weight: number) => void;
-  /** Whether the uids of objects are known; without, an Event would get another name than before. */
+  /** Whether the uids of objects are known. Without them, the same Event would get another name than in an earlier run. */
   isReady: () => boolean;
 }
 
@@ -21,10 +21,10 @@ export interface ReporterOptions extends Surroundings, Output {
   restored?: ReporterState | undefined;
 }
 
-/** What is known and published of an incident. */
+/** The facts about an incident, and what has been published about it. */
 interface Account {
   facts: NodeFacts | undefined;
-  /** When, in the time of the incident. */
+  /** When the facts were asked for, in the time of the incident. */
   asked: Millis;
   /** Objects with an Event about the beginning; they also get one about the end. */
   reported: ObjectRef[];
@@ -33,14 +33,14 @@ interface Account {
 
 export type ReporterState = Record<string, Account>;
 
-/** Facts may change: FelixConfiguration is patched, a table made larger. */
+/** How long facts are used, because they may change: somebody patches FelixConfiguration or enlarges a table. */
 const factsAge: Millis = 300_000;
-/** How late a notice may be dated, because `tick` comes every few seconds. */
+/** The most that a notice may be dated back, because `tick` comes only every few seconds. */
 const tickInterval: Millis = 5000;
-/** The failing Pod and the Node are replaced now and then, and Services deleted. */
+/** The most objects kept for one incident. The failing Pod, the Node and Services may be replaced during a long one. */
 const reportedLimit = 32;
 
-/** Makes findings: all details where they belong, short notices for affected Pods. */
+/** Makes findings: full ones for the objects that an incident is about, and short notices for affected Pods. */
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #builder: FindingBuilder;
@@ -55,12 +55,12 @@ export class Reporter {
     this.#accounts = new Map(Object.entries(options.restored ?? {}));
   }
 
-  /** Another number after every change of what `state` gives. */
+  /** Changes with every change of `state`. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Incidents of whose end Pods are still to be notified. */
+  /** Incidents whose Pods know of the beginning, and must still be told of the end. */
   get withPodNotices(): ReadonlySet<string> {
     return new Set([...this.#accounts.keys()].filter((key) => hasNotices(this.#accounts.get(key))));
   }
@@ -69,7 +69,7 @@ export class Reporter {
     return Object.fromEntries(this.#accounts);
   }
 
-  /** Publishes what is unpublished as soon as it can be explained. */
+  /** Publishes unpublished failures as soon as the facts are known. */
   report(incident: Incident): void {
     const account = this.#accountOf(incident);
     const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
@@ -77,7 +77,7 @@ export class Reporter {
     this.#publish(incident, account);
   }
 
-  /** Publishes what could not be published before, and notifies Pods of what lasts or has ended. */
+  /** Publishes what had to wait, and notifies Pods of incidents that last or are over. */
   tick(now: Millis): void {
     const incidents = new Map(this.#options.tracker.incidents.map((incident) => [keyOf(incident), incident]));
     for (const key of this.#accounts.keys()) if (!incidents.has(key)) this.#accounts.delete(key);
@@ -115,7 +115,7 @@ export class Reporter {
     return account;
   }
 
-  /** Waits until the objects are known: without them less is explained, and nothing may be published anyway. */
+  /** Asks for the facts once the objects are known. Before that, less could be explained, and nothing is published anyway. */
   #ask(incident: Incident, account: Account): void {
     const { isReady, recent, facts } = this.#options;
     if (this.#asking.has(keyOf(incident)) || !isReady()) return;
@@ -136,7 +136,7 @@ export class Reporter {
     Object.assign(account, { facts, asked: last });
   }
 
-  /** Waits for facts that are asked for again, because the old ones may explain it differently. */
+  /** Waits while facts are asked for again, because old facts may lead to another diagnosis. */
   #mayPublish(incident: Incident): boolean {
     return isUnpublished(incident) && this.#options.isReady() && !this.#asking.has(keyOf(incident));
   }
@@ -172,7 +172,7 @@ export class Reporter {
       const { pod, inPlaceOf } = next;
       const at = Math.max(next.at, now - tickInterval);
       const notice = { object: podRef(pod), unhealthy: pod.problem !== undefined };
-      // A Pod that is notified again, after an hour, becomes the last one.
+      // Moves a Pod that is notified again (after an hour) to the end.
       delete notifiedPods[pod.uid];
       if (inPlaceOf !== undefined) delete notifiedPods[inPlaceOf];
       notifiedPods[pod.uid] = { ...notice, at };
@@ -181,7 +181,7 @@ export class Reporter {
     }
   }
 
-  /** Notifies one Pod a second, because all nodes may do so at once. */
+  /** Notifies one Pod a second, because all nodes may do so at the same time. */
   #notifyOfEnd(incident: Incident, { facts, notifiedPods }: Account, now: Millis): void {
     if (facts === undefined) return;
     for (const [uid, pod] of Object.entries(notifiedPods).slice(0, tickInterval / 1000)) {

@@ -6,24 +6,24 @@ import type { Failing, FailureSign } from '../../model/program-record.ts';
 import type { TrackedFailure } from '../incident.ts';
 import { attemptSpan, completesWhatFailed, isSameFamily, restartSpan } from './programs.ts';
 
-/** How long flaps and ended incidents are remembered: a failure within that time continues them. */
+/** How long flaps and ended incidents are remembered. A failure within this time continues them. */
 export const memory: Millis = 900_000;
-/** So many restarts within `restartSpan` are an incident, whatever the container logs. */
+/** This many restarts within `restartSpan` are an incident, whatever the container logs. */
 const restartsToOpen = 3;
 
 export interface Noted {
-  /** It is more than a flap. */
+  /** The failure is more than a flap. */
   repeats: boolean;
-  /** The number of older attempts that have nothing to do with it. */
+  /** The number of older attempts that do not belong to the incident. */
   flaps: number;
 }
 
 const attemptsKept = 3;
 const subjectsKept = 16;
-/** After that many, `moreSubjects` no longer grows. */
+/** The most further subjects that are counted in `moreSubjects`. */
 const pastSubjectsKept = 240;
 const longestText = 200;
-/** A stamp further ahead is wrong. */
+/** A stamp that is further in the future than this is wrong. */
 const farAhead: Millis = 86_400_000;
 
 export function newFailure(code: string, failing: Failing, time: Millis): TrackedFailure {
@@ -55,11 +55,10 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
   };
 }
 
-/** Notes what the line says about the incident. */
 export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
   const { incident } = tracked;
   if (failingPod !== undefined) incident.failingPod = failingPod;
-  // The first line stays, because nobody can read an Event whose text keeps changing.
+  // The quote stays that of the first line, because nobody can read an Event whose text keeps changing.
   if (incident.phase !== 'open') incident.quote = shortened(sign.quote);
   noteFamily(tracked, sign.family);
   if (sign.subject !== undefined) noteSubject(tracked, shortened(sign.subject));
@@ -90,7 +89,7 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   const run = same ?? (gap <= attemptSpan ? attempts.at(-1) : undefined);
   if (run !== undefined) {
     run.failures++;
-    // A full table logs without a pause, so a long run is more than one attempt.
+    // A full table logs without a pause, so a run of lines that is too long for one attempt is a repeated failure.
     return { repeats: gap <= attemptSpan && tracked.heard - run.time > attemptSpan, flaps: 0 };
   }
   const isFirst = attempts.length === 0;
@@ -101,20 +100,20 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
 }
 
-/** For what only another program can have done: the second time is more than a flap, even after a success. */
+/** Notes a failure that only another program can have caused. The second one is more than a flap, even after a success. */
 export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
-/** For restarts: each is an attempt of its own. */
+/** Notes a restart. Each restart is an attempt of its own. */
 export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);
   return { repeats: spanOf(tracked, restartsToOpen) <= restartSpan, flaps };
 }
 
-/** For a restart because of the incident: one start that fails is a flap. */
+/** Notes a restart that the incident caused. It does not open the incident, because a single failed start is a flap. */
 export function noteConsequence({ attempts }: TrackedFailure): Noted {
   const attempt = attempts.at(-1);
   if (attempt !== undefined) attempt.failures++;
@@ -122,8 +121,8 @@ export function noteConsequence({ attempts }: TrackedFailure): Noted {
 }
 
 /**
- * Takes back the last attempt, because it succeeded after all: kube-proxy logs problems with tables that it then makes again. Returns how
- * many were taken back.
+ * Takes back the last attempt, because it succeeded after all: kube-proxy logs problems with tables that it then creates again. Returns how
+ * many attempts were taken back.
  */
 export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
   if (attempts.length < 2) return 0;
@@ -134,12 +133,12 @@ export function takeBackAttempt({ incident, attempts }: TrackedFailure): number 
 function addAttempt(tracked: TrackedFailure, time: Millis): number {
   const { incident, attempts } = tracked;
   attempts.push({ time, failures: 1 });
-  // Lines of several logs are not in order.
+  // Several logs are read, so lines may be out of order.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  // What made it doubtful is its beginning.
+  // Attempts that made the incident doubtful are its beginning and stay.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
-  // Older flaps are not the beginning of this incident.
+  // Older flaps do not belong to this incident.
   for (const { failures } of dropped) incident.failures -= failures;
   incident.first = attempts[0]?.time ?? time;
   return dropped.length;
@@ -150,26 +149,32 @@ function spanOf({ attempts }: TrackedFailure, count: number): Millis {
   return first === undefined || last === undefined ? Infinity : last.time - first.time;
 }
 
-/** An attempt of that family has failed. Returns whether the incident failed in it. */
+/** Notes that an attempt of this family has failed. Returns whether the incident failed in it. */
 export function noteEnd(tracked: TrackedFailure, family: string): boolean {
   if (!tracked.broken.some((other) => isSameFamily(other, family))) return false;
   tracked.unfinished = false;
   return true;
 }
 
-/** An attempt is complete. Returns whether all families have succeeded now. `reportsFailures`: a line would say if it had failed. */
+/**
+ * Notes a completed attempt. Returns whether all families have succeeded now. `reportsFailures`: a line would say if the attempt had
+ * failed.
+ */
 export function noteSuccess(tracked: TrackedFailure, family: string, time: Millis, reportsFailures: boolean): boolean {
   const { incident, broken, heard } = tracked;
   if (incident.phase === 'over' || !broken.some((other) => isSameFamily(other, family))) return false;
-  // An older success, from the log of another container, says nothing.
+  // An older success comes from the log of another container and proves nothing.
   if (time < incident.last) return false;
-  // Old releases log a failed sync as complete, and nothing else.
+  // Old releases log even a failed sync as complete, and nothing else.
   if (!reportsFailures && completesWhatFailed(incident.failing) && time - heard <= attemptSpan) return false;
   tracked.broken = broken.filter((other) => !isSameFamily(other, family));
   return tracked.broken.length === 0;
 }
 
-/** Saved logs may have stamps of other years. One far ahead of a later line is wrong, and would keep the incident until then. */
+/**
+ * Moves stamps that are far ahead of the present back to it. Stamps of a saved log may have a wrong year, and would keep the incident open
+ * until then.
+ */
 export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
   const { incident, attempts } = tracked;
   if (Math.max(incident.last, tracked.closed ?? 0) <= now + farAhead) return false;

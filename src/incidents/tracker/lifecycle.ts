@@ -4,29 +4,31 @@ import { type Incident, type IncidentChange, isUnpublished, type TrackedFailure 
 import { attemptSpan, type Syncs } from './programs.ts';
 import { correctStamps, memory, type Noted, takeBackAttempt } from './attempts.ts';
 
-/** Numbers since the first run, by code. */
+/** Numbers since the very first run, by code. */
 export interface IncidentCounts {
-  /** Whether or not they made an incident. */
+  /** All failures, including those that made no incident. */
   failures: Record<string, number>;
   opened: Record<string, number>;
   closed: Record<string, number>;
-  /** Failed attempts that made no incident, because nothing followed, or they succeeded after all. */
+  /** Failed attempts that made no incident, because no further one followed or the attempt succeeded after all. */
   flaps: Record<string, number>;
 }
 
-/** How long an attempt may go on after its first error: a large restore takes seconds. */
+/** How long an attempt may go on after its first error. A large restore takes seconds. */
 const verdictTime: Millis = 10_000;
-/** Retries of every few seconds may pause for a minute, if few Services change or a lock is free for once. */
+/**
+ * The shortest silence that ends an incident. Even retries of every few seconds may pause for a minute, if few Services change or a lock is
+ * free once.
+ */
 const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-/** Decides how an incident begins, goes on and ends, and adds what changes to `changes`. */
+/** Decides how an incident begins, goes on and ends, and appends changes to `changes`. */
 export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]) {
   return {
-    /** Confirms that the attempt has failed. */
     confirm,
     fail(tracked: TrackedFailure, time: Millis, note: NoteFailure): void {
       const { incident } = tracked;
@@ -41,27 +43,27 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       tracked.healthy = undefined;
       if (incident.phase === 'suspected') {
         if (repeats) tracked.doubtful = true;
-        // If a later line will say how the attempt ended, it may still succeed.
+        // If a later line will say how the attempt ended, wait for it: the attempt may still succeed.
         if (causeOf(code).endsWithSync !== true || !syncs.reportsFailures(failing)) confirm(tracked);
       } else if (incident.phase === 'open') {
         incident.unpublished++;
         changes.push({ kind: 'continued', incident });
       } else {
-        // It has come back so soon that there is no doubt, and a flapping problem must not count as many.
+        // It came back so soon that it certainly lasts. It stays one incident, because a flapping problem must not count as many.
         tracked.fight = true;
         open(tracked, time, incident.unpublished + 1);
       }
     },
-    /** All families have succeeded. */
+    /** Notes that all families have succeeded. */
     succeed(tracked: TrackedFailure, time: Millis): void {
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
       tracked.doubtful = false;
-      // In a fight, one success is no recovery.
+      // One success does not end an incident that has come back after a success before.
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    /** Does what is due next. `isKept`: not to be forgotten yet. */
+    /** Does the next step if it is due at `now`. `isKept`: the incident must not be forgotten yet. */
     settle(tracked: TrackedFailure, now: Millis, isKept: boolean): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
       const outcome = correctStamps(tracked, now) ? 'changed' : 'same';
@@ -76,7 +78,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       }
       return 'changed';
     },
-    /** The time of the next `settle`. */
+    /** Returns the time of the next `settle`. */
     dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
   };
 
@@ -99,12 +101,12 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
   function closeQuiet(tracked: TrackedFailure, due: Millis): void {
     const { incident, healthy } = tracked;
     if (healthy !== undefined) return close(tracked, healthy, 'success', due);
-    // It would have failed again one retry interval later, so that is when it ended.
+    // The retry after the last failure did not fail, so that was the end.
     close(tracked, Math.min(incident.last + retryIntervalOf(incident, syncs), due), 'silence', due);
   }
 }
 
-/** How long after a failure the next one comes. */
+/** Returns the usual time between two failures. */
 function retryIntervalOf({ code, failing }: Incident, syncs: Syncs): Millis {
   const { endsWithSync, retryInterval } = causeOf(code);
   return (endsWithSync ? syncs.retryOf(failing) : undefined) ?? retryInterval;
@@ -114,9 +116,9 @@ function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: Tracked
   if (incident.phase === 'over') return (closed ?? incident.last) + memory;
   if (doubtful) return heard + verdictTime;
   const retryInterval = retryIntervalOf(incident, syncs);
-  // A failure that is retried once an hour must not be forgotten in between.
+  // A failure that is retried only once an hour must not be forgotten between two retries.
   if (incident.phase === 'suspected') return incident.last + Math.max(memory, 2 * retryInterval + attemptSpan);
-  // A fight is over after twice its longest gap.
+  // A failure that comes back after successes is over once it stays away for twice its longest gap.
   const pause = fight ? Math.min(2 * longestGap, memory) : 0;
   return incident.last + Math.max(3 * retryInterval, leastSilence, pause);
 }
@@ -130,7 +132,7 @@ function setOpen(tracked: TrackedFailure, time: Millis, failures: number): void 
   incident.ended = undefined;
   incident.endedBy = undefined;
   incident.unpublished = failures;
-  // An unpublished end did not happen.
+  // Nobody was told of the end, so it is as if the incident had not ended.
   incident.endUnpublished = false;
 }
 

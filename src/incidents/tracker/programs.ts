@@ -6,17 +6,17 @@ import { causeOf } from '../catalogue/catalogue.ts';
 import { isStart, restarting } from '../catalogue/starting.ts';
 import type { TrackedFailure } from '../incident.ts';
 
-/** Lines no further apart belong to one attempt: a failing restore logs one for each family and table. */
+/** The longest time between lines of one attempt: a failing restore logs a line for each family and table. */
 export const attemptSpan: Millis = 2000;
 export const restartSpan: Millis = 600_000;
 const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 
 export const syncShape = z.object({
-  /** When it will try again, as it logged last. */
+  /** The time to the next attempt, as last logged. */
   retry: z.optional(z.number()),
-  /** It logs failed attempts, as newer releases do, so an attempt that is complete without such a line has succeeded. */
+  /** The program logs failed attempts as such, as newer releases do. Then an attempt that completes without such a line has succeeded. */
   reportsFailures: z.boolean(),
-  /** Families whose last attempt failed and is not complete yet. */
+  /** Families whose last attempt failed and has not completed yet. */
   failed: z.array(z.string()),
   /** When a line last gave the reason of a failure, by family. */
   reported: z.record(z.string(), z.number()),
@@ -26,7 +26,7 @@ type Sync = z.infer<typeof syncShape>;
 
 export type Syncs = ReturnType<typeof createSyncs>;
 
-/** Keeps which attempts of programs to write their rules have failed. */
+/** Tracks which attempts of programs to write their rules have failed. */
 export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
@@ -36,7 +36,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
     noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },
-    /** Returns whether a line before has given the reason. */
+    /** Notes a failed attempt. Returns whether an earlier line gave the reason. */
     failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
@@ -46,7 +46,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    /** Returns whether the attempt had failed. */
+    /** Notes a completed attempt. Returns whether it had failed. */
     completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
@@ -54,7 +54,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
       failed.splice(at, 1);
       return true;
     },
-    /** A restarted program begins anew, perhaps with another configuration. */
+    /** Forgets what is known of a program, because it may have another configuration after a restart. */
     restarted(container: Failing): void {
       for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
     },
@@ -69,7 +69,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   }
 }
 
-/** kube-proxy logs failed attempts as complete, too; other programs do not. */
+/** Returns whether the program logs failed attempts as complete, too. Only kube-proxy does. */
 export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }
@@ -79,13 +79,13 @@ export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }
 
-/** Undefined if the line has none. */
+/** Limits a logged retry interval to plausible values; undefined if the line has none. */
 function withinReason(logged: Millis | undefined): Millis | undefined {
   if (logged === undefined || !(logged > 0)) return undefined;
   return Math.min(Math.max(logged, shortestRetry), longestRetry);
 }
 
-/** '' may be any family. */
+/** Returns whether two families may be the same; '' may be any family. */
 export function isSameFamily(one: string, other: string): boolean {
   return one === '' || other === '' || one === other;
 }
@@ -100,17 +100,17 @@ export interface Restart {
   lastWords: string | undefined;
 }
 
-/** A node has two such containers, but rules may be set for more. */
+/** The most containers that are remembered. A node usually has two that write rules. */
 const limit = 64;
 const longestWords = 200;
-/** Begins the keys of logs that are no container's. */
+/** The prefix of keys for logs that are not of a container. No uid begins with it. */
 const bare = 'log:';
 
-/** Notices restarts by the number of a container's log, else by the first record of a program. */
+/** Notices restarts by the number in the name of a container's log, or by the first record that a program logs. */
 export function createRestarts(restored: RestartsState = {}) {
   const containers = new Map(Object.entries(restored));
   return {
-    /** `container` is undefined if `source` is no log of a container. */
+    /** `container` is undefined if `source` is not a container's log. */
     take(
       container: ContainerName | undefined,
       source: string,
@@ -120,7 +120,7 @@ export function createRestarts(restored: RestartsState = {}) {
       if (container !== undefined)
         return note(`${container.uid}/${container.container}`, container.restarts, record, time);
       const { program } = record;
-      // If a Pod writes to standard error and to a file, the container's log counts.
+      // If a Pod writes to standard error and to a file, only the container's log counts.
       for (const [key, { failing, at }] of containers)
         if (failing === program && !key.startsWith(bare) && time - at <= restartSpan) return undefined;
       const key = `${bare}${source}/${program}`;
@@ -133,7 +133,7 @@ export function createRestarts(restored: RestartsState = {}) {
     const known = containers.get(key);
     const isNew = known !== undefined && restarts > known.restarts;
     const problem = problemOf(record);
-    // The end of an older log may be read later.
+    // The end of the log before the restart may be read later.
     if (known !== undefined && restarts < known.restarts) return undefined;
     if (known === undefined || isNew || problem !== undefined) {
       containers.delete(key);
@@ -152,7 +152,7 @@ function problemOf({ severity, message, error }: ProgramRecord): string | undefi
   return `${message}${first === '' ? '' : `: ${first}`}`.slice(0, longestWords);
 }
 
-/** The incident that explains a restart. Undefined: the restarts are an incident themselves. */
+/** Returns the incident that explains a restart. Undefined if the restarts are an incident of their own. */
 export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFailure | undefined {
   const [reason] = inContainer
     .filter(

@@ -31,10 +31,10 @@ const stateShape = z.object({
 
 export type TrackerState = z.infer<typeof stateShape>;
 
-/** Tracks the incidents of one node: one for each cause and program. Invalid state is ignored. */
+/** Tracks the incidents of one node, one for each cause and program. Invalid state is ignored. */
 export class Tracker {
   readonly counts: Readonly<IncidentCounts>;
-  /** Bounded by the numbers of causes and programs. */
+  /** Its size is bounded by the numbers of causes and programs. */
   readonly #table: Map<string, TrackedFailure>;
   readonly #syncs: Syncs;
   readonly #lifecycle: Lifecycle;
@@ -53,7 +53,7 @@ export class Tracker {
     return [...this.#table.values()].map(({ incident }) => incident);
   }
 
-  /** Failed attempts that made no incident, by code; the latest still may. */
+  /** Failed attempts that made no incident so far, by code. The latest ones still may. */
   get unrepeated(): Readonly<Record<string, number>> {
     const found = { ...this.counts.flaps };
     for (const { incident, attempts } of this.#table.values())
@@ -66,7 +66,7 @@ export class Tracker {
     return Math.min(Infinity, ...[...this.#table.values()].map(this.#lifecycle.dueOf));
   }
 
-  /** Another number after every change of what `state` gives. */
+  /** Changes with every change of `state`. */
   get revision(): number {
     return this.#revision;
   }
@@ -77,7 +77,7 @@ export class Tracker {
 
   take(sign: Sign, time: Millis, failingPod: ObjectRef | undefined): IncidentChange[] {
     const family = sign.family === 'IPv4' || sign.family === 'IPv6' ? sign.family : '';
-    // Most lines report successful syncs of a healthy node.
+    // A sync that succeeds on a healthy node changes nothing, and most lines are of that kind.
     let isChanged = true;
     if (sign.kind === 'failure') this.#takeFailure({ ...sign, family }, time, failingPod);
     else if (sign.kind === 'sync-failed') this.#takeSyncFailed({ ...sign, family }, time);
@@ -86,7 +86,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** The container of a program has restarted; `pod` is its Pod. */
+  /** Notes that the container of a program has restarted. `pod` is its Pod. */
   restarted(restart: Restart, pod: ObjectRef | undefined, time: Millis): IncidentChange[] {
     const container = containerOf(restart.failing);
     this.#revision++;
@@ -95,13 +95,13 @@ export class Tracker {
     for (const tracked of this.#inContainer(container)) {
       tracked.inThisLife = false;
       tracked.unfinished = false;
-      // No line will say any more how the attempt ended.
+      // No further line will say how the attempt ended, so it counts as failed.
       this.#lifecycle.confirm(tracked);
     }
     return this.#changes.splice(0);
   }
 
-  /** Opens a suspected incident, because of other evidence. */
+  /** Opens a suspected incident because of evidence from elsewhere. */
   confirm(incident: Incident): IncidentChange[] {
     const tracked = this.#table.get(keyOf(incident));
     if (tracked?.incident.phase !== 'suspected') return [];
@@ -111,7 +111,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** No line comes any more, so repeated failures open without confirmation. */
+  /** Opens repeated failures without confirmation, because no further line comes. */
   endOfLog(): IncidentChange[] {
     for (const tracked of this.#table.values()) {
       if (!tracked.doubtful) continue;
@@ -121,7 +121,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** Events count all of it now. */
+  /** Notes that Events now count all failures of the incident. */
   acknowledge(incident: Incident): void {
     const tracked = this.#table.get(keyOf(incident));
     if (tracked === undefined) return;
@@ -131,8 +131,8 @@ export class Tracker {
   }
 
   /**
-   * Ends and forgets what is due, of all incidents or of those of one program; `kept` are not forgotten. Publish the changes before the
-   * next call, which may forget them. Without changes nothing more is due.
+   * Ends and forgets incidents that are due: all, or those that run in one container with `failing`. It does not forget those in `kept`.
+   * Publish the changes before the next call, which may forget their incidents. Without changes, nothing more is due.
    */
   settle(now: Millis, kept: ReadonlySet<string>, failing?: Failing): IncidentChange[] {
     const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOf(failing));
@@ -153,7 +153,7 @@ export class Tracker {
     tracked.inThisLife = true;
     const isDeletion = sign.subject !== undefined && causeOf(sign.code).deletedByOthers === true;
     this.#lifecycle.fail(tracked, time, isDeletion ? noteDeletion : noteAttempt);
-    // kube-proxy misses a chain only in a sync that fails.
+    // kube-proxy notices a missing chain only in a sync that fails, so this needs no confirmation.
     if (isDeletion) this.#lifecycle.confirm(tracked);
   }
 
@@ -162,7 +162,7 @@ export class Tracker {
     const all = this.#endingWithSync(failing);
     for (const tracked of all) if (noteEnd(tracked, family)) this.#lifecycle.confirm(tracked);
     if (isExplained) return;
-    // The reason is unknown, perhaps because a line was lost: this opens and ends nothing.
+    // The reason is unknown, perhaps because its line was lost. Such a line opens and ends nothing.
     const [latest, ...others] = all
       .filter(({ incident }) => incident.phase === 'open')
       .toSorted((a, b) => b.incident.last - a.incident.last);
@@ -181,7 +181,7 @@ export class Tracker {
     return false;
   }
 
-  /** Restarts for a known reason are no incident of their own. */
+  /** Counts a restart for a known reason in that reason's incident, and others as incidents of their own. */
   #takeRestart(container: Failing, lastWords: string, pod: ObjectRef | undefined, time: Millis): void {
     const reason = restartReason(this.#inContainer(container));
     const tracked = reason ?? this.#trackedOf(restarting.code, container, time);
@@ -210,7 +210,7 @@ export class Tracker {
   }
 }
 
-/** Empty if the state is damaged. Causes of newer releases are left out. */
+/** Returns an empty state if the saved one is damaged. Causes of newer releases are left out. */
 function readState(kept: unknown): TrackerState {
   const { data } = stateShape.safeParse(kept);
   if (data === undefined)
