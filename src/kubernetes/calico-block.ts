@@ -11,7 +11,10 @@ import { may } from './rights.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { canonicalAddress } from '../platform/address.ts';
 
-/** Calico's backing store keeps them as custom resources, in newer releases of the second group. Calico's own API server has no blocks. */
+/**
+ * The API groups that have blocks. Calico's datastore keeps them as custom resources, newer releases in the second group. Calico's own API
+ * server does not serve them.
+ */
 const versions = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' } as const;
 type Group = keyof typeof versions;
 
@@ -20,37 +23,37 @@ interface Pool {
   blockSize: number;
 }
 
-/** Who has the address: a Pod, or a node for its tunnel. */
+/** The holder of an address: a Pod, or a node with its tunnel address. */
 type Holder = { kind: 'pod'; namespace: string; name: string } | { kind: 'node'; node: string };
 
-/** By the position of the address in the block; undefined if there is no such block. */
+/** The holders by their position in the block; undefined if the block does not exist. */
 type Block = ReadonlyMap<number, Holder> | undefined;
 
-/** Pools hardly change, but a missing right may be granted later. */
+/** Pools hardly ever change, but a missing right may be granted later. */
 const poolsAge: Millis = 600_000;
-/** A block may be old, because the Pod itself confirms it. */
+/** An old block does no harm, because the Pod itself confirms its address. */
 const blockAge: Millis = 600_000;
-/** Until then, an address that a block does not have has no owner. */
+/** How long a block is used to answer that nobody has an address. */
 const missAge: Millis = 10_000;
 
-/** The most blocks in memory: about 6 KB each, enough for a cluster of 16,000 Pods. */
+/** The most blocks in memory. One takes about 6 KB, so this is enough for a cluster of 16,000 Pods. */
 const blocks = 256;
-/** No cluster has more pools. */
+/** More pools than any cluster has. */
 const poolLimit = 256;
 
 const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 122, from: 116, to: 128 } };
 
-/** Finders stamp what they find by the clock. */
+/** `clock`: the clock for the times of Pods. */
 export interface PodListOptions {
   connection: Pick<Connection, 'request'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
-  /** The labels that Pods are kept with; by default none. */
+  /** The labels to keep of each Pod; by default none. */
   podLabels?: readonly string[] | undefined;
 }
 
 /**
- * Finds the Pod of an address by the block of Calico's IPAM: one GET names the Pods of 64 addresses (libcalico-go,
- * lib/backend/model/block.go). A second one reads the Pod, because the block may name a Pod that is gone, and has neither uid nor workload.
+ * Finds the Pod of an address by its block in Calico's IPAM: one GET names the Pods of 64 addresses (libcalico-go,
+ * lib/backend/model/block.go). A second GET reads the Pod, because the block has neither uid nor workload, and the Pod may be gone.
  */
 export function createCalicoBlockFinder({ connection, clock, podLabels }: PodListOptions): PodFinder {
   const { now } = clock;
@@ -59,7 +62,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     (path): Promise<Block> => read(path).then((object) => (object === undefined ? undefined : holdersIn(object))),
     { entries: blocks, now },
   );
-  /** Nothing is asked before, because a right is missing. */
+  /** Until then nothing is asked, because a right is missing. */
   let deniedUntil: Millis = -Infinity;
 
   return { way: 'calico-block', find, look };
@@ -73,7 +76,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     const { cidr, ordinal } = blockOf(address, pool.blockSize);
     const path = `/apis/${found.group}/${versions[found.group]}/ipamblocks/${nameOf(cidr)}`;
     let exists = false;
-    // An old block may name a Pod that is gone; then a new block is read.
+    // An old block may name a Pod that is gone. In that case a new block is read.
     for (const age of [blockAge, missAge]) {
       const { value: block, isNew } = await blocksRead.get(path, age);
       exists = block !== undefined;
@@ -82,11 +85,11 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
       if (owners !== undefined) return owners;
       if (isNew) break;
     }
-    // An address in a pool without a block is of another IPAM, such as host-local.
+    // An address in a pool but without a block belongs to another IPAM, such as host-local.
     return exists ? { pods: [] } : undefined;
   }
 
-  /** Undefined if the Pod does not have the address any more. */
+  /** Returns undefined if the Pod no longer has the address. */
   async function ownersOf(holder: Holder, address: string): Promise<Owners | undefined> {
     if (holder.kind === 'node') return { pods: [], node: holder.node };
     const pod = await readPod(holder.namespace, holder.name);
@@ -99,7 +102,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
   }
 
-  /** Undefined if there is none. The API server answers from its cache. */
+  /** Returns undefined if the object does not exist. The API server answers from its cache. */
   async function read(path: string): Promise<Json> {
     const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
     if (answer.kind === 'answered') return answer.body;
@@ -157,7 +160,7 @@ function poolIn(object: Json): Pool[] {
   return [{ network, blockSize: isSize ? given : sizes.default }];
 }
 
-/** Reserved addresses have no holder. */
+/** Reads the holders. Reserved addresses have none. */
 function holdersIn(object: Json): ReadonlyMap<number, Holder> {
   const holders = list(at(object, 'spec', 'attributes')).map(holderIn);
   const found = new Map<number, Holder>();
@@ -195,7 +198,7 @@ function contains(network: Network, address: string): boolean {
   return ip.kind() === network[0].kind() && (ip as ipaddr.IPv4).match(network);
 }
 
-/** The block of `2^(width - length)` addresses that a canonical address lies in, and its position there. */
+/** Returns the block of `2^(width - length)` addresses that contains a canonical address, and the address's position in it. */
 function blockOf(address: string, length: number): { cidr: string; ordinal: number } {
   const bytes = ipaddr.parse(address).toByteArray();
   let ordinal = 0;

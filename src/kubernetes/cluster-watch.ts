@@ -1,4 +1,4 @@
-/** Keeps the lists of a node's agent as they are at the API server. */
+/** Keeps the node agent's lists up to date with the API server. */
 import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
@@ -20,7 +20,7 @@ import { type LiveLists, onSteadyClock } from '../resolving/resolving.ts';
 import type { Connection } from './connection.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
-/** The agent is ready once it knows these, because findings name them. */
+/** The agent is ready once it knows these kinds, because findings name their objects. */
 const required = ['pods', 'nodes', 'services'] as const;
 
 export interface ClusterWatchReport extends InformerReport {
@@ -29,9 +29,12 @@ export interface ClusterWatchReport extends InformerReport {
 
 export interface ClusterWatchOptions extends ListInformerOptions {
   ownNode: string;
-  /** `node`: the Pods of this node; `cluster`: all Pods. */
+  /** `node`: only the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
-  /** A kind with more objects is not watched; of Nodes then only our own is. 0 EndpointSlices: they are not even counted. */
+  /**
+   * A kind with more objects than this is not watched; of Nodes, only this node is watched then. With 0 EndpointSlices, they are not even
+   * counted.
+   */
   limits: { nodes: number; services: number; endpointSlices: number };
   report: ClusterWatchReport;
 }
@@ -53,18 +56,18 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   return {
     informers: informers as ReadonlyMap<WatchedResource, Informer>,
-    /** The number of Nodes: those that are watched, else as last counted; 1 if unknown. */
+    /** The number of Nodes: watched ones, or else the last count; 1 if unknown. */
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
-    /** Required objects are known for the first time. */
+    /** Whether all required objects have been listed. */
     get synced(): boolean {
       return required.every(isSynced);
     },
     get missing(): readonly WatchedResource[] {
       return required.filter((resource) => !isSynced(resource));
     },
-    /** Whether all objects of the kind are known. */
+    /** Returns whether all objects of the kind are known. */
     watches: (resource: WatchedResource): boolean => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start(): void {
       begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
@@ -117,7 +120,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** Pauses, because a server that has just started may refuse what it grants a moment later. */
+  /** Waits before the next attempt, because a server that has just started may refuse what it will grant a moment later. */
   function giveUpSlices(): void {
     informers.get('endpointslices')?.stop();
     informers.delete('endpointslices');
@@ -126,8 +129,8 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 }
 
 /**
- * Undefined without the right to know it. Waits for a server that is away: by a wrong guess all nodes of a large cluster would list all
- * objects.
+ * Returns undefined if the right to count is missing. Waits while the server does not answer, because after a wrong guess all nodes of a
+ * large cluster would list all objects.
  */
 async function isFew(
   resource: WatchedResource,
@@ -153,12 +156,12 @@ async function isFew(
     if (count > limit) report.tooMany(resource, count, limit);
     return count <= limit;
   } catch (error) {
-    // Then the list is refused as well, and asked for again.
+    // Return true without the right to list: the list will be refused, too, and is tried again.
     return isFinal(resource, refusalOfError(error).status) ? undefined : true;
   }
 }
 
-/** Optional objects that may not be read, or do not exist, are asked for more seldom. */
+/** Returns whether the refusal is final for now: optional objects that may not be read, or do not exist, are tried less often. */
 function isFinal(resource: WatchedResource, status: number | undefined): boolean {
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }
@@ -167,7 +170,7 @@ function selectedBy(fieldSelector: string): ListOptions {
   return { fieldSelector, pageSize: undefined };
 }
 
-/** This is a label, so that the API server sends only Namespaces that have it. */
+/** The opt-out is a label, so that the API server sends only Namespaces with it. */
 const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptOut.value}`, pageSize: undefined };
 
 const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };
@@ -175,9 +178,9 @@ const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true
 export interface ListInformerOptions {
   connection: Connection;
   lists: LiveLists;
-  /** The labels that Pods are kept with; by default none. */
+  /** The labels to keep of each Pod; by default none. */
   podLabels?: readonly string[] | undefined;
-  /** Gets the names of Namespaces that opted out of the audit; undefined: they are not watched. */
+  /** Receives the names of Namespaces that opted out of the audit; undefined if they are not watched. */
   optedOut?: Set<string> | undefined;
   report: InformerReport;
   clock: Pick<Clock, 'now' | 'fromWall'>;
@@ -186,7 +189,7 @@ export interface ListInformerOptions {
   silence?: InformerOptions<never>['silence'];
 }
 
-/** Long lists come in pages: 100 Pods are about 1.4 MB of JSON. */
+/** Lists everything in pages, because 100 Pods are about 1.4 MB of JSON. */
 export const everything: ListOptions = { pageSize: 100 };
 
 export function informerOf(resource: WatchedResource, of: ListOptions, options: ListInformerOptions): Informer {

@@ -22,30 +22,30 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
   query?: Query;
-  /** A PATCH is a merge patch (RFC 7386). A strategic one merges lists by the keys of their items. */
+  /** By default a PATCH is a merge patch (RFC 7386). A strategic one merges lists by the keys of their items. */
   body?: unknown;
   strategic?: true;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** Reports a request for metrics. `code` is 0 without an answer. */
+/** Describes a request for metrics. `code` is 0 without an answer. */
 export interface RequestReport {
   verb: string;
-  /** `pods`, `events`, …: the last part of the path that names a kind of object. */
+  /** The kind of object, from the last part of the path that names one: `pods`, `events`, … */
   resource: string;
   code: number;
   took: Millis;
 }
 
-/** The API server, asked with one identity. */
+/** The API server, as one identity sees it. */
 export interface Connection {
   readonly server: string;
-  /** Never rejects: no answer in time is a refusal, too. */
+  /** Never rejects: without an answer in time, it resolves to a refusal. */
   request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
-  /** Returns the body as it comes, without a time limit, and reports nothing. Rejects with a `RefusedError`. */
+  /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
   stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** How far this node's clock is ahead of the API server's, good to a second; undefined before the first answer. */
+  /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
   readonly clockSkew: Millis | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface ConnectionOptions {
   timeout?: Millis;
 }
 
-/** Reads the access again, at most every few seconds, after a 401 and where there is no answer. Throws when `load` does. */
+/** Reads the access again after a 401 or a missing answer, but at most every few seconds. Throws if `load` does. */
 export function createConnection({
   load,
   userAgent,
@@ -102,7 +102,7 @@ export function createConnection({
     });
   }
 
-  /** Without an answer, the server may have a certificate of another authority by now. */
+  /** Without an answer, the next request reads the access again: the server may now have a certificate of another authority. */
   async function untilOpen<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     try {
       return await retryClosed(signal, attempt);
@@ -139,7 +139,7 @@ export function createConnection({
   }
 }
 
-/** The server has stamped its answer, in whole seconds, between `asked` and `answered`. */
+/** Estimates the clocks' difference: the server stamped its answer, in whole seconds, between `asked` and `answered`. */
 function skewIn({ headers }: HttpAnswer, asked: Millis, answered: Millis): Millis | undefined {
   const stamped = Date.parse(headers.date ?? '') + 500;
   return Number.isNaN(stamped) ? undefined : Math.max(asked - stamped, 0) || Math.min(answered - stamped, 0);
@@ -170,7 +170,7 @@ function createReloadedAccess(load: () => Access, now: () => Millis) {
     try {
       access = load();
     } catch {
-      // The file is being replaced just now; the old access is no worse than none.
+      // The file is being replaced at this moment, so keep the old access.
     }
   }
 }
@@ -179,7 +179,7 @@ const mostTries = 3;
 
 const closingTime: Millis = 100;
 
-/** Tries again where a kept connection was closed when it was used. All requests may be sent twice. */
+/** Tries again if a kept connection turns out to be closed. This is safe, because every request may be sent twice. */
 async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -195,12 +195,12 @@ function wasClosed(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** The kubelet keeps token and certificate authority of a Pod here, and replaces them now and then. */
+/** The kubelet keeps a Pod's token and certificate authority here, and replaces them from time to time. */
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the API server by `kubeconfig`, else by the ServiceAccount of the Pod, else as kubectl does. Throws with the path of a file that
- * cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
+ * Finds the API server by `kubeconfig`, or else by the Pod's ServiceAccount, or else as kubectl does. Throws an error with the path of a
+ * file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
  */
 export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
@@ -216,7 +216,7 @@ function serviceAccount(server: string): Access {
   const ca = readFileSync(join(account, 'ca.crt'));
   return {
     server,
-    // The kubelet renews the token every hour; reading it costs little.
+    // The kubelet renews the token every hour, and reading it is cheap.
     authenticate: async () => ({
       ca,
       headers: { authorization: `Bearer ${readFileSync(join(account, 'token'), 'latin1').trim()}` },

@@ -11,7 +11,7 @@ export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: Outgoing
 
 export interface Access {
   readonly server: string;
-  /** Called before each request, because a token changes. */
+  /** Called before each request, because the token changes. */
   readonly authenticate: () => Promise<Credentials>;
 }
 
@@ -29,22 +29,22 @@ export interface HttpAnswer {
   body: Readable;
 }
 
-/** The API server closes idle connections after 90 s, load balancers sooner. */
+/** Shorter than the 90 s after which the API server closes idle connections, because load balancers close them earlier. */
 const longestIdle: Millis = 30_000;
 const keep = { keepAlive: true, timeout: longestIdle };
 const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 
-/** The largest answer in bytes. All Pods of one node, or a page of a list, are a few MiB. */
+/** The largest answer in bytes. All Pods of a node, or one page of a list, take a few MiB. */
 const largestAnswer = 16 * 1024 * 1024;
 
 /**
- * The most objects and lists in an answer: each takes three bytes there (`{},`), and 60 in memory. A single object has fewer, because etcd
- * takes at most 1.5 MiB.
+ * The most objects and lists in one answer, because each takes at least three bytes of text (`{},`) but 60 in memory. A single object never
+ * has as many, because etcd limits it to 1.5 MiB.
  */
 const mostParts = 800_000;
 
 /**
- * Resolves when the answer begins, whatever its status. It uses Node.js itself, because the fetch of the client library takes 9 MB more
+ * Resolves when the answer begins, whatever its status. It uses Node.js directly, because the client library's fetch takes 9 MB more
  * (docs/decisions.md).
  */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
@@ -61,15 +61,15 @@ export async function send(access: Access, { method, path, headers, body, signal
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (plain ? httpRequest : httpsRequest)(url, options, resolve);
   request.on('error', reject).end(body);
-  // Without this, an abort from here on would look like a broken connection.
+  // Without this, an abort during the answer would look like a broken connection.
   const answer = addAbortSignal(signal, await promise);
-  // Without a reader of the body, an error must not end the process.
+  // If nobody reads the body, an error must not end the process.
   answer.on('error', () => {});
   const packed = answer.headers['content-encoding'] === 'gzip';
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
-    // An error of the answer also breaks the unpacked body.
+    // An error of the answer reaches the reader of the unpacked body, too.
     body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
   };
 }
@@ -108,7 +108,7 @@ interface Status {
   details?: { causes?: { reason?: string }[] };
 }
 
-/** Reads why a request was refused. */
+/** Reads from the answer why a request was refused. */
 export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   const { status, headers } = answer;
   const text = await textOf(answer);
@@ -124,13 +124,13 @@ export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   };
 }
 
-/** The header has seconds; at most ten minutes are waited. */
+/** Reads the header, which has seconds. The wait is limited to ten minutes. */
 function retryAfterOf(header: string | undefined): Millis | undefined {
   const seconds = Number(header ?? NaN);
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
-/** Thrown where a refusal cannot be returned. */
+/** Carries a refusal where a function cannot return it. */
 export class RefusedError extends Error {
   readonly refusal: Refusal;
 
@@ -140,28 +140,28 @@ export class RefusedError extends Error {
   }
 }
 
-/** The reason of a refusal that this program makes itself; no Status object has it. */
+/** The reason of refusals that this program creates itself. No Status object of an API server has it. */
 const tooLarge = 'AnswerTooLarge';
 
 export function isTooLarge({ status, reason }: Refusal): boolean {
   return status === 0 && reason === tooLarge;
 }
 
-/** The most characters of a message: webhooks and proxies may write any text. */
+/** The longest message in characters, because webhooks and proxies may write any text. */
 const longestMessage = 500;
 
 export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
 
-/** Other errors become a refusal with the status 0. */
+/** Turns any other error into a refusal with status 0. */
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
   const reason = error instanceof TooLargeError ? tooLarge : '';
   return { kind: 'refused', status: 0, reason, message: messageOf(error), retryAfter: undefined };
 }
 
-/** An aborted request has a cause; a host with several addresses has an error for each. */
+/** An aborted request has its reason in the cause. A host with several addresses has one error for each. */
 function messageOf(error: unknown): string {
   const first: unknown =
     error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);

@@ -17,21 +17,21 @@ export type FelixReader = ReturnType<typeof createFelixReader>;
 
 type Felix = NonNullable<NodeFacts['felix']>;
 
-/** Calico's backing store first, then its API server, which newer releases replace by custom resources. */
+/** Calico's datastore comes first, then its API server, which newer releases replace by custom resources. */
 const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 
 const cachedFor: Millis = 60_000;
 
 /**
- * Fields of `node.<name>` go over those of `default` (felix/config/config_params.go). Felix's environment and objects with a `nodeSelector`
- * are not seen.
+ * Reads FelixConfiguration. Fields of `node.<name>` override those of `default` (felix/config/config_params.go). Felix's environment and
+ * objects with a `nodeSelector` are not read.
  */
 export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
   let home = groups[0];
 
   return {
-    /** Returns answers of the last minute, and asks again after a failure. Never rejects. */
+    /** Returns an answer of the last minute, or asks again after that or after a failure. Never rejects. */
     async read(): Promise<Felix> {
       try {
         return (await answers.get('', cachedFor)).value;
@@ -54,7 +54,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return missing;
   }
 
-  /** Rejects if the API server does not answer: another group would be waited for in vain. */
+  /** Rejects if the API server does not answer, because asking for another group would only wait again. */
   async function readGroup(group: string): Promise<Felix> {
     const own = `node.${node}`;
     const both = await Promise.all(['default', own].map((name) => ask(group, name)));
@@ -72,14 +72,16 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
-  /** A missing right gives 403 even where there is no Calico, but every client may list groups (system:discovery). */
+  /**
+   * Asks for the group itself, because a missing right gives 403 even without Calico, but every client may list groups (system:discovery).
+   */
   async function exists(group: string): Promise<boolean> {
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
 }
 
-/** `common` is the object `default`, `special` the object `own` of one node; undefined if there is none. */
+/** Merges the settings: `common` is the object `default`, `special` is the object `own` of one node; undefined if it does not exist. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
   const read = <T>(field: keyof FelixSettings, valid: (value: Json) => T | undefined): T | undefined =>
     valid(at(special, 'spec', field)) ?? valid(at(common, 'spec', field));
@@ -98,20 +100,20 @@ export function settingsOf(common: Json, special: Json, own: string): FelixSetti
   };
 }
 
-/** The API server and felix take no text for a boolean. */
+/** Reads a boolean. The API server and felix do not accept a text in its place. */
 function flag(value: Json): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** These fields are enumerations; longer texts are of an unknown version. */
+/** Reads a value of an enumeration. A longer text comes from an unknown version. */
 function word(value: Json): string | undefined {
   return typeof value === 'string' && /^\w{1,32}$/.test(value) ? value : undefined;
 }
 
-/** The most EndpointSlices, of about a hundred endpoints each: an Event names few. */
+/** The most EndpointSlices, with about a hundred endpoints each. An Event names only a few. */
 const limit = 100;
 
-/** Asks who is behind a Service, where EndpointSlices are not watched. A refused request gives no backends. */
+/** Asks for the endpoints of a Service if EndpointSlices are not watched. A refused request gives none. */
 export function createBackendLookup({ request }: Pick<Connection, 'request'>) {
   return async (namespace: string, name: string): Promise<readonly Backend[]> => {
     const answer = await request(

@@ -27,7 +27,7 @@ export type WatchedResource = keyof typeof paths;
 
 export interface InformerReport {
   watchFailed: (resource: WatchedResource, problem: InformerProblem) => void;
-  /** Called when the first list is in the store, and when a watch goes on after a problem. */
+  /** Called when the first list is in the store, and when a watch continues after a problem. */
   synced: (resource: WatchedResource) => void;
   unusable: (resource: WatchedResource, error: unknown) => void;
 }
@@ -35,36 +35,36 @@ export interface InformerReport {
 export interface InformerOptions<T> extends ListOptions {
   connection: Connection;
   resource: WatchedResource;
-  /** Makes an object of the API slim. May throw. */
+  /** Makes a small copy of an API object. May throw. */
   slim: (object: Json) => T;
   store: Store<T>;
   report: InformerReport;
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
-  /** By default a timer that keeps no process alive. */
+  /** By default a timer that does not keep the process alive. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
-/** Keeps one kind of object up to date: lists, then watches. */
+/** Keeps one kind of object up to date: it lists, then watches. */
 export interface Informer {
   start: () => void;
   stop: () => void;
   readonly synced: boolean;
-  /** When the server was last heard, if only by a bookmark; undefined before the first list. */
+  /** When the server last sent something, even a bookmark; undefined before the first list. */
   readonly lastHeard: Millis | undefined;
 }
 
-/** Between two attempts at a server that fails, with full jitter. */
+/** The time between two attempts after a failure of the server, with full jitter. */
 export const retryIntervals = { first: 1000, longest: 60_000 };
 
-/** The API server sends a bookmark about every minute; a connection that is silent for longer is dead. */
+/** How long a connection may be silent before it counts as dead. The API server sends a bookmark about every minute. */
 const defaultSilence: Millis = 100_000;
 
-/** A watch ends after that long, or up to twice as long, so that not all nodes ask at once. The server has the same limit. */
+/** How long a watch lasts, or up to twice as long, so that not all nodes ask at the same time. The server has the same limit. */
 const lifetime: Millis = 1_800_000;
 
-/** Lists again only if the server has forgotten where the watch ended (410), as it always has without bookmarks. */
+/** Lists again only if the server no longer knows where the watch ended (410). Without bookmarks that is always the case. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
   const { connection, resource, fieldSelector, labelSelector, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
@@ -104,7 +104,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const all = await listAll(connection, path, options, known.slim);
     if (signal.aborted) return;
     known.replaceAll(all);
-    // After that, a watch shows that the server answers.
+    // For later lists, only the watch that follows shows that the server works.
     if (!synced) {
       synced = true;
       retries.reset();
@@ -131,7 +131,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
       }
     } catch (error) {
       if (!begun) throw error;
-      // The next watch shows whether the server answers.
+      // This is no failure yet: the next watch shows whether the server answers.
       const silent = error instanceof SilentWatchError;
       if (!signal.aborted) health.failed({ verb: 'watch', refusal: undefined, silent });
     }
@@ -157,7 +157,7 @@ function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (obje
   };
 }
 
-/** A timer that keeps no process alive. */
+/** Waits with a timer that does not keep the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }
@@ -165,7 +165,7 @@ export async function sleep(duration: Millis): Promise<void> {
 /** Why the informer has to list or watch again. */
 export interface InformerProblem {
   verb: 'list' | 'watch';
-  /** Undefined if a watch went silent or broke, which is no failure yet. */
+  /** Undefined if a watch went silent or broke off, which is not a failure yet. */
   refusal: Refusal | undefined;
   silent?: boolean;
 }
@@ -190,10 +190,10 @@ function createHealth({ resource, report, now }: Pick<InformerOptions<never>, 'r
   };
 }
 
-/** All nodes lose their connections when an API server stops; they must not come back in the same second. */
+/** When an API server stops, all nodes lose their connections. They must not all reconnect in the same second. */
 const reconnectSpread: Millis = 2000;
 
-/** The longest pause after watches that have brought nothing. */
+/** The longest pause after watches that brought no objects. */
 const longestEmptyPause: Millis = 30_000;
 
 function createWatchPauses(random: () => number) {
@@ -201,14 +201,14 @@ function createWatchPauses(random: () => number) {
   let empty = 0;
 
   return {
-    /** The pause before the next watch; undefined before the first. */
+    /** Returns the pause before the next watch; undefined before the first one. */
     next(): Millis | undefined {
       if (watches++ === 0) return undefined;
       return Math.min(1000 * (2 ** Math.max(0, empty - 1) - 1), longestEmptyPause) + random() * reconnectSpread;
     },
-    /** A watch begins. */
+    /** Notes that a watch begins. */
     begin: (): void => void empty++,
-    /** It brought something, or failed. */
+    /** Notes that a watch brought something, or failed. */
     reset: (): void => void (empty = 0),
   };
 }

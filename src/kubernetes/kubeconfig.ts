@@ -16,12 +16,12 @@ export interface UserFlags {
   readonly asUid?: string | undefined;
 }
 
-/** Without a path it looks where kubectl looks. Throws with the path of a file that cannot be used. */
+/** Without a path, reads the files that kubectl reads. Throws an error with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
   return accessOf(loadKubeconfig(path), path);
 }
 
-/** Also returns the namespace of the context. Throws with what cannot be used. */
+/** Also returns the namespace of the context. Throws an error that says what cannot be used. */
 export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
   const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
   const config = loadKubeconfig(kubeconfig);
@@ -55,7 +55,7 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
   const namespace = found?.namespace ?? 'default';
   return {
     server: access.server,
-    // It becomes part of a path.
+    // The namespace becomes part of a path, so only a valid name is accepted.
     namespace: isLabel(namespace) ? namespace : 'default',
     async authenticate() {
       const given = await access.authenticate();
@@ -71,7 +71,7 @@ function loadKubeconfig(path: string | undefined): KubeConfig {
     else config.loadFromFile(path);
   } catch (error) {
     const { path: file = 'the kubeconfig' } = error as NodeJS.ErrnoException;
-    // Further lines quote the text that is no YAML.
+    // Further lines of the message quote the file's text, so only the first one is used.
     throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
   }
   return config;
@@ -90,7 +90,7 @@ function accessOf(config: KubeConfig, path: string | undefined): Access {
       const options: Credentials = {};
       await config.applyToHTTPSOptions(options);
       const { agent, ...rest } = options;
-      // Only the agent of a proxy is kept, because the library's own keeps no connections.
+      // The library's own agent does not keep connections open, so only the agent for a proxy is used.
       return cluster.proxyUrl === undefined ? rest : { ...rest, agent };
     },
   };

@@ -1,4 +1,4 @@
-/** Asks the API server: requests, lists and watches, API objects made slim, and the objects that this program writes. */
+/** Talks to the API server: requests, lists and watches, small copies of API objects, and the objects that this program writes. */
 export { createClusterWatch, everything, informerOf, type ListInformerOptions } from './cluster-watch.ts';
 export { type Answer, type Connection, createConnection, findAccess, type Query } from './connection.ts';
 export { type Access, isTooLarge, refusalOfError, RefusedError } from './http.ts';

@@ -1,10 +1,10 @@
-/** Lists, and watches what changes. */
+/** Lists objects, and watches their changes. */
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
 import { at, type Json, parsed, text } from '../platform/json.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 
-/** The connection of the watch may be dead. */
+/** Reports a silent watch, whose connection may be dead. */
 export class SilentWatchError extends Error {
   override message = 'no answer in time';
 }
@@ -16,12 +16,12 @@ export interface WatchEvent {
 
 const newline = 10;
 
-/** The most characters of an event: etcd takes objects of 1.5 MiB, and JSON may write six for one character. */
+/** The longest event in characters: etcd takes objects of 1.5 MiB, and JSON may need six characters for one. */
 const longestEvent = 10 * 1024 * 1024;
 
 /**
- * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte, also before the head of
- * the answer: a proxy may hold it back until the first event, a bookmark after a minute.
+ * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte. This also counts before
+ * the head of the answer, because a proxy may hold it back until the first event, which is a bookmark after a minute.
  */
 export async function* watchEvents(
   { stream }: Pick<Connection, 'stream'>,
@@ -69,24 +69,27 @@ export interface Store<T> {
   delete: (namespace: string, name: string) => void;
 }
 
-/** Brings the objects of one kind into a store. `slim` returns undefined for unusable objects. */
+/** Brings objects of one kind into a store. `slim` returns undefined for unusable objects. */
 export function createKnownObjects<T extends Named>(slim: (object: Json) => T | undefined, store: Store<T>) {
   const keys = new Set<string>();
   let resourceVersion = '';
 
   return {
-    /** The next watch begins here; '' if a list has to come first. */
+    /** Where the next watch begins; '' if a list must come first. */
     get resourceVersion(): string {
       return resourceVersion;
     },
     slim,
-    /** Objects that are not in the complete list are gone. */
+    /** Removes objects that are not in the complete list. */
     replaceAll(list: ObjectList<T>): void {
       for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
       for (const item of list.items) set(item);
       resourceVersion = list.resourceVersion;
     },
-    /** False for an error. The server ends the watch after it, and but for 410 the next one goes on from here. */
+    /**
+     * Applies an event; returns false for an error. The server ends the watch after an error. The next watch continues from here, except
+     * after a 410.
+     */
     apply({ type, object }: WatchEvent): boolean {
       if (type === 'ERROR') {
         if (at(object, 'code') === 410) resourceVersion = '';
@@ -98,7 +101,7 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
       return true;
     },
-    /** The server has forgotten this version. */
+    /** Notes that the server no longer knows this version. */
     expire: (): void => void (resourceVersion = ''),
   };
 
@@ -121,7 +124,7 @@ function keyOf({ namespace = '', name }: Named): string {
 export interface ListOptions {
   fieldSelector?: string | undefined;
   labelSelector?: string | undefined;
-  /** Objects of a page; undefined: all at once, from the API server's cache, as the kubelet does. */
+  /** Objects on a page. Undefined: all at once from the API server's cache, as the kubelet reads them. */
   pageSize: number | undefined;
 }
 
@@ -135,12 +138,12 @@ interface Page {
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
 
-/** The most objects of a page after an answer that was too large. */
+/** The most objects on a page after an answer that was too large. */
 const mostOfLarge = 100;
 
 /**
- * Keeps one page of full objects in memory at a time. Where an answer is too large, pages become smaller, down to one object: strangers may
- * make Pods of a megabyte each. Rejects with a `RefusedError`.
+ * Keeps only one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one object, because
+ * strangers may create Pods of a megabyte each. Rejects with a `RefusedError`.
  */
 export async function listAll<T>(
   { request }: Pick<Connection, 'request'>,
@@ -175,7 +178,7 @@ export async function listAll<T>(
   }
 }
 
-/** Counts objects without getting them. Rejects with a `RefusedError`. */
+/** Counts objects without reading them all. Rejects with a `RefusedError`. */
 export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
   const answer = await request('GET', path, { query: { limit: 1 } });
   if (answer.kind === 'refused') throw new RefusedError(answer);

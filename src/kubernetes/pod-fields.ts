@@ -4,7 +4,7 @@ import { at, instant, type Json, list, spelled, text } from '../platform/json.ts
 import { isLabel, isPortName } from '../platform/api-names.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 
-/** Without conditions a Pod counts as healthy. */
+/** Reads a Pod's health. Without conditions a Pod counts as healthy. */
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
   const phase = at(object, 'status', 'phase');
   const running = phase !== 'Succeeded' && phase !== 'Failed';
@@ -22,7 +22,7 @@ export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'resta
   };
 }
 
-/** An init container that has ended well does not restart. */
+/** An init container that has succeeded is not restarting. */
 function isRestarting(container: Json): boolean {
   if (at(container, 'state', 'waiting', 'reason') === 'CrashLoopBackOff') return true;
   const restarts = at(container, 'restartCount');
@@ -34,7 +34,7 @@ function isRestarting(container: Json): boolean {
 function isUnready(object: Json): boolean {
   const phase = at(object, 'status', 'phase');
   const isStarted = phase === 'Running' || (phase === 'Pending' && text(at(object, 'status', 'podIP')) !== undefined);
-  // A Pod that is being deleted is meant to be unready.
+  // A Pod that is being deleted is unready on purpose.
   if (!isStarted || at(object, 'metadata', 'deletionTimestamp') !== undefined) return false;
   const condition = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === 'Ready');
   return condition !== undefined && at(condition, 'status') !== 'True';
@@ -44,13 +44,13 @@ export function containersOf(pod: Json): Json[] {
   return [...list(at(pod, 'status', 'containerStatuses')), ...list(at(pod, 'status', 'initContainerStatuses'))];
 }
 
-/** `lastState`: before the present run. */
+/** Returns the latest end of a container. `lastState` is the end of the run before the current one. */
 export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis | undefined {
   const ends = containers.flatMap((each) => instant(at(each, run, 'terminated', 'finishedAt')) ?? []);
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** The most ports of one object: its creator may name thousands. */
+/** The most ports that are read of one object, because its creator may add thousands. */
 const most = { ofPod: 128, ofService: 512 };
 
 export function slimPorts(value: Json): readonly ServicePort[] {
@@ -60,7 +60,9 @@ export function slimPorts(value: Json): readonly ServicePort[] {
 
 const internPorts = createInterner<readonly ServicePort[]>();
 
-/** Returns the named ports of containers and sidecars, packed. A saved list may have any text for a name. */
+/**
+ * Returns the named ports of containers and sidecars, packed into one text. Names are checked, because a saved list may contain anything.
+ */
 export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
@@ -81,10 +83,10 @@ function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
-/** Names and labels are trusted only here; elsewhere the creator of an object chooses them. */
+/** Names and labels are trusted only in these Namespaces. Elsewhere anybody who creates an object chooses them. */
 const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
 
-/** Roles explain a drop to the reader of an Event. */
+/** Recognizes a Pod's role, which explains a drop to the reader of an Event. */
 export function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {
   if (!systemNamespaces.has(namespace)) return undefined;
   if (labels['component'] === 'kube-apiserver') return 'api-server';

@@ -24,22 +24,22 @@ export function createPodFinders({ ways, directory, ...options }: PodFindersOpti
 }
 
 export interface PodRanges {
-  /** The node whose Pod range has the address. */
+  /** Returns the node whose Pod range contains the address. */
   homeOf: (address: string) => string | undefined;
-  /** Undefined while the Pods of this node are not listed yet. */
+  /** Whether Pods of this node have addresses of these ranges; undefined while they are not listed yet. */
   followed: () => boolean | undefined;
-  /** Says to a person why they are of use here, or not. */
+  /** Tells a person why the ranges help in this cluster, or why not. */
   describe: () => string;
 }
 
-/** For so long, a list also answers that it does not have an address. */
+/** How long a list is used, also to answer that no Pod has the address. */
 const listAge: Millis = 30_000;
 
 const lists = 16;
 
 /**
- * Finds the Pod of an address by listing the Pods of the node in whose range (`spec.podCIDRs`) it lies, which the API server has an index
- * for. Network plugins with ranges of their own (Calico's IPAM, AWS, Azure) are known by the Pods of this node.
+ * Finds the Pod of an address by its node: lists the Pods of the node whose range (`spec.podCIDRs`) contains the address, which the API
+ * server has an index for. Network plug-ins with their own ranges (Calico's IPAM, AWS, Azure) are recognized by the Pods of this node.
  */
 export function createPodCidrFinder(options: PodListOptions & { ranges: PodRanges }): PodFinder {
   const { ranges, clock } = options;
@@ -55,25 +55,27 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
       if (home === undefined) return undefined;
       const { value } = await podsOn.get(home, listAge);
       const pods = value.filter(({ hostNetwork }) => !hostNetwork);
-      // The network plugin need not keep to these ranges, so another way may know more.
+      // The network plug-in may ignore these ranges, so another way may find the Pod.
       return pods.some(({ addresses }) => addresses.includes(address)) ? { pods: structuredClone(pods) } : undefined;
     },
     look: () => Promise.resolve({ usable: ranges.followed() === true, why: ranges.describe() }),
   };
 }
 
-/** Seconds of CPU of the API server for each Pod of the cluster and look-up: it has no index of addresses (docs/lookups.md). */
+/**
+ * Seconds of CPU that the API server needs for each Pod of the cluster and look-up, because it has no index of addresses (docs/lookups.md).
+ */
 const costOfPod = 1.7e-6;
 
-/** The part of one core that the look-ups of all nodes may take. */
+/** The part of one core that the look-ups of all nodes together may take. */
 const share = 0.05;
 
-/** Look-ups a second of one node. Fewer than the least are of no use. */
+/** Look-ups a second of one node. Below `least` they are of no use. */
 const rates = { most: 6 / 60, least: 1 / 60 };
 
 const mostAtOnce = 10;
 
-/** Core-seconds that the look-ups of all nodes may take at once. */
+/** Core-seconds that the look-ups of all nodes may use in one burst. */
 const burstShare = 2;
 
 const sizeAge: Millis = 3_600_000;
@@ -83,7 +85,7 @@ export interface ClusterSize {
   nodes: number;
 }
 
-/** The budget of one node; undefined if it is too small. */
+/** Returns the budget of one node; undefined if it would be too small. */
 export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; burst: number } | undefined {
   const cost = Math.max(1, pods) * costOfPod * Math.max(1, nodes);
   const rate = Math.min(rates.most, share / cost);
@@ -92,8 +94,8 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
 }
 
 /**
- * Finds Pods by `status.podIP`, for which the API server looks through all Pods: only in small clusters, and within a budget. It also finds
- * Pods on the network of their node, and only the first address of a Pod.
+ * Finds Pods by `status.podIP`. The API server then looks through all Pods, so this is used only in small clusters, within a budget. It
+ * also finds Pods on their node's network, but only by the first address of a Pod.
  */
 export function createFieldSelectorFinder(options: PodListOptions): PodFinder {
   const { connection, clock } = options;

@@ -1,4 +1,4 @@
-/** Kinds of network policies, and how they are listed. */
+/** Lists the kinds of network policies, and knows how to list their objects. */
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Answer, Connection, Query } from './connection.ts';
@@ -9,11 +9,11 @@ import { createSharedAnswers } from '../platform/fresh-values.ts';
 export interface PolicyKind {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The name in paths and in rights. */
+  /** The name of the kind in paths and rights. */
   readonly plural: string;
 }
 
-/** Kinds of the whole cluster. Those that the API server does not have are left out. */
+/** Cluster-wide kinds of policies. Kinds that the API server does not have are left out. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
@@ -34,7 +34,7 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
-/** Calico's objects of the whole cluster that are no policies. */
+/** Calico's cluster-wide objects that are not policies. */
 export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
   policyKind(apiVersion, 'Tier', 'tiers'),
   policyKind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
@@ -49,7 +49,7 @@ function policyKind(apiVersion: string, name: string, plural: string): PolicyKin
   return { apiVersion, kind: name, plural };
 }
 
-/** Lets the API server answer from its cache, not from etcd. */
+/** This query lets the API server answer from its cache instead of etcd. */
 export const fromCache = { resourceVersion: '0' };
 
 export type ListedObjects = { kind: 'listed'; items: readonly Json[] };
@@ -67,7 +67,7 @@ export async function listPolicies(
   );
 }
 
-/** An answer that is no list is a refusal: a proxy's page must not pass for "no policies". */
+/** Treats an answer that is not a list as a refusal, because a proxy's page must not pass for "no policies". */
 export function itemsIn(answer: Answer, otherwise: string): ListedObjects | Refusal {
   if (answer.kind === 'refused') return answer;
   const items = at(answer.body, 'items');
@@ -78,18 +78,18 @@ function noList(message: string): Refusal {
   return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
 }
 
-/** Why policies of a kind are not known, for a verdict. */
+/** Says in a verdict why policies of a kind are not known. */
 export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: Refusal): string {
   return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
 
-/** `away`: versions of APIs whose server does not answer. */
+/** `away`: API versions whose server does not answer. */
 export interface DiscoveredKinds {
   readonly served: readonly PolicyKind[];
   readonly away: readonly { readonly apiVersion: string; readonly refusal: Refusal }[];
 }
 
-/** Rejects with a `RefusedError` if any server is away. */
+/** Rejects with a `RefusedError` if any server does not answer. */
 export async function servedKinds(
   connection: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
@@ -99,7 +99,7 @@ export async function servedKinds(
   return served;
 }
 
-/** Prefers what is stored to what Calico's own API server shows, because that needs no right to single tiers. Never rejects. */
+/** Prefers the stored objects to those of Calico's own API server, because reading them needs no right for each tier. Never rejects. */
 async function discoverKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
@@ -127,15 +127,15 @@ async function discoverKinds(
   return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
 }
 
-/** Kinds come with CustomResourceDefinitions. */
+/** How long discovered kinds are used. New ones come with CustomResourceDefinitions. */
 const kindsAge: Millis = 600_000;
 
-/** A server that was away may be back soon. */
+/** How long a missing server is remembered, because it may be back soon. */
 const awayAge: Millis = 10_000;
 
 /**
- * Discovers the kinds at most every ten minutes. The server behind an APIService may be away for long, and its policies are unknown then;
- * rejects with a `RefusedError` where any other does not answer.
+ * Discovers the kinds at most every ten minutes. If the server behind an APIService does not answer, its policies are unknown; it may be
+ * away for long. Rejects with a `RefusedError` if any other server does not answer.
  */
 export function createDiscovery(
   connection: Pick<Connection, 'request'>,

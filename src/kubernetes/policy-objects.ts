@@ -1,4 +1,4 @@
-/** Reads what verdicts need, and keeps little of it. */
+/** Reads the objects that verdicts need, and keeps only the fields that matter. */
 import type { Millis } from '../model/log-line.ts';
 import { at, type Json } from '../platform/json.ts';
 import {
@@ -37,33 +37,36 @@ import {
 } from './policy-kinds.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
-/** The most objects of one kind, of a Namespace or of the cluster; where there are more, nothing is known of the kind. */
+/** The most objects of one kind in a Namespace or in the cluster. If there are more, all objects of the kind count as unknown. */
 export const maxObjects = 5000;
 
-/** A usual policy has fewer values, and 10,000 may be kept: with 127 bytes for each value (an ipBlock of one address) 5 KB. */
+/**
+ * The values of a usual policy. A larger policy counts as several, because 10,000 may be kept: a value takes up to 127 bytes (an ipBlock of
+ * one address), so a policy takes up to 5 KB.
+ */
 const valuesOfPolicy = 40;
 
-/** The most values of one kind in a Namespace: each takes microseconds to evaluate, and tenants write them. */
+/** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
 export const maxValues = maxObjects * valuesOfPolicy;
 
-/** Reports a list, and whether it was larger than an answer may be. */
+/** Called for each list, with whether it was too large for one answer. */
 export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
-  /** Calico's other objects, but NetworkSets of Namespaces; undefined if it is not installed. */
+  /** Calico's other objects, except NetworkSets in Namespaces; undefined if Calico is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
 export interface NamespacePolicies {
-  /** Undefined if it may not be read, or is gone. */
+  /** Undefined if the Namespace may not be read, or does not exist. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
-  /** The number of policies; a large one counts as several. */
+  /** The number of policies, where a large one counts as several. */
   readonly size: number;
 }
 
-/** `unread`: there may be more sets, because they may not be listed or are too many. */
+/** `unread`: there may be more sets, because they may not be listed, or are too many. */
 export interface NetworkSets {
   readonly sets: readonly NetworkSet[];
   readonly unread: boolean;
@@ -88,7 +91,10 @@ export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
 const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
-/** Reads from the API server's cache, with the right to list. A missing right is no error; other refusals are `RefusedError`s. */
+/**
+ * Reads from the API server's cache, and needs the right to list. A missing right is not an error; other refusals reject with a
+ * `RefusedError`.
+ */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const discover = createDiscovery(connection, all, now);
@@ -106,7 +112,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
           .map((kind) => readPolicies(reading, kind, undefined)),
       ]);
       const unseen = away.map(({ apiVersion }) => awayPolicy(apiVersion));
-      // Then it is not known either whether a Node has a HostEndpoint.
+      // Without Calico's server it is also unknown whether a Node has a HostEndpoint.
       const isAway = kinds.length === 0 && unseen.some(({ ref }) => isCalico(ref));
       if (isAway) for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) objects.unread(kind);
       return {
@@ -128,7 +134,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         size: listed.reduce((sum, { size }) => sum + size, 0),
       };
     },
-    /** NetworkSets of one Namespace; undefined: of all. */
+    /** Returns the NetworkSets of one Namespace, or of all if `namespace` is undefined. */
     async networkSets(this: void, namespace: string | undefined): Promise<NetworkSets> {
       const { served } = await discover();
       const objects = collectCalicoObjects();
@@ -137,7 +143,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const { networkSets, unread } = objects.read();
       return { sets: networkSets, unread: unread.has('networksets') };
     },
-    /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
+    /** Returns the endpoints of a Service `NAMESPACE/NAME`, or a text that says why they are not known. */
     async endpoints(this: void, service: string): Promise<ServiceEndpoints | string> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
@@ -148,7 +154,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       services.complete(service);
       return services.endpointsOf(service);
     },
-    /** Labels of a ServiceAccount, given as `NAMESPACE/NAME`; undefined if it may not be read, or is gone. */
+    /** Returns the labels of a ServiceAccount `NAMESPACE/NAME`; undefined if it may not be read, or does not exist. */
     accountLabels(this: void, account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       return one(connection, `/api/v1/namespaces/${namespace}/serviceaccounts`, name, (object) => {
@@ -166,7 +172,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
   };
 }
 
-/** If a kind may not be listed, one unknown policy stands for all of it. NetworkPolicies must be listed. */
+/** Reads the policies of a kind. If they may not be listed, one unknown policy represents them. NetworkPolicies must be listed. */
 async function readPolicies(
   { connection, onListed }: Reading,
   policyKind: PolicyKind,
@@ -192,7 +198,7 @@ async function readPolicies(
   return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
 }
 
-/** Objects that may not be listed, or are too many, count as unread. */
+/** Adds Calico's objects. Kinds that may not be listed, or are too many, count as unread. */
 async function addCalico(
   { connection, onListed }: Reading,
   { add, unread }: CalicoCollector,
@@ -211,7 +217,9 @@ async function addCalico(
   }
 }
 
-/** Lists, because the agent may not get. Undefined if the object is not there, or may not be read. */
+/**
+ * Reads one object with a list, because the agent has no right to get. Returns undefined if the object does not exist, or may not be read.
+ */
 async function one<T>(
   connection: Reading['connection'],
   path: string,
@@ -222,7 +230,7 @@ async function one<T>(
   return found === undefined ? undefined : slim(found);
 }
 
-/** Undefined if they may not be listed, or there is no such kind. */
+/** Returns undefined if the objects may not be listed, or the kind does not exist. */
 async function readable(
   { request }: Reading['connection'],
   path: string,
@@ -237,7 +245,7 @@ async function readable(
   throw new RefusedError(answer);
 }
 
-/** Values in the specs of policies; more than `most` are not counted further. */
+/** Counts the values in the specs of policies, up to `most`. */
 function valuesIn(policies: readonly Json[], most: number): number {
   const left = policies.map((each) => at(each, 'spec'));
   let count = 0;

@@ -2,23 +2,23 @@ import type { Refusal } from '../events/events.ts';
 import { at } from '../platform/json.ts';
 import type { Connection } from './connection.ts';
 
-/** test/commands/doctor/rights.test.ts compares it with what `doctor` asks for. */
+/** test/commands/doctor/rights.test.ts compares this file with the rights that `doctor` asks for. */
 export const rightsFile = 'deploy/base/rbac.yaml';
 
 export const policiesFile = 'deploy/base/policies.yaml';
 
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 
-/** For a kind of object that only one setting asks for. */
+/** Tells how to grant the right to a kind of object that only one setting needs. */
 export function grantRightTo(resource: string): string {
   if (resource === 'nodes/status') return 'grant it with the component node-condition';
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
 }
 
-/** `allowed`: undefined if the answer does not tell. */
+/** `allowed` is undefined if the answer does not contain it. */
 export type Allowed = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
 
-/** Asks whether RBAC allows it in all namespaces; everybody may ask. `resource` may have a subresource: `nodes/status`. */
+/** Asks whether RBAC allows the verb in all namespaces. Every client may ask this. `resource` may have a subresource: `nodes/status`. */
 export async function reviewRight(
   { request }: Pick<Connection, 'request'>,
   verb: string,
@@ -38,7 +38,7 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-/** Undefined if the API server does not say. */
+/** Returns undefined if the API server does not say. */
 export async function may(
   connection: Pick<Connection, 'request'>,
   verb: string,

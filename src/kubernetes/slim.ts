@@ -15,7 +15,7 @@ import type { Backend } from '../model/incident.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
-/** The message says what the object lacks. */
+/** Reports an object that lacks a necessary field. The message names the field. */
 export class UnusableObject extends Error {
   readonly object: string | undefined;
 
@@ -25,7 +25,7 @@ export class UnusableObject extends Error {
   }
 }
 
-/** Undefined instead of an `UnusableObject`. */
+/** Makes `slim` return undefined where it would throw an `UnusableObject`. */
 export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | undefined {
   return (object) => {
     try {
@@ -37,7 +37,7 @@ export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | un
   };
 }
 
-/** `names`: the labels that are kept. */
+/** `names`: the labels to keep. */
 export function slimPod(object: Json, names: readonly string[] = []): Pod {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const labels = strings(at(object, 'metadata', 'labels'));
@@ -71,7 +71,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
   };
 }
 
-/** Needs no quotes: names and values of labels have neither a comma nor an equals sign. */
+/** Names and values of labels contain neither commas nor equals signs, so the text needs no quotes. */
 function labelsText(labels: Readonly<Record<string, string>>, names: readonly string[]): string | undefined {
   const found = names.flatMap((name) => {
     const value = Object.hasOwn(labels, name) ? labels[name] : undefined;
@@ -80,14 +80,17 @@ function labelsText(labels: Readonly<Record<string, string>>, names: readonly st
   return found.join(',') || undefined;
 }
 
-/** Whoever may make a Pod may name any text, of any length, as its owner. */
+/** Reads an owner only if it is spelled validly, because anybody who may create a Pod may write any text as its owner. */
 function ownerIn(reference: Json): Owner | undefined {
   const kind = spelled(at(reference, 'kind'), isKind);
   const name = spelled(at(reference, 'name'), isSubdomain);
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 
-/** The kubelet writes an MD5 to static Pods. Anybody else may write it, too: as a uid, it would make one Pod pass for another. */
+/**
+ * Checks for the MD5 that the kubelet writes to static Pods. Anybody else may write this annotation, too, and as a uid it would make one
+ * Pod look like another.
+ */
 function isConfigHash(annotation: string): boolean {
   return /^[0-9a-f]{32}$/.test(annotation);
 }
@@ -133,7 +136,7 @@ export function slimService(object: Json): Service {
   };
 }
 
-/** Slices of host names (`addressType: FQDN`) have no endpoints here. */
+/** Slices of host names (`addressType: FQDN`) count as empty. */
 export function slimEndpointSlice(object: Json): EndpointSlice {
   const { namespace, name, resourceVersion } = identity(object, true);
   return {
@@ -149,7 +152,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
   };
 }
 
-/** Keeps the first address, as kube-proxy does. Undefined readiness means ready. */
+/** Keeps only the first address, as kube-proxy does. A missing readiness means ready. */
 function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
   if (address === undefined) return [];
@@ -165,7 +168,7 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   ];
 }
 
-/** A node sends its own packets to Pods elsewhere from these tunnel addresses. */
+/** A node sends its own packets to Pods on other nodes from these tunnel addresses. */
 const tunnelAnnotations = [
   'projectcalico.org/IPv4IPIPTunnelAddr',
   'projectcalico.org/IPv4VXLANTunnelAddr',
@@ -177,12 +180,15 @@ const tunnelAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-/** The addresses of a completed Pod may belong to another by now. Without a time of its end, it counts as never having had them. */
+/**
+ * Returns when the Pod gave up its addresses: another Pod may have them after it completed. Without an end time, it counts as never having
+ * had them.
+ */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
   if (phase !== 'Succeeded' && phase !== 'Failed') return Infinity;
   const end = lastEnd(containersOf(object), 'state');
-  // The API cuts times to whole seconds.
+  // The API server cuts times to whole seconds, so the end may be up to a second later.
   return end === undefined ? from : end + 1000;
 }
 
@@ -206,7 +212,7 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
   throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
 }
 
-/** Drops host names, `None`, and the length of a CIDR. */
+/** Keeps valid addresses only: no host names, no `None`, and no length of a CIDR. */
 function addresses(values: Json[]): string[] {
   const found = new Set<string>();
   for (const value of values) {

@@ -12,24 +12,24 @@ export interface Snapshot {
   felixConfigurations: Map<string, Json>;
   /** Namespaces that opted out of the audit. */
   optedOut: Set<string>;
-  /** One line for each unusable object, with file and place; the run goes on without it. */
+  /** One line with file and place for each unusable object. The run continues without it. */
   problems: string[];
-  /** One line for each unusable file: a run without it would show too little. */
+  /** One line for each unusable file. Without it, the run would show too little. */
   unusable: string[];
 }
 
 interface Brought {
   snapshot: Snapshot;
   alsoTake: (document: Json) => number;
-  /** Objects of used kinds, even unusable ones, which show that the file is the right one. */
+  /** Objects of kinds that are used, including unusable ones, which at least show that it is the right file. */
   objects: number;
   otherKinds: Set<string>;
   problems: string[];
 }
 
 /**
- * Reads what `kubectl get … -o json` prints: lists and objects, also one on each line. `alsoTake` gets each list or object, and returns how
- * many objects it uses. Never throws.
+ * Reads what `kubectl get … -o json` prints: lists and objects, also one per line. `alsoTake` gets each list or object, and returns how
+ * many objects it has used. Never throws.
  */
 export function readSnapshot(files: readonly string[], alsoTake: (document: Json) => number = () => 0): Snapshot {
   const snapshot: Snapshot = {
@@ -42,7 +42,7 @@ export function readSnapshot(files: readonly string[], alsoTake: (document: Json
   for (const file of files) {
     const brought: Brought = { snapshot, alsoTake, objects: 0, otherKinds: new Set(), problems: [] };
     try {
-      // `-` is standard input; what a shell makes of `<(kubectl …)` has a path.
+      // `-` is standard input. A shell replaces `<(kubectl …)` by a path.
       readDocuments(file, readFileSync(file === '-' ? 0 : file, 'utf8'), brought);
       if (brought.objects > 0) snapshot.problems.push(...brought.problems);
       else if (brought.problems.length > 0) snapshot.unusable.push(...brought.problems);
@@ -59,7 +59,7 @@ export function readSnapshot(files: readonly string[], alsoTake: (document: Json
 
 const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration';
 
-/** The message says why the file has no saved objects. */
+/** Reports why a file contains no saved objects. */
 class UnusableFile extends Error {
   override name = 'UnusableFile';
 }
@@ -90,9 +90,9 @@ function readDocuments(file: string, text: string, brought: Brought): void {
   takeObject(value, file, brought);
 }
 
-/** One object a line, as `jq -c` prints. If the first line is none, all of it is bad JSON. */
+/** Reads one object per line, as `jq -c` prints. If the first line is not JSON, the whole file is reported as invalid. */
 function readLines(file: string, content: string, error: Error, brought: Brought): void {
-  // A log of gigabytes may be named by mistake, so only its first line is split off.
+  // Split off only the first line, because somebody may name a log of gigabytes by mistake.
   const [first = ''] = content.trim().split('\n', 1);
   if (parsed(first) === undefined || first === content.trim()) {
     throw new UnusableFile(
@@ -121,7 +121,7 @@ function takeObject(value: Json, place: string, brought: Brought): void {
   takeItem(value, undefined, place, brought);
 }
 
-/** The items of a PodList do not repeat their kind. */
+/** Takes one item of a list. Items of a PodList do not repeat their kind. */
 function takeItem(item: Json, listKind: string | undefined, place: string, brought: Brought): void {
   const { objects, felixConfigurations } = brought.snapshot;
   const own = typeof item === 'object' && item !== null ? (item as { kind?: Json }).kind : undefined;
@@ -133,7 +133,7 @@ function takeItem(item: Json, listKind: string | undefined, place: string, broug
     else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(item));
     else if (kind === 'Namespace') takeNamespace(item, brought.snapshot);
     else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(item).name, item);
-    // People save `kubectl get all`.
+    // People often save the output of `kubectl get all`.
     else return void brought.otherKinds.add(kind ?? 'items without a kind');
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;
@@ -150,14 +150,14 @@ function takeNamespace(item: Json, { objects, optedOut }: Snapshot): void {
   if (labels?.[auditOptOut.key] === auditOptOut.value) optedOut.add(name);
 }
 
-/** V8 gives a position, or for an unexpected token the text around it; people want line and column. */
+/** Finds line and column of the error. V8 gives a position, or for an unexpected token the text around it. */
 function placeOf(error: Error, content: string): string {
   const position = /at position (\d+)/.exec(error.message)?.[1];
   if (position !== undefined || /end of JSON/.test(error.message)) {
     const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
     return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   }
-  // Then the whole text is no JSON.
+  // A hint means that the whole text is not JSON, so a place would not help.
   if (hint(content, error) !== '') return '';
   const around = /, (?:\.\.\.)?"(.{1,100})"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
   const at = around === undefined ? -1 : content.indexOf(around);

@@ -16,7 +16,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
   };
 }
 
-/** null removes a key in a merge patch. */
+/** In a merge patch, null removes a key. */
 const withoutPassing = Object.fromEntries(passing.map((key) => [key, null]));
 
 function pathOf(namespace: string, name?: string): string {
@@ -41,7 +41,7 @@ function storedIn(answer: Answer): Stored | Refusal {
   };
 }
 
-/** core/v1 NodeCondition; times are RFC 3339 in whole seconds. */
+/** A NodeCondition of core/v1. Times are RFC 3339 in whole seconds. */
 export interface NodeCondition {
   type: string;
   status: string;
@@ -54,9 +54,9 @@ export interface NodeCondition {
 export type ConditionRead = { kind: 'read'; condition: NodeCondition | undefined } | Refusal;
 
 export interface ConditionStore {
-  /** Undefined if the Node has none. Needs the right to list Nodes. */
+  /** Reads the condition; it is undefined if the Node has none. Needs the right to list Nodes. */
   read: () => Promise<ConditionRead>;
-  /** Changes no other condition. Needs the right to patch nodes/status. */
+  /** Writes this condition and leaves others as they are. Needs the right to patch nodes/status. */
   write: (condition: NodeCondition) => Promise<{ kind: 'written' } | Refusal>;
 }
 
@@ -75,7 +75,7 @@ export function createConditionStore(
     },
     async write(condition) {
       const path = `/api/v1/nodes/${node}/status`;
-      // A strategic patch merges conditions by type; a merge patch would replace those of the kubelet.
+      // A strategic patch merges conditions by their type. A merge patch would replace the kubelet's.
       const answer = await request('PATCH', path, { body: { status: { conditions: [condition] } }, strategic: true });
       return answer.kind === 'refused' ? answer : { kind: 'written' };
     },

@@ -1,16 +1,19 @@
-/** IP addresses in their canonical text. */
+/** Reads IP addresses, and writes them in canonical form. */
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
-/** Enough for the addresses of a node in an hour; a scan with random sources costs only its own misses. */
+/** Enough for the addresses that a node sees in an hour. A scan with random sources only slows itself down. */
 const cache = new LRUCache<string, string>({ max: 8192 });
 
-/** RFC 5952, or '' for no address. Strict: four decimal parts without leading zeros, or IPv6 without a zone. */
+/**
+ * Returns the form of RFC 5952, or '' if the text is not an address. Strict: four decimal parts without leading zeros, or IPv6 without a
+ * zone.
+ */
 export function canonicalAddress(text: string): string {
   const known = cache.get(text);
   if (known !== undefined) return known;
   const canonical = parse(text);
-  // A fixed number of entries bounds memory only if each is small.
+  // The number of entries bounds the memory only if each entry is small.
   if (text.length <= 45) cache.set(copy(text), canonical);
   return canonical;
 }
@@ -21,11 +24,13 @@ function parse(text: string): string {
   if (isDottedDecimal(bytes, 0, bytes.length)) return copy(text);
   if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return '';
   const address = ipaddr.IPv6.parse(text);
-  // RFC 5952, section 5: an IPv4 address inside is written as one.
+  // RFC 5952, section 5: write an embedded IPv4 address in dotted form.
   return address.isIPv4MappedAddress() ? `::ffff:${address.toIPv4Address().toString()}` : address.toString();
 }
 
-/** Four decimal parts up to 255 without leading zeros. By hand, because it is asked twice for every packet. */
+/**
+ * Returns whether the text is four decimal parts up to 255 without leading zeros. Written by hand, because it runs twice for every packet.
+ */
 export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boolean {
   if (end - at > 15) return false;
   let parts = 0;
@@ -48,12 +53,12 @@ export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boo
 
 const dot = 46;
 
-/** A slice keeps the whole text in memory, so what is kept longer than a line is copied. */
+/** Copies a text that is kept longer than its line, because a slice would keep the whole line in memory. */
 export function copy(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
-/** A name that a logger without addresses gives an end: `shop/web-*`, `public network`. */
+/** Returns whether the end is a name, as loggers without addresses give it: `shop/web-*`, `public network`. */
 export function isName(end: string): boolean {
   return end.includes('/') || end.includes(' ');
 }
@@ -62,7 +67,7 @@ export function isIPv6(canonical: string): boolean {
   return canonical.includes(':');
 }
 
-/** Returns the network of an address, `203.0.113.0/24`; '' if the text is not an address. */
+/** Returns the network of an address, `203.0.113.0/24`, or '' if the text is not an address. */
 export function networkOf(address: string, bits: { ipv4: number; ipv6: number }): string {
   const canonical = canonicalAddress(address);
   if (canonical === '') return '';
@@ -71,13 +76,13 @@ export function networkOf(address: string, bits: { ipv4: number; ipv6: number })
     : `${ipaddr.IPv4.networkAddressFromCIDR(`${canonical}/${bits.ipv4}`).toString()}/${bits.ipv4}`;
 }
 
-/** An address to listen on. Without a host: all addresses of this machine. */
+/** An address to listen on. Without a host, it means all addresses of this machine. */
 export interface ListenAddress {
   host: string | undefined;
   port: number;
 }
 
-/** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`; undefined for anything else. Port 0 is any that is free. */
+/** Reads `HOST:PORT`, `:PORT` or `[IPv6]:PORT`; undefined for anything else. Port 0 means any free port. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
   const [, ipv6, host, digits] = /^(?:\[([\da-fA-F:.]+(?:%\w+)?)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
@@ -85,7 +90,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: ipv6 ?? (host === '' ? undefined : host), port };
 }
 
-/** `10.244.1.30:5432`, `[fd00::1]:5432`, as `parseListenAddress` reads it. */
+/** Writes `10.244.1.30:5432` or `[fd00::1]:5432`, as `parseListenAddress` reads it. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,26 +1,26 @@
 import type { Millis } from '../model/log-line.ts';
 
-/** Milliseconds since the epoch, whatever becomes of the wall clock, for times within one run. */
+/** Returns milliseconds since the epoch. Changes of the wall clock do not affect it, so it suits times within one run. */
 export function steadyNow(): Millis {
   return Math.floor(performance.timeOrigin + performance.now());
 }
 
-/** CLOCK_MONOTONIC: since the start of the machine, without sleep, for times over a restart of this process. */
+/** Returns CLOCK_MONOTONIC: the time since the machine started, without sleep. It suits times that outlive a restart of this process. */
 export function monotonicNow(): Millis {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The steady clock, for all times inside the agent, and the wall clock, for stamps that come in and go out. */
+/** Converts between the steady clock, for all times inside the agent, and the wall clock, for stamps that come in and go out. */
 export interface Clock {
   now: () => Millis;
   wall: () => Millis;
-  /** The steady time of a stamp, by the wall clock as it is set now. */
+  /** Returns the steady time of a stamp, by the present setting of the wall clock. */
   fromWall: (stamp: Millis) => Millis;
-  /** What the wall clock, as it is set now, shows at a steady time. */
+  /** Returns what the wall clock, with its present setting, shows at a steady time. */
   toWall: (time: Millis) => Millis;
 }
 
-/** Smaller differences are ignored, so that times are those of the log to the millisecond. */
+/** Smaller differences between the clocks are ignored, so that times equal the log's to the millisecond. */
 const smallestStep: Millis = 1000;
 
 export function createSteadyClock(now: () => Millis = steadyNow, wall: () => Millis = Date.now): Clock {

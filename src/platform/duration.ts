@@ -1,4 +1,4 @@
-/** Durations as kubectl prints them (k8s.io/apimachinery/pkg/util/duration, HumanDuration). */
+/** Writes durations as kubectl does (k8s.io/apimachinery/pkg/util/duration, HumanDuration). */
 import type { Millis } from '../model/log-line.ts';
 
 export function humanDuration(millis: Millis): string {

@@ -7,21 +7,21 @@ export interface Fresh<T> {
 }
 
 export interface FreshValuesOptions<T extends object> {
-  /** May reject; must settle. */
+  /** Reads a value. May reject, but must settle. */
   readonly read: (key: string) => Promise<T>;
-  /** False if reading would cost too much now. */
+  /** Returns false if reading would cost too much now. */
   readonly mayRead: () => boolean;
   readonly onFailed: (error: unknown) => void;
-  /** The pause before a key that failed is read again. */
+  /** The pause before a key is read again after a failure. */
   readonly failedFor: Millis;
   readonly max: number;
-  /** Bound of all sizes together; a larger value is not kept. */
+  /** The most that all values may have together. A larger value is not kept. */
   readonly maxSize: number;
   readonly sizeOf: (value: T) => number;
   readonly now: () => Millis;
 }
 
-/** Values by key that are read again when a newer one is needed. */
+/** Keeps values by key, and reads them again when a newer one is needed. */
 export function createFreshValues<T extends object>(options: FreshValuesOptions<T>) {
   const { read, mayRead, onFailed, failedFor, max, maxSize, sizeOf, now } = options;
   const values = new LRUCache<string, Fresh<T>>({
@@ -37,7 +37,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
     get size(): number {
       return values.calculatedSize;
     },
-    /** Resolves when a value read after `since` is there, or cannot be had. Never rejects. */
+    /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
     async refresh(key: string, since: Millis): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
@@ -62,7 +62,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   }
 }
 
-/** Answers by key, shared by all who ask at the same time or soon after. `ask` may reject: the next one asks again. */
+/** Keeps answers by key, so that everyone who asks at about the same time shares one. `ask` may reject; then the next caller asks again. */
 export function createSharedAnswers<T>(
   ask: (key: string) => Promise<T>,
   { entries, now }: { entries: number; now: () => Millis },
@@ -70,7 +70,7 @@ export function createSharedAnswers<T>(
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
 
   return {
-    /** Returns a value of `maxAge` at most; `isNew`: it was not known before this call. */
+    /** Returns a value that is at most `maxAge` old. `isNew`: it was asked for by this call or while it waited. */
     async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;

@@ -1,9 +1,9 @@
-/** A binary heap, least value first. A class, because there may be thousands. */
+/** A binary heap with the least value first. It is a class, because there may be thousands. */
 export class Heap<T> {
   readonly #compare: (a: T, b: T) => number;
   readonly #values: T[] = [];
 
-  /** `compare` is negative where `a` comes before `b`. Equal values come in any order. */
+  /** `compare` is negative if `a` comes before `b`. Equal values come in any order. */
   constructor(compare: (a: T, b: T) => number) {
     this.#compare = compare;
   }

@@ -1,9 +1,9 @@
 import type { Millis } from '../model/log-line.ts';
 
-/** Any JSON value, looked into without trust. */
+/** Any JSON value. It is not trusted, so it is read through functions that check it. */
 export type Json = unknown;
 
-/** Undefined if the text is no JSON: a proxy in between may answer with a page of HTML. */
+/** Returns undefined if the text is not JSON: a proxy may answer with an HTML page. */
 export function parsed(line: string): Json {
   try {
     return JSON.parse(line);
@@ -14,7 +14,10 @@ export function parsed(line: string): Json {
 
 let last: { text: string; value: Json } = { text: '', value: undefined };
 
-/** The same of a line that is one character a byte. A line of JSON is read twice, for its envelope and as a packet, so the last value is kept. */
+/**
+ * Does the same for a line with one character per byte. It remembers the last value, because a line of JSON is read twice: for its envelope
+ * and as a packet.
+ */
 export function parsedBytes(line: string): Json {
   if (line !== last.text)
     last = {
@@ -41,7 +44,7 @@ export function text(value: Json): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A text that is spelled as `grammar` wants it. */
+/** Returns a text if it matches `grammar`. */
 export function spelled(value: Json, grammar: (text: string) => boolean): string | undefined {
   const given = text(value);
   return given !== undefined && grammar(given) ? given : undefined;
@@ -54,13 +57,13 @@ export function strings(value: Json): Record<string, string> {
   );
 }
 
-/** Shows a value to a person: a text as it is, all else as JSON. An object's own toString is not called. */
+/** Shows a value to a person: a text as it is, anything else as JSON. It never calls an object's own toString. */
 export function shown(value: Json): string {
   if (typeof value === 'string') return value;
   try {
     return JSON.stringify(value) ?? '';
   } catch {
-    // JSON.parse reads any depth.
+    // JSON.stringify fails on deep nesting that JSON.parse has accepted.
     return '(nested too deeply)';
   }
 }

@@ -1,7 +1,7 @@
 /**
- * One change of what the agent keeps on disk under a key, as plain JSON that does not change any more: `set` puts a value in place of what was there, `merge`
- * replaces the named fields of the object there, `extend` replaces all elements of one of its lists from an index on, `remove`
- * forgets it. `merge` and `extend` do nothing where there is nothing.
+ * One change to a value that the agent keeps on disk under a key. It is plain JSON that does not change any more. `set` replaces the value,
+ * `merge` replaces the named fields of an object, `extend` replaces all elements of a list in the object from an index on, and `remove`
+ * deletes the value. `merge` and `extend` do nothing if there is no value.
  */
 export type StateChange =
   | readonly ['set', key: string, value: unknown]
@@ -9,7 +9,7 @@ export type StateChange =
   | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
   | readonly ['remove', key: string];
 
-/** Notes which entries of a map have changed since it was last written to disk. `kind` is the beginning of each key there. */
+/** Tracks which entries of a map have changed since the last write to disk. `kind` is the prefix of their keys there. */
 export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>) {
   let changed: Set<string> | undefined;
   let revision = 0;
@@ -22,7 +22,7 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       revision++;
       changed?.add(key);
     },
-    /** Since the last call; at first everything. Values are copied, but not what is in them. */
+    /** Returns the changes since the last call, or everything at first. Values are copied, but not what they contain. */
     take(this: void): StateChange[] {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
@@ -32,7 +32,7 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       changed.clear();
       return changes;
     },
-    /** Everything, copied when it is taken out. */
+    /** Returns everything. Each value is copied when the caller reads it. */
     *entries(this: void): Generator<StateChange> {
       for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },

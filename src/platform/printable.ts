@@ -1,4 +1,7 @@
-/** Shows control characters, invisible ones, line separators and lone surrogates as escapes, for one line of a terminal. */
+/**
+ * Replaces control characters, invisible characters, line separators and lone surrogates by escapes, so that the text fits on one line of a
+ * terminal.
+ */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -7,7 +10,7 @@ export function printable(text: string): string {
   });
 }
 
-/** The same for JSON, whose value and line ends stay. */
+/** Does the same for JSON, and keeps its value and line ends. */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
     character
@@ -17,12 +20,15 @@ export function printableJson(json: string): string {
   );
 }
 
-/** Hides mentions and links from chat programs: Slack reads `<!channel>` and `<https://…|text>`, and links a URL. Commands have `>`. */
+/**
+ * Removes mentions and links for chat programs: Slack reads `<!channel>` and `<https://…|text>`, and makes URLs links. It keeps `>`,
+ * because commands contain it.
+ */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }
 
-/** Cuts to `max` bytes of UTF-8, between characters, and marks it. */
+/** Cuts a text to `max` bytes of UTF-8, never inside a character, and marks the cut. */
 export function cutBytes(text: string, max: number): string {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
   const mark = '…';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
 import { canonicalAddress, copy } from './address.ts';
 
-/** Connection tracking tables and their owners, as /proc shows them. Nothing here rejects. */
+/** Reads connection tracking tables and their owners from /proc. No function here rejects. */
 interface Proc {
   /** Reads the table of the host, or of the network namespace with that inode. */
   conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
@@ -13,7 +13,7 @@ interface Proc {
 
 /** `root`: the host's /proc, wherever it is mounted. */
 export function createProc(root = '/proc'): Proc {
-  /** Searches under way: questions about one namespace at the same time share one walk through the processes. */
+  /** Searches under way, so that simultaneous questions about one namespace share one walk through the processes. */
   const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
 
   return {
@@ -43,17 +43,17 @@ export function createProc(root = '/proc'): Proc {
   }
 }
 
-/** `process`: a folder under the root. `pod`: its uid; undefined if the processes are of none, or of several. */
+/** `process`: a folder under the root. `pod`: the uid of the Pod; undefined if the processes belong to none, or to several. */
 type NamespaceOwner = { process: string; pod: string | undefined };
 
-/** Limits the search; no node has nearly as many processes. */
+/** Limits the search. No node has nearly as many processes. */
 const processLimit = 32_768;
-/** Threads for file access. */
+/** How many files are read at the same time: Node.js has four threads for them. */
 const together = 4;
 
 /**
- * Finds who has the namespace of `table full in netns 4026532317`. Undefined if no visible process is in it: that needs `hostPID`
- * or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
+ * Finds the owner of the namespace in `table full in netns 4026532317`. Returns undefined if no visible process is in it: seeing it takes
+ * `hostPID` or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
   if ((await namespaceOf(root, '1')) === inode) return undefined;
@@ -82,7 +82,7 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
     }
     await look();
   } catch {
-    // A part of the processes is better than none.
+    // Some of the processes are better than none.
   }
   return inside;
 
@@ -94,9 +94,9 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
 }
 
 /**
- * The uid of a Pod in a `cgroup` file (cgroups(7), kubernetes/pkg/kubelet/cm/cgroup_manager_linux.go): with cgroupfs
- * `/kubepods/burstable/pod<uid>/…`, with systemd `kubepods-burstable-pod<uid>.slice` with `_` for `-`; of a static Pod 32 digits.
- * In a cgroup namespace `kubepods` may be missing. The outermost counts: a node may itself run in a Pod.
+ * Returns the uid of a Pod by a `cgroup` file (cgroups(7), kubernetes/pkg/kubelet/cm/cgroup_manager_linux.go). With cgroupfs it is
+ * `/kubepods/burstable/pod<uid>/…`, with systemd `kubepods-burstable-pod<uid>.slice` with `_` for `-`. A static Pod has 32 digits. In a
+ * cgroup namespace `kubepods` may be missing. The outermost uid counts, because a node may itself run in a Pod.
  */
 export function podOf(cgroups: string): string | undefined {
   return uid.exec(cgroups)?.[1]?.replaceAll('_', '-');
@@ -104,15 +104,21 @@ export function podOf(cgroups: string): string | undefined {
 
 const uid = /[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?=\.slice|[/\n]|$)/;
 
-/** Returns a folder under `root`: `self`, or `1` (the host's init). Undefined in a Pod without hostNetwork that sees only itself. */
+/**
+ * Returns a folder under `root` for a process of the host: `self`, or `1` (the host's init). Undefined in a Pod without hostNetwork that
+ * sees only its own processes.
+ */
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
   const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
-  // A process whose namespace may not be read has more rights, so it is not of this Pod.
+  // If the first process's namespace may not be read, it has more rights than this one, so it is not of this Pod.
   return first !== undefined && first === own ? undefined : '1';
 }
 
-/** This setting is writable in the initial network namespace only; its mode shows that even if /proc/sys is mounted read-only. */
+/**
+ * Checks the mode of a setting that is writable only in the initial network namespace. The mode shows this even if /proc/sys is mounted
+ * read-only.
+ */
 async function isInitial(root: string): Promise<boolean> {
   try {
     const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
@@ -122,7 +128,7 @@ async function isInitial(root: string): Promise<boolean> {
   }
 }
 
-/** Returns the inode of a process's network namespace; undefined if that may not be read (ptrace(2), access mode checking). */
+/** Returns the inode of a process's network namespace; undefined without the right to read it (ptrace(2), access mode checking). */
 export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
   try {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
@@ -132,13 +138,13 @@ export async function namespaceOf(root: string, process: string): Promise<number
   }
 }
 
-/** The entries of a connection tracking table, and how many it takes. */
+/** The number of entries in a connection tracking table, and its maximum. */
 export interface Conntrack {
   count: number | undefined;
   max: number | undefined;
 }
 
-/** Reads the table of the network namespace of `process` (a folder under `root`); without one, only the maximum. Never rejects. */
+/** Reads the table of the network namespace of `process` (a folder under `root`); without a process, only the maximum. Never rejects. */
 export async function readConntrack(root: string, process: string | undefined): Promise<Conntrack | undefined> {
   const [count, max] = await Promise.all([
     process === undefined ? undefined : countOf(root, process),
@@ -147,10 +153,13 @@ export async function readConntrack(root: string, process: string | undefined): 
   return count === undefined && max === undefined ? undefined : { count, max };
 }
 
-/** Files under `sys/net` show the namespace of their reader, also in the host's /proc. */
+/**
+ * Reads the count through the process's folder, because files under `sys/net` show the namespace of whoever reads them, even in the host's
+ * /proc.
+ */
 async function countOf(root: string, process: string): Promise<number | undefined> {
   if (process === 'self') return readNumber(join(root, 'sys/net/netfilter/nf_conntrack_count'));
-  // A heading, then a line for each processor that begins with the entries of the whole table, hexadecimal.
+  // The file has a heading, then a line for each processor. Each line begins with the number of entries of the whole table in hexadecimal.
   const [, entries] =
     /^entries[^\n]*\n([0-9a-f]{1,8})\b/.exec(await read(join(root, process, 'net/stat/nf_conntrack'))) ?? [];
   return entries === undefined ? undefined : Number.parseInt(entries, 16);
@@ -165,18 +174,18 @@ async function read(file: string): Promise<string> {
   return readFile(file, 'latin1').catch(() => '');
 }
 
-/** The addresses that hold most of a connection tracking table. */
+/** The source addresses with the most entries in a connection tracking table. */
 interface TopSources {
   top: { address: string; connections: number }[];
   counted: number;
-  /** False if a bound was reached: every number is a lower bound, the shares are still about right. */
+  /** False if a limit was reached. Then every number is a lower bound, but the shares are about right. */
   complete: boolean;
 }
 
 interface TopSourceLimits {
   lines?: number;
   bytes?: number;
-  /** Older kernels walk the table again for each 4 KiB: a large one takes seconds. */
+  /** The time limit: older kernels walk the table again for each 4 KiB, so a large table takes seconds. */
   time?: Millis;
   now?: () => Millis;
 }
@@ -185,8 +194,9 @@ const topLimit = 3;
 const blockSize = 64 * 1024;
 
 /**
- * The table of `process` (a folder under `root`) is in the order of its hashes, so that a part of it is a fair sample. Undefined
- * where it cannot be read: not all kernels have it (CONFIG_NF_CONNTRACK_PROCFS), and only root may. Never rejects.
+ * Reads the connections in the table of `process` (a folder under `root`). The table is in the order of its hashes, so a part of it is a
+ * fair sample. Returns undefined if it cannot be read: not all kernels have it (CONFIG_NF_CONNTRACK_PROCFS), and only root may read it.
+ * Never rejects.
  */
 export async function readTopSources(
   root: string,
@@ -222,7 +232,7 @@ async function countSources(
     bytesSoFar += bytesRead;
     const text = rest + block.toString('latin1', 0, bytesRead);
     const end = text.lastIndexOf('\n') + 1;
-    // No line of the kernel's is as long as a block.
+    // A rest longer than a block is not a line of the kernel.
     rest = text.length - end > blockSize ? '' : text.slice(end);
     for (const [, source = ''] of text.slice(0, end).matchAll(original)) {
       const known = connections.get(source);
@@ -232,10 +242,10 @@ async function countSources(
   }
 }
 
-/** `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`: the first source of a line is whoever began. */
+/** Matches `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`. The first source in a line opened the connection. */
 const original = /^ipv[46] .*? src=([0-9a-f.:]{2,45}) .*$/gm;
 
-/** Finds them in one pass: a table with a source for every packet would take long to sort. */
+/** Finds the largest in one pass, because sorting a table with a source for every packet would take long. */
 function top(connections: ReadonlyMap<string, number>): TopSources['top'] {
   const most: TopSources['top'] = [];
   for (const [source, count] of connections) {

@@ -1,4 +1,4 @@
-/** System errors in words. */
+/** Describes system errors in words. */
 const reasons: Record<string, string> = {
   ENOENT: 'no such file',
   EACCES: 'permission denied',

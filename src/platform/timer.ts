@@ -7,7 +7,7 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
 
   return {
     set,
-    /** Calls the task after the delay, or earlier if that was planned already. */
+    /** Calls the task after the delay, or earlier if it was already planned for then. */
     setEarliest(delay: Millis): void {
       if (pending === undefined || now() + delay < pending.at) set(delay);
     },
@@ -32,7 +32,10 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
   }
 }
 
-/** Calls `task` after `delay` (0: after all that waits); keeps the process alive. Returns how to cancel it. */
+/**
+ * Calls `task` after `delay` (0: after everything that waits already), and keeps the process alive until then. Returns a function that
+ * cancels it.
+ */
 export type Schedule = (task: () => void, delay: Millis) => () => void;
 
 export const schedule: Schedule = (task, delay) => {

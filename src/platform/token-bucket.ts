@@ -1,9 +1,9 @@
-/** A token bucket in the caller's time, which may be virtual. */
+/** Limits rates by token buckets in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
 export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
-/** Lets through `burst` at once and `rate` a second. `tokens`: at first; by default all. */
+/** Allows `burst` at once and `rate` a second. `tokens`: how many there are at first; by default `burst`. */
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst) {
   let filled: Millis | undefined;
   return {
@@ -28,7 +28,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
     },
   };
 
-  /** Lines of a log may be out of order: an earlier time adds nothing. */
+  /** Adds the tokens earned since. An earlier time adds nothing, because lines of a log may be out of order. */
   function fill(now: Millis): Millis {
     filled ??= now;
     if (now <= filled) return filled;
@@ -37,9 +37,9 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   }
 }
 
-/** Lets work take `part` of the time, between 0 and 1, and `atOnce` of it after a rest; the last piece may take longer. */
+/** Allows work to take `part` of the time (between 0 and 1), and `atOnce` after a rest. The last piece of work may take longer. */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
-  /** When all taken tokens will be earned. */
+  /** When all tokens that were taken will be earned again. */
   let earnedAt: Millis = -Infinity;
   return {
     mayBegin: (now: Millis): boolean => (earnedAt - now) * part < atOnce,
