@@ -15,34 +15,34 @@ export type KernelSource =
 
 export interface Choice {
   source: KernelSource | undefined;
-  /** False: the kernel's log may not get there, but nothing better can be read. */
+  /** False if the kernel's log may not be there, but nothing better can be read. */
   isCertain: boolean;
-  /** Says what was chosen and why nothing before it was, or what to do. */
+  /** Says what was chosen and why others were not, or what to do. */
   text: string;
 }
 
 export interface Looks {
   journal: (directory?: string) => { directory: string } | { reason: string };
-  /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
+  /** Where the node's root is mounted, such as `/host`. Default: the container has the node's folders at their usual places. */
   root?: string;
   wall?: () => Millis;
   booted?: () => Millis;
   device?: Device;
 }
 
-/** The files of rsyslog and syslog-ng on Debian, on Red Hat and SUSE, and where there is one file for everything. */
+/** The files of rsyslog and syslog-ng: on Debian, on Red Hat and SUSE, and on systems with one file for everything. */
 const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
-/** A kernel that has logged nothing for this long probably logs elsewhere. */
+/** If the kernel has logged nothing for this long, it probably logs elsewhere. */
 const maxSilence: Millis = 7 * 86_400_000;
-/** Clocks are often set right only after the boot. */
+/** Tolerance for the boot time, because clocks are often corrected only after the boot. */
 const bootSlack: Millis = 60_000;
-/** A stamp without a zone may have any. */
+/** Tolerance for stamps without a zone, because they may be in any zone. */
 const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
- * The kernel prints at every boot, so a log file is believed if it has a line of the kernel's and was written to since the boot
- * and in the last seven days. Others may be left over in an image or from a log daemon, get all but the kernel's lines, or be just
- * rotated: one of them is taken only if the ring buffer cannot be read.
+ * A log file is trusted if it has a line of the kernel and was written since the boot and in the last seven days, because the kernel logs
+ * at every boot. Other files may be left over from an image or a log daemon, lack the kernel's lines, or have just been rotated. Such a
+ * file is used only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {
   const { root = '' } = looks;
@@ -89,7 +89,10 @@ export type ConfiguredKernelSource =
   | { kind: 'file'; path: string }
   | { kind: 'kernel' };
 
-/** Of several configured sources, the first that has the kernel's lines gives them; else the first that can be read; else the first. */
+/**
+ * Chooses the source of the kernel's lines among several: the first that certainly has them; else the first that can be read; else the
+ * first.
+ */
 export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
   looks: Looks,
@@ -125,7 +128,7 @@ function chosen(source: KernelSource, name: string, passed: readonly string[]): 
   return { source, isCertain: true, text: `reading the kernel's log from ${name}${why}` };
 }
 
-/** Says why a log is not believed to get the kernel's lines; undefined if it is. */
+/** Returns why a log probably does not get the kernel's lines; undefined if it does. */
 function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | undefined {
   if (kernel !== undefined) {
     const isAlive = kernel.written >= floor && kernel.time >= floor - zoneSlack;
@@ -137,7 +140,7 @@ function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | 
   return written >= floor ? "none of its last lines is the kernel's" : 'nobody writes to it any more';
 }
 
-/** Where only /var/log of the node is mounted below the root, a privileged container has the device at its usual place. */
+/** Finds the device. If only the node's /var/log is mounted below the root, a privileged container has the device at its usual place. */
 function lookAtRing(root: string, device: Device): { path: string } | { reason: string } {
   const [path, usual] = [join(root, '/dev/kmsg'), '/dev/kmsg'];
   const reason = whyNotRing(path, device);
@@ -147,7 +150,10 @@ function lookAtRing(root: string, device: Device): { path: string } | { reason: 
   return other === undefined ? { path: usual } : { reason: other };
 }
 
-/** The ring buffer is never empty: what gives no record is a link to a console or a folder made by a mount. */
+/**
+ * Returns why the path is not the ring buffer. The ring buffer is never empty, so without a record the path is a link to a console, or a
+ * folder created by a mount.
+ */
 function whyNotRing(path: string, device: Device): string | undefined {
   let fd: number | undefined;
   try {
@@ -182,11 +188,11 @@ function helpWith(journal: string, passed: readonly string[], root: string, ring
 interface Traces {
   written: Millis;
   isEmpty: boolean;
-  /** The kernel's last line, there or in the file that it was rotated from, and when that file was last written to. */
+  /** The kernel's last line in this file or in the one it was rotated from, and when that file was last written. */
   kernel: { time: Millis; written: Millis } | undefined;
 }
 
-/** So many bytes at the end of a file are read: where everything goes into one file, the kernel's lines may be far between. */
+/** How many bytes at the end of a file are read. If everything goes into one file, the kernel's lines may be far apart. */
 const reach = 1024 * 1024;
 
 function tracesOfKernel(path: string): Traces | { reason: string } {
@@ -200,7 +206,7 @@ function tracesOfKernel(path: string): Traces | { reason: string } {
 function lookAtEnd(path: string): Traces | { reason: string } {
   let fd: number | undefined;
   try {
-    // Opening a pipe or a device can change it.
+    // Opening a pipe or a device can change it, so this is checked first.
     if (!statSync(path).isFile()) return { reason: 'it is no regular file' };
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size, mtimeMs: written } = fstatSync(fd);

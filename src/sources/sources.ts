@@ -1,4 +1,4 @@
-/** Reads logs: the lines of files, the kernel, the journal and programs, each once, with what log daemons put around them taken off. */
+/** Reads logs (of files, the kernel, the journal and programs), each line once, and removes what log daemons put around it. */
 export {
   chooseKernelGiver,
   chooseKernelSource,

@@ -9,7 +9,7 @@ import { createTimer } from '../../platform/timer.ts';
 import { type Json, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import type { Flow } from './flow-collector.ts';
 
-/** Felix looks for a socket there every ten seconds, and sends its flows to whoever listens (felix/collector/local). */
+/** Where Felix looks for a socket every ten seconds. It sends its flows to whoever listens there (felix/collector/local). */
 export const defaultFlowsFolder = '/var/run/calico/flows';
 const socketName = 'flows.sock';
 
@@ -18,9 +18,9 @@ const name = 'calico-flows';
 const lookAgain: Millis = 10_000;
 const longestMessage = 1 << 20;
 const longestText = 65_536;
-/** Felix keeps what it has sent for five minutes, and forgets it within 30 s after that. */
+/** How long Felix may still repeat a flow: it keeps sent flows for five minutes, and forgets them within 30 s after that. */
 const longestKept: Millis = 360_000;
-/** Limits the flows that are remembered (100 KB of state). Older ones count twice if Felix connects again within five minutes. */
+/** The most flows that are remembered (100 KB of state). Older flows count twice if Felix connects again within five minutes. */
 const mostKept = 4096;
 
 export interface CalicoFlowsOptions {
@@ -31,8 +31,9 @@ export interface CalicoFlowsOptions {
 }
 
 /**
- * Takes the flows that Calico's Felix has counted on this node, and hands over those that were denied. Felix sends all flows of the last five
- * minutes again after each new connection, so none is lost while the agent restarts, and those that were taken are known by the position.
+ * Receives the flows that Calico's Felix counts on this node, and hands over those that were denied. After each new connection, Felix
+ * repeats all flows of the last five minutes, so none is lost while the agent restarts. The position shows which of them were already
+ * taken.
  */
 export function createCalicoFlows({ folder, saved, listener, timing = systemTiming }: CalicoFlowsOptions): Source {
   const path = join(folder, socketName);
@@ -112,10 +113,10 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
   }
 }
 
-/** gRPC is loaded only where it is needed, because it takes 5 MB. */
+/** gRPC is loaded only if it is needed, because it takes 5 MB. */
 async function serve(path: string, take: (flow: Flow) => void): Promise<Server> {
   const [grpc, { flowCollector }] = await Promise.all([import('@grpc/grpc-js'), import('./flow-collector.ts')]);
-  // Else it would write to the agent's output, beside the log.
+  // Otherwise gRPC would write to the agent's output, between the log lines.
   grpc.setLogVerbosity(grpc.logVerbosity.NONE);
   const server = new grpc.Server({ 'grpc.max_receive_message_length': longestMessage });
   server.addService(flowCollector, {
@@ -136,7 +137,7 @@ async function serve(path: string, take: (flow: Flow) => void): Promise<Server> 
   return server;
 }
 
-/** Closing a server removes its file. Where Felix finds none, it forgets the flows that it would send to the next agent. */
+/** Keeps the socket's file, which closing the server would remove. Without a file, Felix forgets the flows that the next agent needs. */
 function keepingFile(path: string, closeServer: () => void): void {
   const kept = `${path}~`;
   try {
@@ -167,7 +168,7 @@ function adviceOn(error: unknown): string {
   return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
 }
 
-/** Says why the socket cannot be made; undefined if it can, or is there. */
+/** Returns why the socket cannot be created; undefined if it can, or already exists. */
 export function obstacleOf(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);

@@ -1,11 +1,16 @@
-/** Goldmane's protocol, by which Calico's Felix tells of the flows of its node (goldmane/proto/api.proto), as far as it is read. */
+/**
+ * Describes the part of Goldmane's protocol that is read. Calico's Felix uses it to report the flows of its node
+ * (goldmane/proto/api.proto).
+ */
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
-/** A flow of one interval. Fields that are zero are left out; an enumeration has its name, or the number of one that is newer. */
+/**
+ * A flow in one interval. Fields that are zero are missing. An enumeration has its name, or its number if it is newer than this program.
+ */
 export interface Flow {
   readonly Key?: FlowKey;
-  /** The begin of the interval, in seconds. */
+  /** The beginning of the interval, in seconds. */
   readonly start_time?: number;
   readonly packets_in?: number;
   readonly packets_out?: number;
@@ -88,7 +93,7 @@ const goldmane = {
   },
 };
 
-/** The service that Felix connects to: each `FlowUpdate` that it sends waits for a `FlowReceipt`. */
+/** The service that Felix connects to. Felix waits for a `FlowReceipt` after each `FlowUpdate`. */
 export const flowCollector = fromJSON(
   { nested: { goldmane: { nested: goldmane } } },
   { keepCase: true, longs: Number, enums: String },

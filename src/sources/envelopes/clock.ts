@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 
 const day = 86_400_000;
 
-/** Reads fields as those of a zone: an IANA name or an offset such as `+02:00`. Throws a RangeError for others. */
+/** Reads date and time in a zone: an IANA name, or an offset such as `+02:00`. Throws a RangeError for other zones. */
 export function zoneTime(timeZone: string): ToInstant {
   if (timeZone === 'UTC') return Date.UTC;
   const format = new Intl.DateTimeFormat('en-US', {
@@ -25,7 +25,7 @@ export function zoneTime(timeZone: string): ToInstant {
   };
   return (...fields) => {
     const asUtc = Date.UTC(...fields);
-    // The first guess is wrong in the hours around a change of the clocks; the second one is right there, too.
+    // Near a change of the clocks the first guess is wrong. The second one is right there, too.
     return asUtc - offsetAt(asUtc - offsetAt(asUtc));
   };
 }
@@ -33,9 +33,9 @@ export function zoneTime(timeZone: string): ToInstant {
 export interface ClockOptions {
   /** The latest time that a stamp can mean: when the file was last written, or now. It decides the year of stamps without one. */
   latest: Millis;
-  /** The zone of stamps without one. Default: UTC, in which most nodes run. */
+  /** The zone of stamps without one. Default: UTC, which most nodes use. */
   zone?: ToInstant;
-  /** The boot time of the machine, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
+  /** The machine's boot time, for stamps that count from it. If undefined, it is inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
   lastUptime?: number | undefined;
 }
@@ -47,13 +47,13 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   let guessedBoot: Millis | undefined;
   return {
     zone,
-    /** The last stamps, by the text that they begin with, because many lines have the same second. */
+    /** The last stamps, by the text that they begin with, because many lines share a second. */
     recent: { second: '', time: 0, minute: '', minuteZone: '', minuteStart: 0 },
-    /** Reads `Nov 21 03:42:11`, with the latest year that is not after `latest`. `name`: as in `monthIndex`. */
+    /** Reads `Nov 21 03:42:11` as the latest such time up to `latest`. `name`: as in `monthIndex`. */
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);
       if (month === undefined || !isTime(date, hours, minutes, seconds)) return undefined;
-      // A day of slack: the stamp is in the node's zone, and clocks differ. Eight years reach over any 29 February.
+      // One day of tolerance, because the stamp is in the node's zone and clocks differ. Eight years are enough to reach any 29 February.
       const thisYear = new Date(latest + day).getUTCFullYear();
       for (let year = thisYear; year > thisYear - 9; year--) {
         const time = zone(year, month, date, hours, minutes, seconds);
@@ -61,10 +61,10 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       }
       return undefined;
     },
-    /** `exact` is false if the time of the boot was guessed. */
+    /** `exact` is false if the boot time was inferred. */
     sinceBoot(seconds: number): { time: Millis; exact: boolean } {
       if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
-      // A stamp of more than a century is garbage, and would move all others.
+      // A stamp of more than a century is garbage, and would shift all others.
       if (seconds > 3e9) return { time: NaN, exact: false };
       guessedBoot ??= latest - (lastUptime ?? seconds) * 1000;
       return { time: guessedBoot + seconds * 1000, exact: false };
@@ -72,10 +72,10 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   };
 }
 
-/** A clock is made anew so often, because `latest` decides the year of stamps without one. */
+/** How often a new clock is made, because `latest` decides the year of stamps without one. */
 const clockLife: Millis = 3_600_000;
 
-/** The clock for stamps of a log that is being written. `zone`: how stamps without one are read; default: UTC. */
+/** Returns the clock for stamps of a log that is being written. `zone`: the zone of stamps without one; default: UTC. */
 export function createClockOfNow(zone: ToInstant = Date.UTC): (present: Millis) => Clock {
   let hour: number | undefined;
   let clock: Clock;

@@ -1,7 +1,10 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
-/** Only the kernel and ulogd may say that a packet was dropped: other programs forge such a line. `unknown`: the envelope does not say. */
+/**
+ * Only the kernel and ulogd are believed when a line says that a packet was dropped, because other programs may forge it. `unknown`: the
+ * envelope does not say who wrote the line.
+ */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
 export type Envelope = ReturnType<typeof newEnvelope>;
@@ -14,12 +17,12 @@ export function newEnvelope(text: string) {
     host: undefined as string | undefined,
     origin: 'unknown' as Origin,
     program: undefined as string | undefined,
-    /** Names of the layers that were taken off, outermost first. */
+    /** The names of the layers that were removed, outermost first. */
     layers: [] as string[],
   };
 }
 
-/** The first exact time stamp counts: the log daemon wrote it, and the application the inner ones. */
+/** Sets the first exact stamp. It is the log daemon's; inner stamps are the application's. */
 export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
   if (envelope.time !== undefined && (envelope.timeIsExact || !exact)) return;
   if (time === undefined || !(Math.abs(time) <= 8.64e15)) return;
@@ -32,17 +35,17 @@ export function takeOff(envelope: Envelope, length: number, layer: string): void
   envelope.layers.push(layer);
 }
 
-/** `prio,seq,µs since boot,flags[,more];text` (Linux Documentation/ABI/testing/dev-kmsg). */
+/** Matches `prio,seq,µs since boot,flags[,more];text` (Linux Documentation/ABI/testing/dev-kmsg). */
 const record = /^(\d{1,10}),(\d{1,20}),(\d{1,20}),[^;,]*(?:,[^;]*)?;/;
 const escape = /\\x([0-9a-fA-F]{2})/g;
 
 const kmsgLayer = 'kmsg record';
 
-/** Reads a record of /dev/kmsg, saved as it was read. Returns false for what is none. */
+/** Reads a saved record of /dev/kmsg. Returns false if the text is not one. */
 export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
-  // Anybody may write to /dev/kmsg, but only the kernel with facility 0; and anybody may write what looks like a record.
+  // Any program may write to /dev/kmsg, but only the kernel with facility 0. Any program may also write a text that looks like a record.
   if (Number(found[1]) >>> 3 !== 0) envelope.origin = 'userspace';
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   const { time, exact } = clock.sinceBoot(Number(found[3]) / 1e6);
@@ -56,9 +59,9 @@ export function readKmsg(envelope: Envelope, clock: Clock): boolean {
 }
 
 const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
-/** Matches `kube-proxy[12085]:`; the number distinguishes a program from a LOG prefix such as `calico-drop:`. */
+/** Matches `kube-proxy[12085]:`. The number distinguishes a program from a LOG prefix such as `calico-drop:`. */
 const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
-/** Matches facility and severity of busybox syslogd and OpenWrt: `kern.warn kernel: `. */
+/** Matches facility and severity in busybox syslogd and OpenWrt: `kern.warn kernel: `. */
 const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
 const kernelTag = 'kernel: ';
 
@@ -66,7 +69,9 @@ export function readKernelTag(envelope: Envelope): void {
   if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
 }
 
-/** Reads what follows a syslog stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd); never a LOG prefix. */
+/**
+ * Reads what follows a syslog stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd), but never a LOG prefix.
+ */
 export function readHost(envelope: Envelope): void {
   const { text } = envelope;
   if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
@@ -102,12 +107,15 @@ function takeProgram(envelope: Envelope): void {
 
 function takeKernel(envelope: Envelope, at: number): void {
   envelope.text = envelope.text.slice(at + kernelTag.length);
-  // An outer layer may say otherwise: a container that prints `kernel: …` is not the kernel.
+  // An outer layer decides: a container that prints `kernel: …` is not the kernel.
   if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   envelope.layers.push('kernel tag');
 }
 
-/** Reads `sshd[123]: ` without a time before it, from some log daemons or to /dev/kmsg. Right before a packet it is a LOG prefix. */
+/**
+ * Reads `sshd[123]: ` without a time before it, as some log daemons and writers to /dev/kmsg have it. Directly before a packet, it is a LOG
+ * prefix.
+ */
 export function readTag(envelope: Envelope): void {
   const { layers, origin, program, text } = envelope;
   if (program !== undefined || (layers.length > 0 && !(origin === 'userspace' && layers.at(-1) === kmsgLayer))) return;
@@ -117,14 +125,14 @@ export function readTag(envelope: Envelope): void {
   envelope.text = text.slice(tag[0].length);
 }
 
-/** Lines of ulogd count as the kernel's, because it gets its packets from the kernel by netlink. */
+/** Sets the program. Lines of ulogd count as the kernel's, because it gets its packets from the kernel by netlink. */
 export function setProgram(envelope: Envelope, program: string | undefined): void {
-  // A program may begin its message with the name of another, also in /dev/kmsg.
+  // A program may begin its message with another's name, even in /dev/kmsg.
   const isOutermost = envelope.program === undefined && !envelope.layers.includes(kmsgLayer);
-  // The log daemon writes the outermost name, the program the others.
+  // The outermost name is the log daemon's, and inner ones are the program's.
   envelope.program ??= program;
   if (program === 'ulogd' || program === 'ulogd2') {
-    // A priority before it says nothing, because its facility is not the kernel's.
+    // Ignore a priority before it, because its facility is not the kernel's.
     if (isOutermost) envelope.origin = 'kernel';
   } else if (program !== 'kernel') envelope.origin = 'userspace';
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';

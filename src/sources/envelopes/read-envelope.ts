@@ -12,10 +12,10 @@ import {
 } from './envelope.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
-/** Real envelopes nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
+/** Real envelopes nest three deep (CRI around RFC 3164 around uptime). More than this is hostile. */
 const maxLayers = 6;
 
-/** Takes off what log daemons, container runtimes and collectors put around a line. Never throws. */
+/** Removes what log daemons, container runtimes and collectors put around a line. Never throws. */
 export function readEnvelope(line: string, clock: Clock): Envelope {
   const envelope = newEnvelope(line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line);
   takeLayers(envelope, clock, 0);
@@ -33,7 +33,7 @@ function takeLayers(envelope: Envelope, clock: Clock, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     takeLayer(envelope, clock);
-    // Talos names node, facility and level at the very start; further on they would be a LOG prefix.
+    // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
     if (envelope.text === before) readTag(envelope);
     if (envelope.text === before) break;
@@ -53,12 +53,12 @@ function takeLayer(envelope: Envelope, clock: Clock): void {
   if (first >= 0x41 && first <= 0x5a) return readMonthStamp(envelope, clock);
   if (first >= 0x61 && first <= 0x7a) {
     readKernelTag(envelope);
-    // The facility of `dmesg -x` stands at the very start; further on it would be a LOG prefix.
+    // `dmesg -x` writes the facility only at the very start. Further on, such a text would be a LOG prefix.
     if (envelope.layers.length === 0) readDecoded(envelope);
   }
 }
 
-/** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 is the kernel. */
+/** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 means the kernel. */
 function readPriority(envelope: Envelope): void {
   const found = /^<(\d{1,3})>(?:1 (?=\d{4}-))?/.exec(envelope.text);
   if (!found) return;
@@ -71,8 +71,8 @@ const talos =
   /^(?:([A-Za-z0-9][A-Za-z0-9._:%-]{0,254}): )?(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d): {1,7}[a-z]{3,7}: \[(\d[^\]]{18,40})\]: /;
 
 /**
- * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`, with
- * the node's name as it was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
+ * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`. The
+ * node's name is the one that was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
  */
 function readTalos(envelope: Envelope, clock: Clock): void {
   const found = talos.exec(envelope.text);
@@ -100,7 +100,7 @@ function readDecoded(envelope: Envelope): void {
 
 type Record = { [key: string]: unknown };
 
-/** Reads JSON of journald, Docker's json-file and collectors. Of JSON that is itself the message (ulogd's) only the time is taken. */
+/** Reads JSON of journald, Docker's json-file and collectors. If the JSON is itself the message (ulogd), only its time is read. */
 function readJson(envelope: Envelope, clock: Clock): void {
   const record = parseRecord(envelope.text);
   if (!record) return;
@@ -118,25 +118,31 @@ function readJson(envelope: Envelope, clock: Clock): void {
   );
 }
 
-/** Fluent Bit calls the program of a syslog `ident`, Vector `appname`; both name the container whose output it is. */
+/**
+ * Reads the container that wrote the line. Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; both name the
+ * container whose output it is.
+ */
 function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record): void {
   const program = ident ?? appname;
   if (typeof program === 'string') setProgram(envelope, program);
   if (typeof kubernetes !== 'object' || kubernetes === null) return;
-  // A container is not the kernel, whatever its program's name is.
+  // A container is never the kernel, whatever its program is called.
   envelope.origin = 'userspace';
   const name = (kubernetes as Record)['container_name'];
   if (typeof name === 'string') envelope.program ??= name;
 }
 
-/** Reads a record that is itself the message. Hubble names its node `cluster/node`. */
+/** Reads a record that is itself the message. Hubble writes its node as `cluster/node`. */
 function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
   const node = record['node_name'];
   if (typeof node === 'string' && node !== '') envelope.host = node.slice(node.lastIndexOf('/') + 1);
   setTime(envelope, ownTimeOf(record, envelope, clock));
 }
 
-/** ulogd has the kernel's time beside its own, which may lack the zone; zap has `ts`, Hubble `time`, a flow of Calico `start_time`. */
+/**
+ * Reads the time of the logger itself. ulogd has the kernel's time beside its own, which may lack the zone; zap has `ts`, Hubble `time`, a
+ * flow of Calico `start_time`.
+ */
 function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
@@ -144,7 +150,10 @@ function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | u
   return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'] ?? record['start_time'], envelope, clock);
 }
 
-/** Reads a stamp as text, or as a number since 1970, whose size tells seconds (Fluent Bit) from milli-, micro- and nanoseconds. */
+/**
+ * Reads a stamp: a text, or a number since 1970. The number's size shows whether it counts seconds (Fluent Bit), milli-, micro- or
+ * nanoseconds.
+ */
 function timeOf(stamp: unknown, envelope: Envelope, clock: Clock): number | undefined {
   if (typeof stamp === 'number') return millisOf(stamp);
   if (typeof stamp !== 'string') return undefined;
@@ -162,7 +171,7 @@ function millisOf(stamp: number): number {
 
 function readJournal(envelope: Envelope, record: Readonly<Record>): void {
   const message = record['MESSAGE'];
-  // Bytes that are no UTF-8 come as an array of numbers, a message too large as null.
+  // journald writes a message that is not UTF-8 as an array of bytes, and one that is too large as null.
   if (Array.isArray(message))
     envelope.text = Buffer.from(message.filter((byte) => typeof byte === 'number')).toString('latin1');
   else if (typeof message === 'string') envelope.text = message;
@@ -179,29 +188,32 @@ function readJournal(envelope: Envelope, record: Readonly<Record>): void {
     return;
   }
   const identifier = record['SYSLOG_IDENTIFIER'];
-  // Programs that write to /dev/kmsg have the transport "kernel" too, but neither its facility nor its identifier.
+  // Programs that write to /dev/kmsg also have the transport "kernel", but neither the kernel's facility nor its identifier.
   const facility = record['SYSLOG_FACILITY'];
   const fromKernel = transport === 'kernel' && (facility === undefined || facility === '0') && identifier === 'kernel';
-  // journald itself writes fields with an underscore. A container's root is root here too, but has no journal socket.
+  // Only journald writes fields with an underscore. A container's root has UID 0 here, too, but cannot reach the journal's socket.
   const fromUlogd = record['_COMM'] === 'ulogd' && record['_UID'] === '0';
   if (!fromKernel && !fromUlogd) envelope.origin = 'userspace';
-  // Anybody may write a message that looks like such a record.
+  // Any program may write a message that looks like such a record, so an outer origin stays.
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
-  // Always named, so that nobody believes what a message to /dev/kmsg says of its writer.
+  // Set a name in any case, so that a name in a message to /dev/kmsg is not believed.
   envelope.program ??= fromUlogd ? 'ulogd' : (program ?? 'unnamed');
 }
 
-/** A program chooses its identifier, but not the name of its process, of which the kernel keeps 15 bytes. */
+/**
+ * Returns the program's identifier if it agrees with the process name. A program chooses its identifier, but not its process name, of which
+ * the kernel keeps 15 bytes.
+ */
 function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<Record>): string | undefined {
   const seen = typeof process === 'string' ? process : undefined;
   if (typeof identifier !== 'string') return seen;
   return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
 }
 
-/** The kernel's clock is not disciplined: it may be off by minutes in a month (see `createKernelClock`), but not more. */
+/** The kernel's clock is not adjusted, so it may be wrong by minutes in a month (see `createKernelClock`), but not more. */
 const drift = 1 / 5000;
 
-/** Returns the microseconds from the kernel's writing of a record to journald's taking it: a journald that starts takes in old ones. */
+/** Returns the microseconds between the kernel's writing and journald's reading of a record. A starting journald reads old records. */
 function delayOf(record: Readonly<Record>): number {
   const taken = Number(record['__MONOTONIC_TIMESTAMP']);
   const delay = taken - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);

@@ -1,13 +1,13 @@
-/** Reads the time stamps that lines begin with, and what each writer puts behind its own. */
+/** Reads the time stamps at the beginnings of lines, and what each writer puts after its stamp. */
 import { criMarks } from '../../log-formats/cri.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../log-formats/rfc3339.ts';
 import { copy } from '../../platform/address.ts';
 import type { Clock } from './clock.ts';
 import { type Envelope, readHost, setProgram, setTime, takeOff } from './envelope.ts';
 
-/** Matches RFC 5424 after its stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
+/** Matches RFC 5424 after the stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
 const rfc5424 = /^ (\S{1,255}) (\S{1,64}) \S{1,128} \S{1,64} (?:-|(?:\[[^\]]{0,1024}\]){1,8}) ?(?:\u00ef\u00bb\u00bf)?/;
-/** Matches Go's log package: `2026/11/21 03:42:11.346165 `; no host follows. */
+/** Matches the stamp of Go's log package: `2026/11/21 03:42:11.346165 `. No host follows. */
 const goLog = /^(\d{4})\/(\d{2})\/(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? /;
 const minuteLength = 17;
 /** Matches `journalctl -o short-unix`: `1795226670.836530 `. */
@@ -53,11 +53,11 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
     return takeOff(envelope, length + whole.length, 'RFC 5424');
   }
   takeOff(envelope, rest.startsWith(' ') ? length + 1 : length, 'RFC 3339 stamp');
-  // dmesg --time-format iso, which alone writes a comma, names no host.
+  // Only dmesg --time-format iso writes a comma, and it names no host.
   if (!fromDmesg) readHost(envelope);
 }
 
-/** Keeps the last minute, because a busy log has thousands of lines in each. */
+/** Remembers the last minute, because a busy log has thousands of lines in each. */
 function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   const [whole, year, month, date, , hours, minutes, seconds, fraction, zone = ''] = found;
   const rest = Number(seconds) * 1000 + fractionOf(fraction);
@@ -67,7 +67,7 @@ function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   if (recent.minute !== minute || recent.minuteZone !== zone) {
     const start = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, '0');
     if (start === undefined) return undefined;
-    // A slice would keep all of the line.
+    // A slice would keep the whole line in memory.
     recent.minute = copy(minute);
     recent.minuteZone = zone;
     recent.minuteStart = start;
@@ -75,7 +75,10 @@ function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   return recent.minuteStart + rest;
 }
 
-/** Reads a stamp of the minute that was read last by its characters, because a match takes longer. Returns its length; 0: read it otherwise. */
+/**
+ * Reads a stamp in the same minute as the last one, character by character, because matching takes longer. Returns its length; 0 if it must
+ * be read otherwise.
+ */
 function readInMinute(envelope: Envelope, { recent }: Clock): number {
   const { text } = envelope;
   if (recent.minute === '' || !text.startsWith(recent.minute)) return 0;
@@ -108,7 +111,7 @@ function digitAt(text: string, at: number): number {
 
 /** Matches `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */
 const monthStamp = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?: |$)/;
-/** Matches asctime with the year behind, as OpenWrt and syslog-ng write: `Sat Nov 21 03:42:11 2026 `. */
+/** Matches asctime with the year at the end, as OpenWrt and syslog-ng write it: `Sat Nov 21 03:42:11 2026 `. */
 const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4}) /;
 /** Matches `journalctl -o short-full`: `Sat 2026-11-21 03:42:11 UTC `. Of named zones only UTC is known. */
 const full =
@@ -152,14 +155,14 @@ function afterMonthStamp(envelope: Envelope, length: number): void {
 }
 
 /**
- * Matches `[ 1156.246182] `, perhaps with the printk caller `[T123]` or `[C0]` behind it, which dmesg since 2.41 sets off by a space, or
- * with the delta of dmesg -d, `[ 12.0 <    0.6>] `.
+ * Matches `[ 1156.246182] `. The printk caller may follow, `[T123]` or `[C0]`, after a space in dmesg since 2.41. Or the delta of dmesg -d
+ * is inside: `[ 12.0 <    0.6>] `.
  */
 const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
-/** Matches dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `. The zone is the reader's. */
+/** Matches dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `, in the time zone of whoever ran dmesg. */
 const humanTime =
   /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;
-/** Matches the first line of a minute of dmesg -e, `[Nov21 03:42] `. The others have the distance to the line before. */
+/** Matches the first line of each minute in dmesg -e, `[Nov21 03:42] `. The other lines only have the time since the line before. */
 const shortTime = /^\[([A-Z][a-z]{2})( ?\d{1,2}) (\d{2}):(\d{2})\] /;
 const delta = /^\[[ <+]{0,16}\d{1,10}\.\d{1,9}>?\] /;
 

@@ -4,21 +4,21 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** Bytes read at a time. Larger blocks decode slower: a V8 string past 128 KiB is a large object. */
+/** The number of bytes that are read at a time. Larger blocks decode more slowly, because a V8 string past 128 KiB is a large object. */
 export const blockSize = 64 * 1024;
 
-/** A saved log that cannot be read, or not to its end; `message` names the file and says what to do. */
+/** Reports a saved log that cannot be read, or not to its end. `message` names the file and says what to do. */
 export class InputError extends Error {
   override name = 'InputError';
 }
 
 export interface Input {
   name: string;
-  /** Bytes on disk, for a progress bar; undefined for pipes. */
+  /** The size on disk in bytes, for a progress bar; undefined for pipes. */
   size: number | undefined;
   modified: number | undefined;
   bytesRead: () => number;
-  /** Hands over unpacked content; a block is valid only during the call. Rejects with an `InputError`, after earlier blocks. */
+  /** Hands over unpacked content. A block is valid only during the call. Rejects with an `InputError`, perhaps after some blocks. */
   read: (onBlock: (block: Buffer) => void) => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const magic = {
   zstd: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
 };
 
-/** Formats that hold logs but are not text; the advice says how to get text out of them. */
+/** Formats that contain logs but are not text, each with advice on how to get the text. */
 const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('LPKSHHRH'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
   [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), 'is xz compressed: pipe it in with `xz -dc FILE | … -`'],
@@ -38,7 +38,7 @@ const unreadable: readonly [Buffer, string][] = [
   [Buffer.from([0xff, 0xfe]), 'is UTF-16: save it as UTF-8'],
 ];
 
-/** Opens a saved log. Throws an `InputError` when it is missing, a folder, or in a format that is no text. */
+/** Opens a saved log. Throws an `InputError` if it is missing, is a folder, or has a format that is not text. */
 export function openInput(name: string, stdin: () => Readable = () => process.stdin): Input {
   if (name === '-') return streamInput(stdin());
   let fd: number;
@@ -52,7 +52,7 @@ export function openInput(name: string, stdin: () => Readable = () => process.st
   try {
     stat = fstatSync(fd);
     if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
-    // A FIFO or a device has no start to come back to: it is read as a stream, from this one descriptor.
+    // A FIFO or a device cannot be read again from its start, so it is read as a stream from this one descriptor.
     if (!stat.isFile()) return streamInput(createReadStream('', { fd, highWaterMark: blockSize }), name);
     readSync(fd, head, 0, head.length, 0);
   } catch (error) {
@@ -79,7 +79,7 @@ function kindOf(head: Buffer): Kind | undefined {
 
 type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
 
-/** Synchronous reads into one buffer: several times faster than a stream, and no garbage. */
+/** Reads synchronously into one buffer, which is several times faster than a stream and makes no garbage. */
 function plainFile(fd: number, facts: Facts): Input {
   let bytes = 0;
   const buffer = Buffer.allocUnsafeSlow(blockSize);
@@ -114,7 +114,7 @@ function packedFile(kind: Kind, facts: Facts): Input {
     ...facts,
     bytesRead: () => done + (file?.bytesRead ?? 0),
     async read(onBlock) {
-      // gzip's members are one stream to Node.js; of Zstandard's frames it reads one (RFC 8878, 3.1).
+      // Node.js reads all members of a gzip file as one stream, but only one frame of a Zstandard file (RFC 8878, 3.1).
       for (let more = true; more; more = kind === 'zstd' && done < size) {
         file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
         const consumed = await unpack(kind, file, facts.name, onBlock);
@@ -135,7 +135,7 @@ async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (bloc
     });
   } catch (error) {
     guard.rethrow();
-    // Another frame begins where this one ended, which Node.js takes for damage.
+    // If another frame follows this one, Node.js reports damage.
     const isNextFrame =
       (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown' && unpacker.bytesWritten > 0;
     if (isNextFrame) return unpacker.bytesWritten;
@@ -184,7 +184,7 @@ async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Keeps errors of the listener (a closed pipe behind our output) apart from those of the input. */
+/** Separates errors of the listener (a closed pipe behind our output) from errors of the input. */
 function createGuard(onBlock: (block: Buffer) => void): { call: (block: Buffer) => void; rethrow: () => void } {
   let thrown: { error: unknown } | undefined;
   return {
@@ -206,6 +206,6 @@ function closeSyncQuietly(fd: number): void {
   try {
     closeSync(fd);
   } catch {
-    // It was closed already.
+    // The file was already closed.
   }
 }

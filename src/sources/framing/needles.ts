@@ -1,24 +1,24 @@
-/** Shorter needles than this are searched one by one. The others are searched all together, in strides of up to 7 bytes. */
+/** Shorter needles are searched one by one. Longer ones are searched all together, in steps of up to 7 bytes. */
 const stride = 8;
 
-/** A needle nearer than this is found before a call of native code returns. */
+/** Within this distance, a search in JavaScript is faster than a call of native code. */
 const near = 128;
 
 /**
- * Searches several literals at once; they are latin1 and have two characters or more. Short ones are searched first: they are in most lines
- * that matter, and native code passes over the rest of a block in no time. Long ones are searched up to there only. A regular expression of the
- * same alternatives reads every byte once for each (`npm run bench`).
+ * Searches several literals at once. They are latin1, and at least two characters long. Short literals are searched first, because most
+ * lines that matter contain one, and native code skips the rest of a block very fast. Long literals are then searched only up to that
+ * position. A regular expression with the same alternatives reads every byte once for each of them (`npm run bench`).
  */
 export function createNeedleSearch(literals: readonly string[]) {
   let searches = prepared.get(literals);
   if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
   const { short, long, longest } = searches;
-  /** Where each short needle was found last; -1: there is none left in this block, -2: it was not searched yet. */
+  /** Where each short needle was found last; -1: no further one in this block, -2: not searched yet. */
   const found = short.map(() => -2);
-  /** The next long one, if that is known, and up to where there is none. */
+  /** Where the next long needle is, and below, up to where there is none. */
   let nextLong = -1;
   let searched = 0;
-  /** The part of the block that is searched, because native code cannot be told where to end. */
+  /** The part of the block that is searched, because native code has no parameter for the end. */
   let view: Buffer | undefined;
 
   return {
@@ -29,8 +29,8 @@ export function createNeedleSearch(literals: readonly string[]) {
       view = undefined;
     },
     /**
-     * Returns the position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`, and is asked
-     * about from its beginning on, with the same `end`.
+     * Returns the position of the next needle at or after `from` that ends before `end`, or -1. Call `reset` for each block, then ask with
+     * rising `from` and the same `end`.
      */
     next(bytes: Buffer, from: number, end: number): number {
       view ??= bytes.subarray(0, end);
@@ -61,7 +61,7 @@ interface Searches {
   longest: number;
 }
 
-/** The tables take 64 KiB for each list of literals, so hundreds of logs share them. */
+/** Shares the tables between hundreds of logs, because they take 64 KiB for each list of literals. */
 const prepared = new WeakMap<readonly string[], Searches>();
 
 function prepare(literals: readonly string[]): Searches {
@@ -77,7 +77,7 @@ function prepare(literals: readonly string[]): Searches {
 type FindShort = (bytes: Buffer, from: number) => number;
 type FindLong = (bytes: Buffer, from: number, end: number) => number;
 
-/** Uses Boyer and Moore's bad character rule (Horspool), and native code for what is farther away. */
+/** Searches by Boyer and Moore's bad character rule (Horspool), and with native code further away. */
 function oneNeedle(needle: Buffer): FindShort {
   const { length } = needle;
   const shifts = new Uint8Array(256).fill(length);
@@ -92,9 +92,9 @@ function oneNeedle(needle: Buffer): FindShort {
   };
 }
 
-/** Is the algorithm of Wu and Manber ("A fast algorithm for multi-pattern searching", 1994), with blocks of two bytes. */
+/** Searches by the algorithm of Wu and Manber ("A fast algorithm for multi-pattern searching", 1994), with blocks of two bytes. */
 function manyNeedles(needles: readonly Uint8Array[]): FindLong {
-  /** How far the window may move on when its last two bytes are these; 0 where a needle's first `stride` bytes may end. */
+  /** How far the window may move if it ends with these two bytes; 0 if the first `stride` bytes of a needle may end with them. */
   const shifts = new Uint8Array(65_536).fill(stride - 1);
   const endingWith = new Map<number, Uint8Array[]>();
   for (const needle of needles) {

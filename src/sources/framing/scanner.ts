@@ -1,9 +1,9 @@
 import { createNeedleSearch } from './needles.ts';
 
-/** Longest line taken, in bytes, its newline included. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
+/** The longest line in bytes, with its newline. The kernel's records have at most 8 KiB, and container runtimes cut at 16 KiB. */
 export const maxLineLength = 64 * 1024;
 
-/** Joins a block to the rest of the one before. All scanners share it, because a node may have hundreds of logs. */
+/** Joins a block with the rest of the block before it. All scanners share this buffer, because a node may have hundreds of logs. */
 const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
 const nothing = Buffer.alloc(0);
 
@@ -11,54 +11,64 @@ const newline = 10;
 const carriageReturn = 13;
 
 export interface ScanCounts {
-  /** Physical lines, the last one counted with or without its newline. */
+  /** The number of physical lines. The last one counts even without a newline. */
   lines: number;
   bytes: number;
   tooLong: number;
 }
 
 export interface LineSink {
-  /** `line` is latin1: one character a byte. It keeps no block alive. `number` counts from 1; `cut`: a last line without newline. */
+  /**
+   * Receives a line. `line` is latin1, one character for each byte, and keeps no block in memory. `number` counts from 1. `cut`: this last
+   * line has no newline.
+   */
   take: (line: string, number: number, cut: boolean) => void;
   tooLong: (number: number) => void;
-  /** Is asked before a line with a needle becomes a string; true: it is done with. `end`: before its newline; `hit`: its first needle. */
+  /**
+   * Receives the bytes of a line with a needle before it becomes a string. True means that the line needs no string. `end`: the position of
+   * the newline; `hit`: the position of its first needle.
+   */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
   turnEnded?: (() => void) | undefined;
 }
 
 export interface ScannerOptions {
-  /** One of these stands in every line that is handed over; latin1, without newlines. Undefined: every line is handed over. */
+  /** Only lines with one of these are handed over. They are latin1 without newlines. Undefined: every line is handed over. */
   needles: readonly string[] | undefined;
   lines: LineSink;
-  /** The input begins with the rest of a line that is too long. */
+  /** The input begins inside a line that is too long, so its rest is skipped. */
   skipping?: boolean;
 }
 
 export type Scanner = ReturnType<typeof createScanner>;
 
-/** Cuts blocks into lines. Needles are searched before any line is cut: several times faster where one line in ten matters (`npm run bench`). */
+/**
+ * Cuts blocks into lines. It searches needles before it cuts, which is several times faster if one line in ten has one (`npm run bench`).
+ */
 export function createScanner({ skipping = false, ...options }: ScannerOptions) {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const cutter = createLineCutter(options, counts);
-  /** The bytes after the last newline. While a block is taken they are in `buffer`. */
+  /** The bytes after the last newline. While a block is being read, they are in `buffer`. */
   let rest = nothing;
   let held = 0;
   let before = 0;
 
   return {
     counts: counts as Readonly<ScanCounts>,
-    /** Bytes after the last line handed or passed over: the unfinished one; while a `LineSink` is called also what follows it. */
+    /**
+     * The number of bytes that are held: the unfinished last line, and during a call of a `LineSink` also the bytes after the current line.
+     */
     get held() {
       return counts.bytes - before - cutter.passed;
     },
-    /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
+    /** Whether the position is inside a line that is too long. Its rest is skipped as it comes, and never held. */
     get skipping() {
       return skipping;
     },
     write(block: Buffer): void {
       rest.copy(buffer);
       counts.bytes += block.length;
-      // A step is one line length at most, so that held and new bytes always fit.
+      // A step has at most the length of one line, so that held and new bytes always fit into the buffer.
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
       rest = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
     },
@@ -108,9 +118,9 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions) 
 function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts) {
   const search = needles === undefined ? undefined : createNeedleSearch(needles);
   const cutter = {
-    /** Bytes of `buffer` up to the end of the last line that was handed over or passed over. */
+    /** The position in `buffer` of the end of the last line that was handed over or skipped. */
     passed: 0,
-    /** Takes the first `length` bytes of `buffer`: whole lines, each with its newline. */
+    /** Takes whole lines with their newlines from the first `length` bytes of `buffer`. */
     takeAll(length: number): void {
       let start = 0;
       if (search === undefined) {
@@ -122,7 +132,7 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
         start = takeLine(countTo(start, found), found);
       countTo(start, length);
     },
-    /** Takes the first `length` bytes of `buffer` as a last line without newline. */
+    /** Takes the first `length` bytes of `buffer` as a last line without a newline. */
     takeLast(length: number): void {
       search?.reset();
       if (search === undefined || search.next(buffer, 0, length) >= 0)
@@ -135,7 +145,7 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
   };
   return cutter;
 
-  /** `hit`: its first needle; -1 where none are searched. */
+  /** `hit`: the position of the line's first needle; -1 if no needles are searched. */
   function takeLine(start: number, hit: number): number {
     const end = buffer.indexOf(newline, Math.max(start, hit)) + 1;
     counts.lines++;
@@ -147,7 +157,7 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
     return end;
   }
 
-  /** Counts the lines that end at or before `position`. Returns where the next one starts. */
+  /** Counts the lines that end at or before `position`, and returns where the next one starts. */
   function countTo(start: number, position: number): number {
     let at = start;
     for (let end = 0; at < position; at = end) {
@@ -173,7 +183,7 @@ export function addTo(sum: ScanCounts, { lines, bytes, tooLong }: Readonly<ScanC
   sum.tooLong += tooLong;
 }
 
-/** Takes away a last value, because a line without its newline may end within it: `DPT=54` of 5432 is another port. */
+/** Removes the last value of a line without a newline, because it may be cut off: `DPT=54` may be the beginning of 5432. */
 export function withoutHalfValue(text: string): string {
   return text.replace(/ [A-Z]+=[^ =]*$/, ' ');
 }

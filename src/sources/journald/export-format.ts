@@ -1,22 +1,23 @@
 /**
- * Reads what `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): for each
- * field of a record a line `NAME=value`, then an empty line. A value that is no printable UTF-8 stands on its own: `NAME`, a newline,
- * its length in eight bytes, the value, a newline. It costs journalctl half of what its JSON does, and nothing in it is escaped.
+ * Reads the output of `journalctl --output=export` (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation). Each
+ * field of a record is a line `NAME=value`, and an empty line ends the record. A value that is not printable UTF-8 has another form:
+ * `NAME`, a newline, its length in eight bytes, the value, a newline. This format costs journalctl half as much as its JSON, and escapes
+ * nothing.
  */
 
 export type Fields = { readonly [name: string]: string };
 
-/** The start of the next line or field. `left`: bytes of its value that have not arrived yet. */
+/** Where the next line or field starts. `left`: how many bytes of the value have not arrived yet. */
 type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
 
 const newline = 10;
 const equals = 61;
 const lengthBytes = 8;
 
-/** Longer records are skipped, in bytes. One of the kernel has 8 KiB at most. */
+/** Longer records are skipped (bytes). A record of the kernel has at most 8 KiB. */
 const longestRecord = 1024 * 1024;
 
-/** Returns the end of the field that begins at `start`; undefined if it cannot be seen yet. */
+/** Returns the end of the field that begins at `start`; undefined if it has not arrived yet. */
 function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   const nameEnd = endOfName(block, start);
   if (nameEnd === block.length) return undefined;
@@ -31,8 +32,8 @@ function endOfField(block: Buffer, start: number): FieldEnd | undefined {
 }
 
 /**
- * Reads whole records, from `start` to behind the empty line. Names and values that are the same in most records are compared, because
- * making a string takes several times longer.
+ * Reads whole records, from `start` to after the empty line. Names and values that most records share are compared with the last ones,
+ * because making a string takes several times longer.
  */
 export function createFieldReader() {
   const names = knownNames();
@@ -59,7 +60,7 @@ export function createFieldReader() {
 interface KnownName {
   name: string;
   bytes: Buffer;
-  /** journalctl prints it with every record, whether it is asked to or not. */
+  /** journalctl prints this field with every record, even if it was not asked for. */
   isUnused: boolean;
   latest: { bytes: Buffer; text: string } | undefined;
 }
@@ -75,7 +76,7 @@ const others = [
   '_STREAM_ID',
   '_LINE_BREAK',
 ];
-/** Longer values are not kept as steady, in bytes: a host name has 64 at most. */
+/** Longer values in bytes are not kept for comparison. A host name has at most 64. */
 const longestSteady = 64;
 const nothing = { bytes: Buffer.alloc(0), text: '' };
 
@@ -118,21 +119,21 @@ function endOfName(block: Buffer, start: number): number {
 }
 
 interface RecordBlocksOptions {
-  /** Takes whole records; `ends`: where each one ends, and the next one begins. The block is valid during the call only. */
+  /** Takes whole records. `ends`: where each one ends, and the next one begins. The block is valid only during the call. */
   take: (block: Buffer, ends: readonly number[]) => void;
   tooLong: (bytes: number) => void;
 }
 
 const empty = Buffer.alloc(0);
-/** So many bytes of a skipped line are kept to find its end: more than the longest name of a field. */
+/** How many bytes of a skipped line are kept to find its end: more than the longest name of a field. */
 const keptOfLine = 256;
 
 /** Cuts chunks of any size after the last whole record, and holds at most one unfinished record. */
 export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
   let held: Buffer = empty;
-  /** Bytes of a record that is too long, so far; 0 if there is none. */
+  /** The bytes so far of a record that is too long; 0 without one. */
   let skipped = 0;
-  /** The bytes of a value that are still to come. */
+  /** How many bytes of a value are still to come. */
   let left = 0;
 
   return {
@@ -147,7 +148,7 @@ export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
 
   function cut(data: Buffer): void {
     let ends: number[] = [];
-    /** Where the records in `ends` begin, and the record and the field that are not over. */
+    /** Where the records in `ends` begin, and where the unfinished record and its unfinished field begin. */
     let [first, start, at] = [0, 0, 0];
     let field = endOfField(data, at);
     for (; field !== undefined && 'at' in field; field = endOfField(data, at)) {
@@ -170,7 +171,7 @@ export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
     if (ends.length > 0) take(block, ends);
   }
 
-  /** `at`: where the field begins that is not over. */
+  /** `at`: where the unfinished field begins. */
   function skip(data: Buffer, start: number, at: number, leftOfValue: number): void {
     const kept = leftOfValue > 0 ? 0 : Math.min(data.length - at, keptOfLine);
     skipped += data.length - kept - start;

@@ -11,13 +11,13 @@ import { journalctlArguments, type Spawn, spawnJournalctl } from './journalctl.t
 import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | 'isStopped'> {
-  /** The host's journal, where it is mounted. Default: the journal of this machine, as journalctl finds it. */
+  /** The host's journal if it is mounted. Default: the journal that journalctl finds on this machine. */
   directory?: string;
   timing?: Timing;
   spawn?: Spawn;
 }
 
-/** If the clock steps back and the journal is emptied before a restart, records older than the last read are missed. */
+/** If the clock is set back and the journal is emptied before a restart, records older than the last one read are missed. */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
@@ -39,7 +39,7 @@ export function createJournal(options: JournalOptions): Source {
       },
       take: blocks.write,
       end(errorLines) {
-        // An unfinished record comes again, whole, after the cursor.
+        // journalctl repeats an unfinished record from the cursor on.
         blocks.reset();
         const isGone = errorLines.some((line) => line.includes('Failed to seek to cursor: Invalid argument'));
         return isGone && records.forgetPlace();
@@ -69,12 +69,12 @@ export function createJournal(options: JournalOptions): Source {
 
 interface JournalRecordsOptions {
   saved: Position | undefined;
-  /** Records older than this are skipped if no position is saved. */
+  /** Without a saved position, older records than this are skipped. */
   since: Millis;
   listener: SourceListener;
-  /** The same as in `createScanner`, for the kernel's records. */
+  /** As in `createScanner`, for the kernel's records. */
   needles: readonly string[];
-  /** Units (`k3s.service`) whose records are read, too, if they have one of these needles. */
+  /** Units (`k3s.service`) whose records are read, too, if they contain one of these needles. */
   units?: { names: readonly string[]; needles: readonly string[] };
   timing: Timing;
   isStopped: () => boolean;
@@ -96,7 +96,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
   const handOver = createHandOver(options, cursor === undefined);
   const units = createUnits({ names, saved: saved?.['units'], take: handOver.line, timing });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-  /** The cursor that journalctl was started with, until the first record has come, which was taken before. */
+  /** The cursor that journalctl was started with. Undefined once its first record has come, which an earlier run has already taken. */
   let resumedAt: string | undefined;
 
   return {
@@ -104,7 +104,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
     get position(): Position | undefined {
       return cursor === undefined ? undefined : positionOf(cursor, units.position);
     },
-    /** Returns the cursor of the last record that was taken: journalctl is started again, and is to begin there. */
+    /** Returns the cursor of the last record, where a restarted journalctl continues. */
     resume: () => (resumedAt = cursor),
     take: takeRecords,
     tooLong(this: void, bytes: number): void {
@@ -114,7 +114,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
       units.forget();
       if (counts.tooLong === 1 && !isStopped()) listener.notice({ level: 'warn', key: 'too-long', text: tooLongText });
     },
-    /** The journal has no record with the cursor of `resume`. False if it was not asked for one. */
+    /** Notes that the journal has no record with the cursor of `resume`. Returns false if no cursor was used. */
     forgetPlace(): boolean {
       if (resumedAt === undefined) return false;
       cursor = undefined;
@@ -125,7 +125,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
     stop: units.stop,
   };
 
-  /** Takes whole records, as in `createRecordBlocks`. Returns whether there was one that was not taken before. */
+  /** Takes whole records, as in `createRecordBlocks`. Returns whether any of them is new. */
   function takeRecords(block: Buffer, ends: readonly number[]): boolean {
     if (isStopped()) return false;
     let start = resumedAt === undefined ? 0 : takeFirst(block, ends[0] as number, resumedAt);
@@ -151,7 +151,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
     return isAny;
   }
 
-  /** Passes over the record that was taken before the start, if the journal still has it. Returns where the next one begins. */
+  /** Skips the first record if an earlier run has taken it. Returns where the next record begins. */
   function takeFirst(block: Buffer, end: number, expected: string): number {
     const first = readFields(block, 0, end)['__CURSOR'];
     if (first === undefined) return 0;
@@ -167,7 +167,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
   }
 }
 
-/** Words of programs are searched in records of units alone: in all of them that would cost the kernel's a tenth of their time. */
+/** The words of programs are searched only in records of units. A search in all records would make the kernel's a tenth slower. */
 function marksOf(units: readonly string[]): string[] {
   return units.length === 0 ? [] : [unitMark, driverMark];
 }
@@ -188,7 +188,7 @@ function createHandOver({ listener, since, timing, isStopped }: JournalRecordsOp
         const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
         return listener.notice({ level: 'warn', key: 'unreadable', text });
       }
-      // journald dates what it takes in late by its own clock.
+      // journald stamps records that it reads late with its own clock.
       if (isFirstRun && read.line.time < since) return;
       listener.take(read.line, read.origin);
     },
@@ -226,7 +226,7 @@ function textOf(value: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
-/** In `s=…;i=…;b=…;m=…;t=…;x=…` the first two, file series and number, change when records of /run move to /var. */
+/** Compares two cursors. In `s=…;i=…;b=…;m=…;t=…;x=…`, the first two parts (file and number) change when records move from /run to /var. */
 function isSameRecord(cursor: string, other: string): boolean {
   return cursor === other || contentOf(cursor) === contentOf(other);
 }

@@ -12,19 +12,18 @@ interface JournalctlRunsOptions {
   listener: Pick<SourceListener, 'notice'>;
 }
 
-/** Reads what journalctl prints. */
 interface JournalReader {
-  /** Returns the arguments with which journalctl goes on where the last run ended. */
+  /** Returns arguments for journalctl that continue after the last run. */
   begin: () => string[];
   take: (chunk: Buffer) => void;
-  /** A run is over. Returns true if what its error output says was dealt with and needs no notice. */
+  /** Called after a run. Returns true if the error output needs no notice. */
   end: (errorLines: readonly string[]) => boolean;
 }
 
-/** The wait before journalctl is started again: it doubles, up to the longest. */
+/** The pause before journalctl is started again. It doubles, up to the longest. */
 const shortestWait: Millis = 1000;
 const longestWait: Millis = 60_000;
-/** A run of this length is well, even if there was nothing to read. */
+/** A run of this length was successful, even if there was nothing to read. */
 const settled: Millis = 5000;
 
 export function createJournalctlRuns(options: JournalctlRunsOptions) {
@@ -91,7 +90,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions) {
     publishErrors();
   }
 
-  /** journalctl goes on without the files of the journal that it cannot read. */
+  /** journalctl skips files of the journal that it cannot read, so its errors are reported while it runs. */
   function publishErrors(): void {
     for (const line of errors.takeNew()) {
       if (state === 'stopped') return;
@@ -133,12 +132,12 @@ function adviceOn(lastError = ''): string {
   return '';
 }
 
-/** So many characters are kept; what is older is forgotten. */
+/** How many characters are kept. Older ones are dropped. */
 const longest = 2000;
 const longestLine = 300;
 const maxPublished = 10;
 
-/** Keeps the last that a program has written to its standard error, fit for a notice. */
+/** Keeps the last output of a program's standard error, in a form that fits into a notice. */
 function createErrorOutput() {
   const published = new Set<string>();
   let text = '';
@@ -146,7 +145,7 @@ function createErrorOutput() {
     add(chunk: Buffer): void {
       text = (text + chunk.toString('utf8')).slice(-longest);
     },
-    /** Returns lines that it did not return before; of very many different ones, the first few. */
+    /** Returns lines that it has not returned before; if very many differ, only the first few. */
     takeNew(): string[] {
       const lines = linesOf(text).filter((line) => !published.has(line));
       const fresh = lines.slice(0, maxPublished - published.size);

@@ -8,7 +8,7 @@ import type { Schedule } from '../../platform/timer.ts';
 import { createPace } from '../source.ts';
 
 export interface Child {
-  /** Missing if the system has no more descriptors: an `error` follows. */
+  /** Undefined if the system has no more descriptors. An `error` then follows. */
   stdout: Output | undefined;
   stderr: Output | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -35,10 +35,10 @@ interface JournalctlListener {
   ended: (ending: Ending) => void;
 }
 
-/** Where to begin: at the record that has this cursor, or the nearest after it if there is none; or at this time. */
+/** Where to begin: at the record with this cursor, or else the nearest one after it; or at this time. */
 type Beginning = { cursor: string } | { since: Millis };
 
-/** All that `readJournalFields` and `createUnits` ask for; cursor and time always come with them. */
+/** The fields that `readJournalFields` and `createUnits` need. journalctl always adds cursor and time. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -52,8 +52,8 @@ const fields = [
 ];
 
 /**
- * `--follow` alone reads this boot and ten records: `--merge` and `--no-tail` undo that. `--after-cursor` is not used, because it skips
- * a record that was never read when the one with the cursor is gone (seen in systemd 252).
+ * By itself, `--follow` reads only this boot and the last ten records, so `--merge` and `--no-tail` are needed. `--after-cursor` is not
+ * used: if the record with the cursor is gone, it also skips a record that was never read (seen in systemd 252).
  */
 export function journalctlArguments(
   directory: string | undefined,
@@ -72,19 +72,19 @@ export function journalctlArguments(
     'cursor' in from ? `--cursor=${from.cursor}` : `--since=@${(from.since / 1000).toFixed(3)}`,
     '_TRANSPORT=kernel',
     '+',
-    // The journal's own words, such as `Missed 12 kernel messages`. No other writer can have this transport.
+    // journald's own messages, such as `Missed 12 kernel messages`. No other writer can have this transport.
     '_TRANSPORT=driver',
     ...units.flatMap((unit) => ['+', `_SYSTEMD_UNIT=${unit}`]),
   ];
 }
 
 /**
- * Bytes for each look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. A pipe holds
- * 64 KiB: with an aim as high, looks at a full pipe would never come sooner.
+ * How many bytes one read should find, and the time between reads. journalctl prints 4 KiB at a time, and each would wake this process. A
+ * pipe holds 64 KiB, so the aim must be less: otherwise reads of a full pipe would never become more frequent.
  */
 const pacing = { aim: 48 * 1024, shortest: 1, longest: 1000 };
 
-/** A paused stream reads on until it holds as much as its high-water mark: with the usual one, 16 more times. */
+/** A paused stream reads on up to its high-water mark. With the default mark, that would be 16 more reads. */
 export const spawnJournalctl: Spawn = (command, args) => {
   const usual = getDefaultHighWaterMark(false);
   setDefaultHighWaterMark(false, 1);
@@ -96,8 +96,8 @@ export const spawnJournalctl: Spawn = (command, args) => {
 };
 
 /**
- * Returns how to end it at once, without a call of the listener. If this process is killed, journalctl notices its closed output, and ends.
- * Until the next look the output waits in the pipe; when that is full, journalctl waits, too.
+ * Returns a function that ends journalctl at once, without a call of the listener. If this process is killed, journalctl notices the closed
+ * output and ends. Between two reads, the output waits in the pipe; when the pipe is full, journalctl waits.
  */
 export function runJournalctl(
   spawn: Spawn,
@@ -128,13 +128,13 @@ export function runJournalctl(
   };
   if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.output), schedule);
   child.stderr?.on('data', hear(listener.errorOutput));
-  // An error of a pipe is ignored, because the end of the process is noticed anyway.
+  // Errors of a pipe are ignored, because the end of the process is noticed anyway.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
   return () => {
     if (isOver) return;
     isOver = true;
     stopReading?.();
-    // It only reads: there is nothing that it would have to tidy up.
+    // journalctl only reads, so it has nothing to clean up.
     child.kill('SIGKILL');
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -142,7 +142,7 @@ export function runJournalctl(
   };
 }
 
-/** Takes all that is there, and then pauses for a time that follows from how much it was. Returns how to stop. */
+/** Reads everything available, then pauses for a time that depends on the amount. Returns a function that stops it. */
 function readInBatches(output: Output, take: (chunk: Buffer) => void, schedule: Schedule): () => void {
   const pace = createPace(pacing);
   let taken = 0;
@@ -170,11 +170,14 @@ interface FindJournalOptions {
   searchPath: string;
 }
 
-/** Where journald keeps a journal over reboots, and where it does until the next one. */
+/** Where journald keeps its files: the first folder survives reboots, the second does not. */
 const usualDirectories = ['/var/log/journal', '/run/log/journal'];
 const machineId = /^[0-9a-f]{32}$/;
 
-/** Returns the directory that was written to last, because journald leaves files of an earlier set-up behind; or why there is none. */
+/**
+ * Returns the directory with the latest write, because journald may leave files of an earlier configuration in the other one. If there is
+ * no journal, returns the reason.
+ */
 export function findJournal({
   directories = usualDirectories,
   searchPath,

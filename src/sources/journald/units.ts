@@ -4,29 +4,29 @@ import type { Json, Position, Timing } from '../source.ts';
 import type { Fields } from './export-format.ts';
 
 interface UnitsOptions {
-  /** The units whose records are read: `k3s.service`. */
+  /** The units whose records are read, such as `k3s.service`. */
   names: readonly string[];
   saved: Json | undefined;
   take: (line: LogLine) => void;
   timing: Timing;
 }
 
-/** Stands in every record of a unit, because journald sets it by cgroup. A record that has it in its message alone is read in vain. */
+/** Every record of a unit contains this, because journald sets it by cgroup. A record with it only in its message is read in vain. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
-/** Stands in records of journald itself. When it starts or suppresses messages, the beginning of a line may be lost. */
+/** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
 export const driverMark = '_TRANSPORT=driver';
 
 interface UnitLine extends RecordLine {
   host: string;
 }
 
-/** Reads what units wrote into the journal, which has a record for each line. */
+/** Reads what units write into the journal, which has one record for each line. */
 export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner<UnitLine>>();
   const counts = { cut: 0, dangling: 0 };
-  // The first record of a stream may begin within a line.
+  // The first record of a stream may be the rest of a line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
     const onRecord = (record: UnitLine): void => take(lineOf(name, record));
@@ -34,7 +34,7 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   }
 
   return {
-    /** The state to be saved: the records that wait, by unit, and `streams`, as in `createLineStarts`. */
+    /** The state to save: records that wait, by unit, and `streams` of `createLineStarts`. */
     get position(): Position | undefined {
       const open = [...joiners].filter(([, { isOpen }]) => isOpen);
       const records = open.map(([name, { position }]): [string, Json] => [name, position]);
@@ -42,18 +42,18 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
       if (streams !== undefined) records.push(['streams', streams]);
       return records.length === 0 ? undefined : Object.fromEntries(records);
     },
-    /** Takes a record of a unit and returns true. `hasWords`: whether words that matter stand in it. */
+    /** Takes a record of a unit; returns false for other records. `hasWords`: whether the record contains words that matter. */
     take(record: Fields, number: number, hasWords: () => boolean): boolean {
       if (joiners.size === 0) return false;
       if (record['_TRANSPORT'] === 'driver') starts.forget();
       const name = record['_SYSTEMD_UNIT'] ?? '';
       const joiner = joiners.get(name);
       if (joiner === undefined) return false;
-      // Anybody may have written the rest of a line: the kubelet quotes what containers write.
+      // The rest of a line is not trusted: the kubelet quotes what containers write, so anybody may have written it.
       if (!starts.take(record)) return true;
       const { MESSAGE: message, _HOSTNAME: host = '', __REALTIME_TIMESTAMP: stamp } = record;
       if (message === undefined) return true;
-      // The next records may have the part that matters.
+      // The part that matters may come in the next records.
       const matters = hasWords() || isFatal(message) || message.endsWith(opensBlock);
       if (!matters && !joiner.isOpen) return true;
       const micros = Number(stamp);
@@ -74,27 +74,27 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   }
 }
 
-/** A service has one stream for each of its starts. A stream that is forgotten costs its next record. */
+/** A service has one stream for each of its starts. If a stream is forgotten, its next record is lost. */
 const maxStreams = 64;
 
 /**
- * Knows which records of a service's standard output begin a line. journald ends a record also at a NUL byte, at LineMax=, and where
- * another process goes on with the line. Then the record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change`
- * since 246), and the *next* one of the same `_STREAM_ID` begins within a line, where whoever is quoted may have written anything.
- * `ifUnknown`: the answer for the first record of a stream.
+ * Knows which records of a service's standard output begin a line. journald also ends a record at a NUL byte, at LineMax=, and where
+ * another process continues the line. Such a record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change` since
+ * 246). The *next* record of the same `_STREAM_ID` then begins inside a line, where the quoted text may be anybody's. `ifUnknown`: the
+ * answer for the first record of a stream.
  */
 export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
   const streams = Array.isArray(saved) ? (saved as Json[]) : [];
-  /** Whether the next record begins a line, by stream, the one that wrote last at the end. */
+  /** Whether the next record of each stream begins a line. The stream that wrote last is at the end. */
   const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
 
   return {
-    /** The state to be saved: the streams whose next record begins a line; undefined if there are none. */
+    /** The state to save: the streams whose next record begins a line; undefined if there are none. */
     get position(): Json | undefined {
       const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
       return whole.length === 0 ? undefined : whole;
     },
-    /** Whether this record begins a line. To be asked for every record, in order. */
+    /** Returns whether this record begins a line. Call it for every record, in order. */
     take(record: Fields): boolean {
       const stream = record['_STREAM_ID'];
       if (stream === undefined) return true;
@@ -107,7 +107,7 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
       }
       return isBeginning;
     },
-    /** Records may have been missed, so it is not known how the last one of each stream has ended. */
+    /** Forgets all streams, because records may have been missed. */
     forget: (): void => begins.clear(),
   };
 }

@@ -7,12 +7,12 @@ import { type Source, type SourceListener, createPace } from '../source.ts';
 export interface Device {
   /** Neither opening nor reading may block. */
   open: (path: string) => number;
-  /** EAGAIN: there is no record. EPIPE: the next one was overwritten. EINVAL: the record did not fit, and is lost. */
+  /** Throws EAGAIN if there is no record, EPIPE if the next record was overwritten, and EINVAL if the record did not fit and is lost. */
   read: (fd: number, buffer: Buffer) => number;
   close: (fd: number) => void;
 }
 
-/** The kernel's own limit: CONSOLE_EXT_LOG_MAX up to Linux 6.2, PRINTK_MESSAGE_MAX (2048) since, escapes included. */
+/** The kernel's own limit, with escapes: CONSOLE_EXT_LOG_MAX up to Linux 6.2, PRINTK_MESSAGE_MAX (2048) since. */
 export const recordSize = 8192;
 
 export const kmsgDevice: Device = {
@@ -27,13 +27,13 @@ export function readRecord(
   buffer: Buffer,
 ): number | 'empty' | 'again' | { error: unknown } {
   try {
-    // The ring buffer never ends; a plain file in its place does.
+    // Only a plain file has an end; the ring buffer has none.
     return device.read(fd, buffer) || 'empty';
   } catch (error) {
     switch ((error as NodeJS.ErrnoException).code) {
       case 'EAGAIN':
         return 'empty';
-      // The numbers of the records before and after show how many were lost.
+      // The numbers of the records before and after will show how many were lost.
       case 'EPIPE':
       case 'EINVAL':
       case 'EINTR':
@@ -62,22 +62,22 @@ export interface DevicePollOptions {
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
   advise: (error: unknown) => string;
-  /** The wait after a turn that found more than its share. */
+  /** The pause after a turn that read as many records as it may. */
   pauseInFlood?: Millis;
   records: RecordSink;
 }
 
 export interface RecordSink {
-  /** What one read has given, as latin1. Returns how many records that was. */
+  /** Takes the result of one read as latin1. Returns how many records it contained. */
   take: (text: string) => number;
   foundEmpty: () => void;
 }
 
-/** Records before other work has its turn: a few milliseconds. */
+/** How many records are read before other work gets its turn; that takes a few milliseconds. */
 const recordsPerTurn = 256;
-/** So many reads in a row that give no record are a failure. */
+/** This many reads in a row without a record count as a failure. */
 const readsPerTurn = 256;
-/** The kernel's buffer of 128 KiB holds some 400 records: eight times as many as a look should find. */
+/** The kernel's buffer of 128 KiB has room for about 400 records, eight times as many as one look should find. */
 const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 

@@ -9,13 +9,13 @@ import { adviceOn, type Device, createDevicePoll, kmsgDevice } from './device.ts
 export interface KernelRingOptions {
   path?: string;
   saved: Position | undefined;
-  /** If no position is saved, records older than this are skipped; 0: none. After a reboot all are new. */
+  /** Without a saved position, older records than this are skipped; 0 skips none. After a reboot all records are new. */
   since: Millis;
   listener: SourceListener;
   timing?: Timing;
-  /** CLOCK_MONOTONIC: since boot, sleep not counted. */
+  /** CLOCK_MONOTONIC: the time since boot, without sleep. */
   monotonic?: () => Millis;
-  /** Differs from boot to boot; empty if unknown. */
+  /** Identifies a boot; empty if unknown. */
   bootId?: () => string;
   device?: Device;
 }
@@ -23,7 +23,7 @@ export interface KernelRingOptions {
 /** Matches priority, number, and microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
 const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
-/** Reads the kernel's ring buffer. It is polled, because a read that waits, in whatever thread, keeps the process from ending. */
+/** Reads the kernel's ring buffer. It polls, because a read that waits, in any thread, would keep the process from ending. */
 export function createKernelRing(options: KernelRingOptions): Source {
   const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = monotonicNow } = options;
   const { bootId = readBootId, device = kmsgDevice } = options;
@@ -32,7 +32,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
   const noClock = createClock({ latest: 0, boot: 0 });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let seq = lastTaken(saved, boot);
-  /** The records were there before the start, and it is not known how many of them an earlier run had read. */
+  /** The records are from before the start, and it is unknown which of them an earlier run has read. */
   let isOld = seq === undefined;
   const poll = createDevicePoll({
     path,
@@ -40,7 +40,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     schedule: timing.schedule,
     listener,
     advise: adviceOn,
-    // Further lines are properties of a device: newlines in the message itself are escaped.
+    // Further lines are properties of a device. Newlines in the message itself are escaped.
     records: { take: (text) => Number(take(text.split('\n', 1)[0] ?? '', text.length)), foundEmpty },
   });
 
@@ -78,7 +78,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     clock.compare(stamp);
     const time = clock.timeOf(stamp);
     const missing = seq === undefined ? 0 : next - seq - 1;
-    // The missing records are older than this one.
+    // If this record is too old, so are the missing ones before it.
     const isTooOld = isOld && time < since;
     seq = next - 1;
     if (missing > 0 && !isTooOld) listener.lost(lossOf(path, missing, time));
@@ -86,7 +86,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
     seq = next;
     if (isTooOld) return true;
     const { text, host, program } = readEnvelope(record, noClock);
-    // Anybody may write to the device, but only the kernel with facility 0.
+    // Any program may write to the device, but only the kernel with facility 0.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
     const line = { source: path, line: next, text, time, timeIsExact: true, host };
     listener.take(origin === 'kernel' ? line : { ...line, program }, origin);
@@ -99,11 +99,11 @@ function lossOf(path: string, count: number, time: Millis): Loss {
   return { count, unit: 'records', time, reason: `${path} was overwritten before it was read: ${what} lost` };
 }
 
-/** Returns the number of the last record of this boot that an earlier run took; undefined if that is not known. */
+/** Returns the number of the last record of this boot that an earlier run read; undefined if it is not known. */
 function lastTaken(saved: Position | undefined, boot: string): number | undefined {
   const { bootId, seq } = saved ?? {};
   if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
-  // The kernel counts from 0 again with each boot.
+  // After each boot, the kernel counts from 0 again.
   return bootId === boot ? (seq as number) : -1;
 }
 
@@ -117,7 +117,7 @@ function readBootId(): string {
 
 export interface KernelClockOptions {
   wall: () => Millis;
-  /** CLOCK_MONOTONIC: since boot, sleep not counted. */
+  /** CLOCK_MONOTONIC: the time since boot, without sleep. */
   monotonic: () => Millis;
 }
 
@@ -127,9 +127,9 @@ const freshness: Millis = 250;
 const tolerable: Millis = 1000;
 
 /**
- * Turns stamps of the kernel into times. They are local_clock's, which drifts from CLOCK_MONOTONIC by seconds in weeks, and stands still in
- * a sleep. The offset is therefore measured again and again: a record that comes right after the buffer was empty was made now. Records
- * from before the first such one are off by the drift until then; those from before a sleep by its length.
+ * Turns the kernel's stamps into times. The stamps come from local_clock, which drifts from CLOCK_MONOTONIC by seconds in weeks, and stops
+ * during sleep. So the offset is measured again and again: a record that comes right after the buffer was empty has just been made. Until
+ * the first such record, times are wrong by the drift; those from before a sleep by its length.
  */
 export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
   let emptyAt: Millis = -Infinity;
@@ -140,14 +140,14 @@ export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
       const present = wall();
       return Math.min(present, present - monotonic() + stamp + correction);
     },
-    /** The buffer was found empty: a record that is read in the next quarter of a second has been made in it. */
+    /** Notes that the buffer is empty. A record that is read within a quarter of a second was made in that time. */
     foundEmpty(): void {
       emptyAt = monotonic();
     },
-    /** A record has been read. To be called before its time is asked for. */
+    /** Compares the clocks by a record that was read. Call it before `timeOf` for the same record. */
     compare(stamp: Millis): void {
       const present = monotonic();
-      // A line that the kernel ends late is read late, with its old stamp. The next line, which ended it, corrects this.
+      // If the kernel ends a line late, it is read late but has its old stamp. The next line, which ended it, corrects this.
       if (present - emptyAt <= freshness && Math.abs(present - stamp - correction) > tolerable)
         correction = present - stamp;
     },

@@ -12,7 +12,7 @@ export interface ContainerLogsOptions {
   rules?: readonly ContainerRule[];
   saved: Position | undefined;
   listener: SourceListener;
-  /** The same as in `createRecordJoiner`. */
+  /** As in `createRecordJoiner`. */
   timeout?: Millis;
   maxLogs?: number;
   createLog?: CreateLog;
@@ -25,12 +25,12 @@ export interface ContainerLogs extends Source {
 }
 
 const lookInterval: Millis = 500;
-/** Once in so many looks all folders are listed, even if they seem unchanged. */
+/** After this many scans, all folders are listed even if they seem unchanged. */
 const looksPerList = 20;
 
 /**
- * Logs that are there at the very first start are read from their ends, all others from their starts. The log of a container that was
- * restarted or deleted is read to its end. A container that comes and goes between two looks (500 ms) is not seen. Never throws.
+ * Logs that exist at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
+ * container is read to its end. A container that exists only between two scans (500 ms) is missed. Never throws.
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
@@ -104,7 +104,7 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
   hurried: 'had more than 1,000 records or 256 KiB waiting for an earlier one to end: that is taken as far as it came',
 };
 
-/** Reports problems of folders and logs, each once while it lasts. */
+/** Reports problems of folders and logs, each only once while it lasts. */
 function createConditions(root: string, notify: SourceListener['notice']) {
   const published = new Map<string, string>();
 

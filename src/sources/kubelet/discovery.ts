@@ -6,9 +6,9 @@ type From = 'start' | 'end';
 
 export interface FoundLog {
   key: string;
-  /** Where to begin: logs of the very first look are old. */
+  /** Where to begin. Logs that are found at the very first scan are old. */
   from: From;
-  /** False if only rotated parts of it are left. */
+  /** False if only rotated parts of the log are left. */
   isThere: boolean;
   isOlder: boolean;
 }
@@ -16,7 +16,7 @@ export interface FoundLog {
 export interface Look {
   root: 'read' | 'missing' | { error: unknown };
   found: Map<string, FoundLog>;
-  /** Folders below the root that cannot be read. What is in them is not known. */
+  /** Folders below the root that cannot be read. Their contents are unknown. */
   unreadable: { path: string; error: unknown }[];
 }
 
@@ -36,12 +36,12 @@ interface Known<Child> {
 type Container = Known<{ from: From; isThere: boolean }>;
 type Pod = Known<Container> & { name: PodName };
 
-/** Finds logs in the layout of the kubelet, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
+/** Finds logs in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
 export function createDiscovery({ root, matcher, from, folders }: DiscoveryOptions) {
   const pods: Known<Pod> = newFolder(root, from);
 
   return {
-    /** `again`: folders are listed even if they seem unchanged. Never throws. */
+    /** Scans the folders. `again`: lists them even if they seem unchanged. Never throws. */
     look(again: boolean): Look {
       const look: Look = { root: 'read', found: new Map(), unreadable: [] };
       const list = pods.folder.look(again);
@@ -111,7 +111,7 @@ function forget(known: Known<unknown>): void {
 }
 
 export interface Folders {
-  /** The text changes whenever a name was added or taken away; undefined if nothing is there. */
+  /** Returns a text that changes when a name is added or removed; undefined if the folder does not exist. */
   stampOf: (path: string) => string | undefined;
   namesIn: (path: string) => string[];
 }
@@ -128,11 +128,14 @@ type FolderLook = { kind: 'names'; names: string[] } | { kind: 'same' | 'missing
 
 function createFolderWatch(path: string, { stampOf, namesIn }: Folders) {
   let known: string | undefined;
-  /** It was listed twice with one stamp: what changes within one tick of the file system's clock leaves the stamp as it is. */
+  /**
+   * The folder was listed twice with the same stamp. Once is not enough, because the stamp does not show a second change within one tick of
+   * the file system's clock.
+   */
   let isSettled = false;
 
   return {
-    /** Lists the names if they may have changed, or in any case with `again`. Never throws. */
+    /** Lists the names if they may have changed, or if `again` is true. Never throws. */
     look(again: boolean): FolderLook {
       try {
         const stamp = stampOf(path);

@@ -16,20 +16,20 @@ export interface OpenLogsOptions {
 
 export type OpenLogs = ReturnType<typeof createOpenLogs>;
 
-/** The log of a container that is gone is closed when nothing was added to it at so many looks in a row: 10 s. */
+/** The log of a removed container is closed after this many scans in a row without a new byte: 10 s. */
 const looksOfSilence = 20;
 
 interface OpenLog {
   log: ContainerLog;
   bytes: number;
-  /** Looks for which it had as many. */
+  /** The number of scans in a row that found the same number of bytes. */
   silence: number;
 }
 
-/** Reads the logs that exist, up to `maxLogs`, and remembers where it stopped in the others. */
+/** Reads the logs that exist, up to `maxLogs`, and remembers the positions in others. */
 export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions) {
   const open = new Map<string, OpenLog>();
-  /** Positions of logs that are not open yet, or not any more. */
+  /** Positions in logs that are not open yet, or not open any more. */
   const remembered = new Map<string, Json>(Object.entries(saved));
   const ended = new Set<string>();
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
@@ -50,11 +50,11 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       for (const { log } of open.values()) addTo(sum, log.counts);
       return sum;
     },
-    /** Logs that are not read because there are too many. */
+    /** The number of logs that are not read because there are too many. */
     get kept() {
       return kept;
     },
-    /** Takes the logs that exist, every 500 ms. `isUnknown`: whether such a log exists could not be found out. */
+    /** Opens and closes logs, every 500 ms. `isUnknown`: whether it could not be found out if such a log exists. */
     update(found: ReadonlyMap<string, FoundLog>, isUnknown: (key: string) => boolean): void {
       if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);
@@ -64,7 +64,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
         if ((there === undefined || there.isOlder) && isDrained(each, there)) end(key, each.log, there);
         if (stopped) return;
       }
-      // If not all can be read, logs that are written now come first.
+      // If not all logs can be read, those that are being written come first.
       const isNew = (log: FoundLog): boolean => log.isThere && !open.has(log.key) && !ended.has(log.key);
       const fresh = [...found.values()].filter(isNew).toSorted((a, b) => Number(a.isOlder) - Number(b.isOlder));
       const room = Math.max(0, maxLogs - open.size);
@@ -114,7 +114,7 @@ interface ContainerLogOptions {
   listener: SourceListener;
   createLog: CreateLog;
   timing: Timing;
-  /** The same as in `createRecordJoiner`. */
+  /** As in `createRecordJoiner`. */
   timeout: Millis | undefined;
 }
 
@@ -132,7 +132,7 @@ function createContainerLog(options: ContainerLogOptions) {
     path,
     needles: undefined,
     saved: savedLog,
-    // An earlier run found it, and did not come to read it.
+    // An earlier run found this log, but did not read it.
     from: saved['from'] === 'end' ? 'end' : from,
     lines: records,
     listener: { lost: (loss) => listener.lost(loss), notice: notify },
@@ -160,7 +160,7 @@ function createContainerLog(options: ContainerLogOptions) {
       records.start();
       log.start();
     },
-    /** Nothing more will come: hands over what was waited for. */
+    /** Hands over records that still wait, because nothing more will come. */
     finish: records.finish,
     stop(): void {
       log.stop();
@@ -169,7 +169,7 @@ function createContainerLog(options: ContainerLogOptions) {
   };
 
   function notify(notice: Notice): void {
-    // Containers come and go, so that is nothing to report.
+    // Containers come and go all the time, so this needs no report.
     if (notice.key === 'missing' || notice.key === 'deleted') return;
     if (notice.key === 'well' && !hasFailed) return;
     if (notice.level === 'error') hasFailed = true;
@@ -181,7 +181,7 @@ function createContainerLog(options: ContainerLogOptions) {
     latest = time ?? latest;
     const timeIsExact = time !== undefined;
     const stamp = latest ?? timing.wall();
-    // A container is no part of the kernel, whatever it prints.
+    // Whatever a container prints, it does not count as the kernel.
     listener.take({ source: path, line: number, text, time: stamp, timeIsExact, host: undefined }, 'container');
   }
 }

@@ -1,6 +1,6 @@
 import type { PodName } from '../../log-formats/container-path.ts';
 
-/** Names containers whose logs are read. In every list `*` stands for any text, even an empty one. */
+/** Says which containers' logs are read. In every list, `*` matches any text, even an empty one. */
 export interface ContainerRule {
   readonly namespaces: readonly string[];
   readonly pods: readonly string[];
@@ -34,7 +34,7 @@ export function createContainerMatcher(rules: readonly ContainerRule[]) {
 
 const form = 'must be NAMESPACES/PODS/CONTAINERS, for example kube-system,calico-system/kube-proxy*/kube-proxy';
 
-/** Reads `NAMESPACES/PODS/CONTAINERS`, each a list with commas. Throws a RangeError that says what is wrong. */
+/** Reads `NAMESPACES/PODS/CONTAINERS`, each a list with commas. Throws a RangeError that describes the problem. */
 export function parseContainerRule(text: string): ContainerRule {
   const parts = text.split('/');
   if (parts.length !== 3) throw new RangeError(form);
@@ -62,7 +62,7 @@ function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matches(pattern, name));
 }
 
-/** Takes each piece between the stars where it comes first, so that no pattern takes more than linear time. */
+/** Matches each piece between the stars at its first position, so that every pattern takes linear time. */
 function matches(pattern: string, name: string): boolean {
   const [start = '', ...pieces] = pattern.split('*');
   const end = pieces.pop();

@@ -14,7 +14,10 @@ import type { RecordLine } from '../records/joiner.ts';
 
 const headLength = 64 * 1024;
 
-/** Whether a log that begins so (latin1, 64 KiB count) is a container's, or `kubectl logs`, and no syslog, journal or kernel log. */
+/**
+ * Returns whether a log with this beginning (latin1; the first 64 KiB count) is a container's log or the output of `kubectl logs`, and not
+ * a syslog, a journal or a kernel log.
+ */
 export function isProgramLog(head: string): boolean {
   const counts = { program: 0, container: 0, other: 0 };
   for (const line of head.slice(0, headLength).split('\n')) {
@@ -26,11 +29,11 @@ export function isProgramLog(head: string): boolean {
 
 export interface SavedLogOptions {
   latest: Millis;
-  /** `number` counts from 1; `time` is undefined if neither the runtime nor the record itself has a stamp. */
+  /** `number` counts from 1. `time` is undefined if neither the runtime nor the record has a stamp. */
   onRecord: (record: RecordLine) => void;
 }
 
-/** Reads a copy of the runtime's file, or `kubectl logs` (both streams as one). `onRecord` is called in `take` and `finish`. */
+/** Reads a copy of the runtime's file, or the output of `kubectl logs` (both streams as one). Calls `onRecord` in `take` and `finish`. */
 export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): ContainerRecords {
   const clock = createClock({ latest });
   return createContainerRecords({
@@ -41,24 +44,27 @@ export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): Con
   });
 }
 
-/** Match lines of bird, and texts that no stamp stands before. */
+/** Match lines of bird, and texts that have no stamp before them. */
 const beginnings: readonly RegExp[] = [
   /^(?:\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d(?:\.\d{1,9})? )?bird6?: /,
   /^calico\/node is not ready: /,
   /^panic: \(\*logrus\.Entry\)/,
 ];
 
-/** Matches a priority; a stamp of syslog, of asctime, of dmesg, of /dev/kmsg; the kernel's name. */
+/** Matches a priority; a stamp of syslog, asctime, dmesg or /dev/kmsg; or the kernel's name. */
 const logDaemon =
   /^(?:<\d{1,3}>|[A-Z][a-z]{2} [\d ]?\d \d\d:\d\d:\d\d|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} [\d ]?\d|\d{4}-\d\d-\d\d) \d\d:\d\d:\d\d|\[ {0,12}\d{1,10}\.\d{1,9}\]|\d{1,10},\d{1,20},\d{1,20},|(?:kern\s{0,4}:\s{0,4}\w{1,8}\s{0,4}: |kernel: ))/;
-/** Matches what follows a stamp of RFC 3339 in a syslog: a host and a program. */
+/** Matches the host and program that follow a stamp of RFC 3339 in a syslog. */
 const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
 const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
-/** Matches packets that a container repeats or logs itself. */
+/** Matches packets that a container repeats from another log, or logs itself. */
 const packets =
   /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
 
-/** `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a writer of packets. */
+/**
+ * Returns who wrote a line. `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a logger of
+ * packets.
+ */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
   const { time, text } = record ?? withoutMarks(line);
@@ -81,7 +87,7 @@ interface SavedText {
   text: string;
 }
 
-/** Reads a line that no container runtime has written. What has no time by `kubectl logs --timestamps` has that of its own stamp, as UTC. */
+/** Reads a line that no container runtime has written. Without a time by `kubectl logs --timestamps`, its own stamp counts, as UTC. */
 function readSavedText(line: string, clock: Clock): SavedText {
   const { time, text } = withoutMarks(line);
   return { time: time ?? readOwnStamp(text, clock), text };

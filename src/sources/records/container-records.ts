@@ -5,18 +5,18 @@ import { createRecordJoiner, type JoinerCounts, type RecordJoiner, type RecordLi
 
 export interface ContainerRecordsOptions {
   saved: Json | undefined;
-  /** The text is decoded; the number is that of the record's first line. */
+  /** The text is decoded. The number is that of the record's first line. */
   onRecord: (record: RecordLine) => void;
-  /** Reads lines that no container runtime has written, until the first that one has. Default: each is a record. */
+  /** Reads lines without a container runtime's stamp, until the first line with one. Default: each such line is a record. */
   readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
-  /** The same as in `createRecordJoiner`. */
+  /** As in `createRecordJoiner`. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
 }
 
 export interface ContainerCounts extends JoinerCounts {
   unreadable: number;
-  /** Records that were handed over unfinished, because too much waited behind them. */
+  /** Records that were handed over unfinished, because too many others waited for them. */
   hurried: number;
 }
 
@@ -24,13 +24,13 @@ interface OrderedLine extends RecordLine {
   order: number;
 }
 
-/** Complete records that may wait for an earlier one of the other stream: they are saved with the position. */
+/** The most complete records that may wait for an earlier record of the other stream. They are saved with the position. */
 const maxWaiting = 1000;
 const maxWaitingLength = 256 * 1024;
 
 export type ContainerRecords = ReturnType<typeof createContainerRecords>;
 
-/** Joins each stream's lines apart; records come in the order of their first lines. */
+/** Joins the lines of each stream separately, and hands over records in the order of their first lines. */
 export function createContainerRecords(options: ContainerRecordsOptions) {
   const { onRecord, readBare } = options;
   const saved = (options.saved ?? {}) as Position;
@@ -45,7 +45,7 @@ export function createContainerRecords(options: ContainerRecordsOptions) {
 
   return {
     counts: counts as Readonly<ContainerCounts>,
-    /** The state to be saved with the position after the last line that was taken. */
+    /** What to save together with the position after the last line that was taken. */
     get position(): Json {
       if (complete.length === 0 && !joiners.some(({ isOpen }) => isOpen)) return null;
       const open = Object.entries(streams).map(([name, { position }]) => [name, position] as const);

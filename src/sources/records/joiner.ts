@@ -4,7 +4,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createTimer } from '../../platform/timer.ts';
 import type { Json, Timing } from '../source.ts';
 
-/** A physical line, or a record with its first line's time and number and all its lines joined by `\n`. */
+/** A physical line, or a record: its lines joined by `\n`, with the time and number of the first one. */
 export interface RecordLine {
   text: string;
   time: Millis | undefined;
@@ -14,7 +14,7 @@ export interface RecordLine {
 export interface RecordJoinerOptions<Line extends RecordLine> {
   saved: Json | undefined;
   onRecord: (record: Line) => void;
-  /** A record is complete after this time without a further line. */
+  /** How long a record waits for a further line before it counts as complete. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
   counts: JoinerCounts;
@@ -31,14 +31,14 @@ export interface JoinerCounts {
 interface Open<Line> {
   line: Line;
   kind: RecordKind;
-  /** It was too long and has been handed over: what would continue it is passed over. */
+  /** The record was too long and has been handed over, so lines that continue it are dropped. */
   isCut: boolean;
 }
 
 const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
-/** Joins the parts of a line, then lines to records. What waits is part of the position, so that its lines need not be read again. */
+/** Joins the parts of a line, then lines to records. Lines that wait are part of the position, so that they need not be read again. */
 export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>) {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved<Line>(options.saved);
@@ -48,20 +48,20 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   });
 
   return {
-    /** Lines wait: the next ones are asked for whether or not they matter, because they may belong to a record. */
+    /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
     get isOpen() {
       return part !== undefined || open !== undefined;
     },
     get waiting() {
       return open?.isCut === false ? open.line : part;
     },
-    /** The lines that wait, to be saved with the position after the last line that was taken; else null. */
+    /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
       return part === undefined && open === undefined
         ? null
         : ({ part: part ?? null, open: open ?? null } as unknown as Json);
     },
-    /** `isPartial`: its rest comes with the next line. `matters` false: a record that this line begins is passed over. */
+    /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
     take(line: Line, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
       if (part === undefined) part = line;
@@ -117,7 +117,10 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   }
 }
 
-/** Calls `onOver` when nothing was added for `limit`; undefined: no wait. It looks every `interval`, to set no timer for each line. */
+/**
+ * Calls `onOver` when nothing was added for `limit`; undefined means no wait. It checks every `interval`, because a timer for each line
+ * would be expensive.
+ */
 function createQuietPeriod(
   { now, schedule }: Omit<Timing, 'wall'>,
   interval: Millis,
@@ -166,29 +169,38 @@ function isLine(value: unknown): boolean {
 
 type RecordKind = 'klog' | 'other';
 
-/** Latin1; fatal klog records of journald (as JSON) and of a syslog have these: else only their first letter shows them. */
+/**
+ * Fatal klog records of journald (as JSON) and of a syslog contain one of these (latin1). Apart from these, only their first letter
+ * identifies them.
+ */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
 export function isFatal(text: string): boolean {
   return text.startsWith('F') && hasKlogHeader(text);
 }
 
-/** Returns undefined for a line that begins no record. bird writes no stamp, logrus none without a terminal. */
+/** Returns undefined for a line that does not begin a record. bird writes no stamp, and logrus writes none without a terminal. */
 function headerOf(text: string): RecordKind | undefined {
   if (hasKlogHeader(text)) return 'klog';
   const isOther = text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^bird6?: /.test(text);
   return isOther ? 'other' : undefined;
 }
 
-/** Whether a line without a header goes on with the record. klog puts a tab or four spaces before it, older releases nothing. */
+/**
+ * Returns whether a line without a header continues the record. klog begins such lines with a tab or four spaces, but older releases with
+ * nothing.
+ */
 function continues(kind: RecordKind, text: string): boolean {
   return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t');
 }
 
-/** ` > ipFamily="IPv4"` is the last line of a klog record, unless it opens the next value of several lines: ` > rules=<`. */
+/**
+ * Returns whether the line ends a klog record, as ` > ipFamily="IPv4"` does. It does not if it opens another value of several lines: ` >
+ * rules=<`.
+ */
 function closes(kind: RecordKind, text: string): boolean {
   return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
 }
 
-/** klog begins a value of several lines so, and what matters may stand in them. */
+/** The end of a line after which klog writes a value of several lines. They may contain something that matters. */
 export const opensBlock = '=<';

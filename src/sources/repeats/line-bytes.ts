@@ -1,4 +1,4 @@
-/** Reads what repeats and what varies in the bytes of lines, without making strings of them. */
+/** Finds the repeated and the varying parts of lines in their bytes, without making strings. */
 import type { Millis } from '../../model/log-line.ts';
 
 const space = 32;
@@ -11,8 +11,8 @@ const minuteLength = 17;
 const longestZone = 6;
 
 /**
- * Reads the wall-clock stamps at the beginnings of lines as bytes. `readText` reads a stamp as text; it is called once for each second
- * or minute.
+ * Reads the wall-clock stamps at the beginnings of lines as bytes. `readText` reads a stamp as text, and is called only once for each
+ * second or minute.
  */
 export function createStamps(readText: (stamp: string) => Millis | undefined) {
   const second = createKnown(syslogLength);
@@ -23,11 +23,11 @@ export function createStamps(readText: (stamp: string) => Millis | undefined) {
   let minuteTime: Millis | undefined;
 
   return {
-    /** The length of the stamp that was read last, with the space behind it. */
+    /** The length of the last stamp that was read, including the space after it. */
     get length() {
       return length;
     },
-    /** Returns undefined if there is no stamp at `start`, or one that has to be read as text. */
+    /** Returns undefined if there is no stamp at `start`, or if it must be read as text. */
     read(bytes: Uint8Array, start: number, end: number): Millis | undefined {
       if (end - start < minuteLength + 4) return undefined;
       return bytes[start + 4] === dash ? readRfc3339(bytes, start, end) : readSyslog(bytes, start);
@@ -68,12 +68,12 @@ export function createStamps(readText: (stamp: string) => Millis | undefined) {
       const text = `${minute.set(bytes, start, minuteLength)}00${zone.set(bytes, zoneStart, at - zoneStart)} `;
       minuteTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:00(?:Z|[+-]\d\d:?\d\d)? $/.test(text) ? readText(text) : undefined;
     }
-    // This order of operations gives every bit as it is when the stamp is read from text.
+    // The calculation has this order to give exactly the same number as reading the stamp as text.
     return minuteTime === undefined ? undefined : minuteTime + (seconds * 1000 + fraction * 1000);
   }
 }
 
-/** Keeps the bytes that were seen last in one part of a stamp. */
+/** Remembers the last bytes of one part of a stamp. */
 function createKnown(longest: number) {
   const known = Buffer.alloc(longest);
   let knownLength = -1;
@@ -98,8 +98,8 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Fields of netfilter's LOG lines (Linux net/netfilter/nf_log_syslog.c) that differ from packet to packet of one flow. The source port
- * does so if it is a client's.
+ * Fields of netfilter's LOG lines (Linux net/netfilter/nf_log_syslog.c) that vary within one flow. The source port varies only if it is a
+ * client's.
  */
 const keys = ['LEN=', 'TTL=', 'SPT=', 'SEQ=', 'ACK=', 'ID=', 'WINDOW=', 'FLOWLBL=', 'HOPLIMIT='].map((key) =>
   Buffer.from(key),
@@ -115,7 +115,7 @@ const byInitial = Array.from({ length: 256 }, (_, initial) => {
   return found.length > 0 ? found : undefined;
 });
 
-/** Returns the length of the key, with its `=`, of a varying field that begins at `at`; 0 where none does. */
+/** Returns the length of the key, including `=`, of a varying field that begins at `at`; 0 if none does. */
 export function varyingKey(bytes: Uint8Array, at: number, end: number): number {
   const candidates = byInitial[bytes[at] as number];
   if (candidates === undefined) return 0;
@@ -127,7 +127,7 @@ export function isSourcePort(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x53 && bytes[at + 1] === 0x50;
 }
 
-/** Hashes what stands before `LEN=`, and the port. It is cheap, not exact. `view` is that of `bytes`. */
+/** Hashes the bytes before `LEN=`, and the destination port. It is cheap, but not exact. `view` must be a view of `bytes`. */
 export function hashOfFlow(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   const stop = indexOf(bytes, length, from, end);
   if (stop < from + 4) return 0;
@@ -135,12 +135,12 @@ export function hashOfFlow(bytes: Uint8Array, view: DataView, from: number, end:
   for (let at = from; at < stop - 4; at += 4) hash = Math.imul(hash ^ view.getInt32(at), 0x9e3779b1);
   const port = indexOf(bytes, destinationPort, stop, end - 4);
   if (port > 0) hash = Math.imul(hash ^ view.getInt32(port + 5), 0x9e3779b1);
-  // The low bits pick the place, and a product's low bits have nothing of the high ones.
+  // The low bits choose the place, so mix the high bits into them: a product's low bits do not depend on the high ones.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return hash ^ (hash >>> 13);
 }
 
-/** For five different bytes, `shifts` says how far behind each of them the last one stands. */
+/** Prepares a search for five different bytes. `shifts` has the distance of each byte to the last one. */
 function fiveBytes(content: string) {
   const text = Buffer.from(content);
   const shifts = new Uint8Array(256).fill(5);
@@ -148,7 +148,7 @@ function fiveBytes(content: string) {
   return { text, shifts };
 }
 
-/** Searches by the shifts of Boyer, Moore and Horspool; -1: not found. */
+/** Searches with the shifts of Boyer, Moore and Horspool. Returns -1 if nothing is found. */
 function indexOf(bytes: Uint8Array, { text, shifts }: ReturnType<typeof fiveBytes>, from: number, end: number): number {
   for (let at = from + 4; at < end;) {
     const shift = shifts[bytes[at] as number] as number;
@@ -165,7 +165,7 @@ export function digitsEnd(bytes: Uint8Array, from: number, end: number): number 
   return at;
 }
 
-/** Returns the place of the `]` of the kernel's uptime, `[    5.123456]`, whose `[` stands before `from`; -1 where there is none. */
+/** Returns the position of the `]` in the kernel's uptime, `[    5.123456]`, whose `[` is before `from`; -1 if there is no uptime. */
 export function uptimeEnd(bytes: Uint8Array, from: number, end: number): number {
   let start = from;
   while (start < from + 16 && bytes[start] === space) start++;

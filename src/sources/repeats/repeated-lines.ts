@@ -2,7 +2,7 @@ import type { LogLine, Millis } from '../../model/log-line.ts';
 import type { Repeat, Repeats } from '../source.ts';
 import { createStamps, digitsEnd, hashOfFlow, isSourcePort, uptimeEnd, varyingKey } from './line-bytes.ts';
 
-/** A power of two, because a hash picks the first of the places where a flow may stand. More flows than that at once are a flood. */
+/** How many flows are remembered. A power of two, because a hash chooses the place. Only a flood has more flows at a time. */
 const places = 2048;
 const tries = 8;
 
@@ -12,22 +12,27 @@ interface RepeatedLinesOptions extends Repeats {
 }
 
 /**
- * Counts the lines of one log that repeat an earlier one but for their times and for numbers that say nothing of the flow, without making
- * strings of them. A line that differs elsewhere in a byte is left to whoever reads text.
+ * Counts lines of one log that repeat an earlier line, without making strings of them. Such lines may differ in their times and in numbers
+ * that do not identify the flow. A line with any other difference is left to the reader of text.
  */
 export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLinesOptions) {
   const stamps = createStamps(timeOf);
-  /** Hashes of lines that were left lately. A flow is learned when it comes again, which those of a flood with random addresses never do. */
+  /**
+   * Hashes of lines that were recently left to the reader of text. A flow is learned only when it comes again, so a flood with random
+   * addresses takes no places.
+   */
   const left = new Int32Array(places);
   const hashes = new Int32Array(places);
   const known: (Repeat | undefined)[] = Array.from({ length: places });
   const lines = createKnownLines(places);
   let turn = 0;
-  /** The line that `take` has left. `place`: that of the line that it repeats, whose memo no longer holds; else -1. */
+  /**
+   * The line that `take` has left last. `place`: the place of the line that it repeats, if what is known about it no longer holds; else -1.
+   */
   const last = { bytes: Buffer.alloc(0) as Buffer, start: 0, header: 0, end: 0, time: NaN, hash: 0, place: -1 };
 
   return {
-    /** Counts the line from `start` to `end` and returns true, or returns false. `hit`: where the first needle in it stands. */
+    /** Returns whether it has counted the line from `start` to `end`. `hit`: the position of the first needle in the line. */
     take(this: void, bytes: Buffer, start: number, end: number, hit: number): boolean {
       last.time = NaN;
       const time = stamps.read(bytes, start, end);
@@ -48,13 +53,13 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
       last.place = place;
       return false;
     },
-    /** The line that `take` has left was handed over in this form: the next ones may repeat it. */
+    /** Learns the form of the line that `take` left last, because the next lines may repeat it. */
     learn({ text, time, timeIsExact }: LogLine): void {
       const { bytes, start, header, end, hash, place } = last;
       if (last.time !== time || !timeIsExact) return;
       const isAgain = place >= 0 || wasLeft(hash);
       const textStart = end - text.length;
-      // An envelope that also stands behind the text, or escapes it, is read as text.
+      // If the envelope continues behind the text or escapes it, the line must be read as text.
       if (!isAgain || textStart < start || bytes.toString('latin1', textStart, end) !== text) return;
       const repeat = repeats.last();
       const target = place >= 0 ? place : placeFor(hash);
@@ -80,7 +85,7 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
     return false;
   }
 
-  /** Returns a free place, or any of those where the hash may stand. */
+  /** Returns a free place, or if there is none, replaces one. */
   function placeFor(hash: number): number {
     for (let i = 0; i < tries; i++)
       if (known[(hash + i) & (places - 1)] === undefined) return (hash + i) & (places - 1);
@@ -90,21 +95,21 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
 
 interface LineBytes {
   bytes: Buffer;
-  /** Behind the stamp. */
+  /** The start of the bytes behind the stamp. */
   start: number;
-  /** Behind the envelope. */
+  /** The start of the text behind the envelope. */
   text: number;
-  /** At the first `IN=`. */
+  /** The position of the first `IN=`. */
   header: number;
-  /** Before the newline. */
+  /** The position of the newline. */
   end: number;
 }
 
-/** The most bytes of a line without what varies, and how many runs of them there may be. */
+/** The most bytes that are kept of a line, and below, the most runs of bytes between varying parts. */
 const slotLength = 512;
 const maxRuns = 16;
 
-/** What stands behind a run of bytes and is not compared. */
+/** What follows a run of bytes. It varies, so it is not compared. */
 const nothing = 0;
 const number = 1;
 const port = 2;
@@ -115,22 +120,25 @@ const openingBracket = 91;
 
 type Run = [from: number, to: number, then: number];
 
-/** Keeps lines without what varies in them, each at a place. They are outside of V8's heap. */
+/** Keeps lines without their varying parts, each at a numbered place. They are outside of V8's heap. */
 export function createKnownLines(count: number) {
   const slots = Buffer.allocUnsafeSlow(count * slotLength);
   const slotView = viewOf(slots);
-  /** Two numbers for each run: its length, and what stands behind it. */
+  /** Two numbers for each run: its length, and the kind of the varying part that follows. */
   const runs = new Uint16Array(count * maxRuns * 2);
   const leastPorts = new Int32Array(count);
   let view = slotView;
 
   return {
-    /** Hashes the header from `from` to `end`: it chooses the place. */
+    /** Hashes the header from `from` to `end`. The hash chooses the place. */
     hashOf(bytes: Buffer, from: number, end: number): number {
       if (view.buffer !== bytes.buffer || view.byteOffset !== bytes.byteOffset) view = viewOf(bytes);
       return hashOfFlow(bytes, view, from, end);
     },
-    /** Whether the line at `place` has the bytes of the last `hashOf` from `start` to `end`, but for what varies. */
+    /**
+     * Returns whether the line at `place` equals the bytes from `start` to `end`, apart from varying parts. Call `hashOf` for these bytes
+     * first.
+     */
     isAt(place: number, bytes: Buffer, start: number, end: number): boolean {
       let at = start;
       let slot = place * slotLength;
@@ -148,7 +156,10 @@ export function createKnownLines(count: number) {
         if (at < 0) return false;
       }
     },
-    /** False: such lines cannot be recognized by their bytes; the place is what it was. `sourcePortsFrom`: as in `Repeat`. */
+    /**
+     * Keeps a line; false if its repeats cannot be recognized by their bytes. The place is then unchanged. `sourcePortsFrom`: as in
+     * `Repeat`.
+     */
     keep(place: number, line: LineBytes, sourcePortsFrom: number): boolean {
       const layout = layoutOf(line, sourcePortsFrom);
       if (layout === undefined) return false;
@@ -165,7 +176,7 @@ export function createKnownLines(count: number) {
 }
 
 function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFrom: number): Run[] | undefined {
-  // The header begins at the first `IN=` of the text with `OUT=` behind it, whatever numbers follow.
+  // The header begins at the first `IN=` of the text that `OUT=` follows, whatever numbers come later.
   const next = bytes.indexOf(' ', header) + 1;
   if (header < text || bytes.toString('latin1', Math.max(text, header - 4), header) === 'PHYS') return undefined;
   if (next > end || bytes.toString('latin1', next, next + 4) !== 'OUT=') return undefined;
@@ -180,14 +191,14 @@ function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFro
     break;
   }
   for (let at = next; at < end; at++) {
-    // The packet that an ICMP error is about stands in brackets.
+    // Brackets contain the packet that an ICMP error is about.
     if (bytes[at] === openingBracket) return undefined;
     if (bytes[at] !== space) continue;
     const value = at + 1 + varyingKey(bytes, at + 1, end);
     if (value === at + 1) continue;
     const isPort = isSourcePort(bytes, at + 1);
     const stop = numberEnd(bytes, value, end, isPort ? sourcePortsFrom : -1);
-    // Only the first source port is known to be a client's.
+    // Only the first source port is certain to be a client's.
     if (stop < 0 || (isPort && hasPort)) continue;
     hasPort ||= isPort;
     runs.push([from, value, isPort ? port : number]);
@@ -198,7 +209,10 @@ function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFro
   return runs.length <= maxRuns && length <= slotLength ? runs : undefined;
 }
 
-/** Returns the end of up to ten digits that are a whole token; -1 for anything else. They must be a port of `leastPort` or more, if that is not -1. */
+/**
+ * Returns the end of a token of up to ten digits; -1 for anything else. If `leastPort` is not -1, the digits must be a port of at least
+ * that number.
+ */
 function numberEnd(bytes: Buffer, from: number, end: number, leastPort: number): number {
   const stop = digitsEnd(bytes, from, Math.min(end, from + 11));
   const length = stop - from;

@@ -12,17 +12,17 @@ export interface Beginning {
   entries: Entry[];
   done: FinishedFile[];
   isReplaced: boolean;
-  /** Positions in files that were not found, and may be yet. */
+  /** Positions in files that were not found, but still may be. */
   missing: FilePosition[];
-  /** Positions past the end of files that were cut off since. */
+  /** Positions past the end of files that have been cut off. */
   cut: FilePosition[];
   finished: FilePosition | undefined;
 }
 
-/** While files are being renamed, a look may miss one, or find it by its old name: two looks in a row have to show the same. */
+/** The most scans. Two scans in a row must agree, because while files are being renamed one may miss a file or find it by its old name. */
 const maxLooks = 10;
 
-/** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
+/** Continues at `saved` with everything that came after it; without a usable position, begins at `from`. Never throws. */
 export function beginLog(
   path: string,
   saved: Position | undefined,
@@ -53,7 +53,10 @@ export function beginLog(
   }
 }
 
-/** The oldest first, the one at the path last. `opened`, of the look before, keep their places if they have no name any more. */
+/**
+ * Returns the oldest file first, and the one at the path last. Files in `opened` (of the last scan) keep their places if they have lost
+ * their names.
+ */
 function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
   const rotated = siblingsOf(path)
     .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
@@ -69,8 +72,8 @@ function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Cand
 }
 
 /**
- * Whether no file was cut off since it was opened. A copy comes before its original: its size is taken first, so that a copy in the
- * making is not found to be longer. Throws the system's error.
+ * Returns whether no file was cut off since it was opened. A copy comes before its original, so its size is read first: an unfinished copy
+ * then never looks longer than the original. Throws the system's error.
  */
 function areUncut(there: readonly Candidate[]): boolean {
   return there.map(refresh).every(Boolean);
@@ -107,7 +110,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const beginning: Beginning = { entries: [], done: [], isReplaced, missing, cut: [], finished };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
-    // It was empty then, or has been written again, or another one has its inode now.
+    // The file was empty then, or is written again, or another file has its inode now.
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isLater = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;
     const isNew = isAgain || (isLater && index > last);
@@ -122,7 +125,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   return beginning;
 }
 
-/** Finds the files of saved positions, each once: what is believed more is tried first with all of them. */
+/** Assigns saved positions to files, each once. The most certain relation is tried first for all of them. */
 function recognised(there: readonly Candidate[], saved: readonly FilePosition[]): Map<Candidate, FilePosition> {
   const places = new Map<Candidate, FilePosition>();
   for (const relation of relations) {
@@ -135,7 +138,7 @@ function recognised(there: readonly Candidate[], saved: readonly FilePosition[])
   return places;
 }
 
-/** An empty file may be any: it says only that nothing of it was read. */
+/** A position in an empty file matches any file, and says only that nothing was read. */
 function hasContent({ offset, headLength }: FilePosition): boolean {
   return offset > 0 || headLength > 0;
 }

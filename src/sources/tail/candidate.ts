@@ -32,8 +32,8 @@ function sizeOfPacked({ length }: Buffer): number {
 }
 
 /**
- * Takes in what the file has now. False if it was cut off since it was opened, begins otherwise, or was still being packed then: what
- * it was taken for may be wrong. Throws the system's error.
+ * Reads the file's present size and first bytes. Returns false if it was cut off since it was opened, begins otherwise, or was still being
+ * packed: it may have been taken for another file. Throws the system's error.
  */
 export function refresh(candidate: Candidate): boolean {
   const { log, isPacked, head, size } = candidate;
@@ -48,17 +48,17 @@ export function refresh(candidate: Candidate): boolean {
   return candidate.size >= size && begins(candidate.head, head);
 }
 
-/** Returns the place to go on from in the file that `saved` is of; undefined: this is another file. */
+/** Returns where to continue in the file of the position `saved`; undefined if this is another file. */
 export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
   return relationOf(candidate, saved) === 'other' ? undefined : placeOf(candidate, saved);
 }
 
-/** The same, for a file that is known to be that of `saved`. */
+/** Does the same for a file that is known to be the one of `saved`. */
 export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
   return size < offset ? endOfCut(size) : { offset, skipping };
 }
 
-/** Closes files that are there under a later name, too: behind a symbolic link, or while they are being packed or copied. */
+/** Closes files that are also there under a later name: behind a symbolic link, or while they are being packed or copied. */
 export function distinct<Each extends Candidate>(candidates: readonly Each[]): Each[] {
   return candidates.filter((each, index) => {
     const isAgain = candidates.some(
@@ -72,9 +72,9 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
   });
 }
 
-/** Finds a copy of what is not there any more, with at least `offset` bytes; the caller closes it. */
+/** Finds a copy of content that is gone, with at least `offset` bytes. The caller closes it. */
 export function findCopy(path: string, head: Buffer, offset: number, files: readonly LogFile[]): Candidate | undefined {
-  // Twice, because files may be renamed meanwhile. The newest comes first, because an older one may be from a time before.
+  // Try twice, because files may be renamed meanwhile. Begin with the newest, because an older one may have the same beginning.
   for (let looks = 0; looks < 2; looks++) {
     for (const { path: file, isPacked } of siblingsOf(path).toReversed()) {
       const candidate = openCandidate(file, isPacked);
@@ -87,11 +87,11 @@ export function findCopy(path: string, head: Buffer, offset: number, files: read
   return undefined;
 }
 
-/** Returns the rest of a file that was cut off but not emptied; undefined: it is another file by now, or may be. */
+/** Returns the rest of a file that was cut off but not emptied; undefined if it is, or may be, another file by now. */
 export function restOf({ log, reader }: LogFile): Pick<Entry, 'head' | 'place'> | undefined {
   try {
     const head = readHead(log.fd);
-    // The order matters: a file that is written again meanwhile is found shorter, or longer than what was read of it.
+    // Read the size after the head. If the file is written meanwhile, its size then no longer fits.
     const { size } = fstatSync(log.fd);
     const isRest =
       head.length >= partLength && size >= head.length && size < reader.offset && isCopy(head, reader.head);

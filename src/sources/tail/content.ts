@@ -4,14 +4,14 @@ import { Tail } from 'tail';
 import type { Millis } from '../../model/log-line.ts';
 import { headLength, type OpenLog } from './open-log.ts';
 
-/** Hands over what stands in a file that is held open, block by block, and notices when it changes. */
+/** Hands over the content of an open file, block by block, and notices changes. */
 export interface Content {
-  /** Changes are reported. If not, the file has to be looked at often. */
+  /** Whether changes are reported. If not, the file must be checked often. */
   readonly isWatched: boolean;
   readonly isBusy: boolean;
-  /** Bytes to read up to, as far as known now. Throws the system's error. */
+  /** Returns the number of bytes that can be read, as far as is known. Throws the system's error. */
   size: () => number;
-  /** Asks for what stands from that byte on, or some of it: `block` is called, perhaps several times, or `failed`, or nothing. */
+  /** Asks for the bytes from `from` on, or some of them. Calls `block`, perhaps several times, or `failed`, or nothing. */
   read: (from: number) => void;
   /** Ends all calls of the listener. The file itself stays open. */
   close: () => void;
@@ -20,26 +20,26 @@ export interface Content {
 export interface ContentListener {
   /** The block is valid only during the call. */
   block: (block: Buffer) => void;
-  /** Follows the last block of one turn of the event loop. */
+  /** Called after the last block in one turn of the event loop. */
   turnEnded: () => void;
   failed: (error: unknown) => void;
   changed: () => void;
-  /** The file may have another name now, or none. */
+  /** The file may have been renamed or deleted. */
   moved: () => void;
 }
 
 /** Throws the system's error. */
 export type OpenContent = (log: OpenLog, listener: ContentListener) => Content;
 
-/** All files share it: a block is used up before the next one is read. */
+/** All files share this buffer, because each block is used up before the next one is read. */
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The processor time after which other work has its turn. */
+/** The processor time after which other work gets its turn. */
 const longestTurn: Millis = 4;
 
-/** Reads a descriptor, so that renaming does not matter; the package `tail` only watches the file (docs/decisions.md). */
+/** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file (docs/decisions.md). */
 class PinnedTail extends Tail implements Content {
-  // These are declared only, because the constructor of Tail calls methods below before it returns.
+  // These are only declared, because the constructor of Tail calls methods below before it returns.
   declare private readonly listener: ContentListener | undefined;
   declare private readonly fd: number;
   declare private isReading: boolean;
@@ -71,7 +71,7 @@ class PinnedTail extends Tail implements Content {
     return fstatSync(this.fd).size;
   }
 
-  /** Reads without a thread, because the page cache answers sooner. */
+  /** Reads without a thread, because the page cache usually has the data. */
   read(from: number): void {
     if (this.isClosed || this.isReading) return;
     this.isReading = true;
@@ -96,7 +96,7 @@ class PinnedTail extends Tail implements Content {
   }
 
   protected override watch(): void {
-    // The constructor of Tail calls this too early: `observe` begins to watch.
+    // The constructor of Tail calls this too early, so `observe` begins to watch later.
   }
 
   private readTurn(from: number): void {
@@ -121,7 +121,7 @@ class PinnedTail extends Tail implements Content {
     }
   }
 
-  /** The kernel may have no watch left (fs.inotify.max_user_watches): then the file is looked at often. */
+  /** If the kernel has no watch left (fs.inotify.max_user_watches), the file is checked often instead. */
   private observe(): void {
     try {
       super.watch(0, false);
@@ -137,7 +137,7 @@ class PinnedTail extends Tail implements Content {
   }
 }
 
-/** The processor time of this thread does not pass while it waits for a processor. */
+/** Returns the processor time of this thread, which stands still while the thread waits for a processor. */
 function processorTime(): Millis {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -145,10 +145,10 @@ function processorTime(): Millis {
 
 export const openPinnedTail: OpenContent = (log, listener) => new PinnedTail(log, listener);
 
-/** The owner of the descriptor closes it. A stream that is destroyed would, too, `autoClose` or not. */
+/** The owner of the descriptor closes it. A destroyed stream would close it, too, even with `autoClose: false`. */
 const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
 
-/** Reads a packed file (gzip) in one go. Offsets are those of the unpacked bytes. It is packed once, so it never changes. */
+/** Reads a packed file (gzip) in one go. Offsets count unpacked bytes. A file is packed only once, so it never changes. */
 export const openPackedContent: OpenContent = ({ fd }, listener) => {
   let stop: (() => void) | undefined;
   let size = Infinity;
@@ -176,7 +176,7 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
       };
       stop = end;
       packed.on('error', fail);
-      // `pipeline` ends before all has come out, and an error after that would have no listener.
+      // `pipeline` ends before all output has come, and a later error would have no listener.
       unpacked.on('error', fail);
       unpacked.on('data', (block: Buffer) => {
         if (stop !== end) return;
@@ -202,10 +202,10 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
   };
 };
 
-/** Bytes of a gzip file in which nothing is packed (RFC 1952: header and trailer). */
+/** The size of a gzip file with no content (RFC 1952: header and trailer). */
 const shortestGzip = 18;
 
-/** Returns the first bytes of what was packed; undefined if that is no gzip file, or not enough of one yet. */
+/** Returns the first unpacked bytes; undefined if the file is not gzip, or not enough of it is written yet. */
 export function unpackedHead(fd: number): Buffer | undefined {
   const packed = Buffer.alloc(4 * headLength);
   try {

@@ -4,18 +4,18 @@ import type { Position } from '../source.ts';
 
 export interface Place {
   offset: number;
-  /** The offset is within a line that is too long: its rest is passed over. */
+  /** The offset is inside a line that is too long, so its rest is skipped. */
   skipping: boolean;
 }
 
-/** Where reading goes on, and in which file. A type, because an interface is not assignable to `Position`. */
+/** Where reading continues, and in which file. A type, because an interface is not assignable to `Position`. */
 export type FilePosition = Pick<Identity, 'device' | 'inode'> &
   Pick<Place, 'offset' | 'skipping'> & {
     head: string;
     headLength: number;
-    /** Digest of the first `partLength` bytes; null: it had fewer. */
+    /** The digest of the first `partLength` bytes; null if the file had fewer. */
     part: string | null;
-    /** Bytes that it had at the last look; null for a packed file that was not read to its end. */
+    /** The size in bytes at the last scan; null for a packed file that was not read to its end. */
     size: number | null;
   };
 
@@ -30,11 +30,11 @@ function readFilePosition(saved: Position | null | undefined): FilePosition | un
 }
 
 export interface LogPosition {
-  /** The files that are not finished, the oldest first. */
+  /** The files that are not read to their ends, the oldest first. */
   files: FilePosition[];
-  /** The time of the last write to the last of them, in milliseconds since 1970. */
+  /** When the last of these files was last written, in milliseconds since 1970. */
   modified: number;
-  /** The file that was read to its end last. Those before it need not be read either, though they may look new once they are packed. */
+  /** The last file that was read to its end. Older files need not be read either, even if they look new after they are packed. */
   finished: FilePosition | undefined;
 }
 
@@ -48,12 +48,12 @@ export function readLogPosition(saved: Position | undefined): LogPosition | unde
     : undefined;
 }
 
-/** The place in a file that was cut off: what is left of it was read, and its writer begins a line there. */
+/** Returns the place in a file that was cut off: the end, because the rest was read before, and the writer begins a new line there. */
 export function endOfCut(size: number): Place {
   return { offset: size, skipping: false };
 }
 
-/** A line that has begun at the end is skipped. Throws the system's error. */
+/** Returns the place at the end. A line that has already begun there is skipped. Throws the system's error. */
 export function endOfFile({ fd }: OpenLog): Place {
   const offset = fstatSync(fd).size;
   const last = Buffer.alloc(1);

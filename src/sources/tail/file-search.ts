@@ -20,7 +20,7 @@ export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'orde
 
 export type FileSearch = ReturnType<typeof createFileSearch>;
 
-/** Finds files that are not known yet, under all the names that a file of this log gets, and has them read in order. */
+/** Finds new files under all names that a file of this log may get, and has them read in order. */
 export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions) {
   const passed = new Map<string, Buffer>();
   let live: Look['live'] | undefined;
@@ -31,7 +31,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   let looksForMissing = 0;
 
   return {
-    /** The file at the path, or the reason why there is none; undefined before the first look. */
+    /** The file at the path, or the reason why there is none; undefined before the first scan. */
     get live() {
       return live;
     },
@@ -59,11 +59,13 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         const hasRoom = known + found.entries.length <= maxFiles;
         for (const { entry, before } of found.entries) insert(entry, before);
         reportCut(found.cut, report);
-        // A file that could not be opened is tried again at the next look.
+        // A file that could not be opened is tried again at the next scan.
         again = hasRoom && order.all.length > known;
       }
     },
-    /** To be called once a second. What is missing is reported the second time: a log that is being renamed is nowhere for a moment. */
+    /**
+     * Call it once a second. A missing file is reported only the second time, because a log that is being renamed is missing for a moment.
+     */
     reportMissing(): void {
       if (live === undefined || !('kind' in live)) {
         obstructed = 0;
@@ -75,7 +77,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     },
   };
 
-  /** No file has come, gone or been renamed since the last look, and what stands at the path is being read. */
+  /** Returns whether no file was added, removed or renamed since the last scan, and the file at the path is already being read. */
   function isAsBefore(): boolean {
     const before = stamp;
     stamp = stampOf(path, wall());
@@ -91,7 +93,7 @@ function reportCut(cut: readonly FilePosition[], report: Report): void {
   for (const { size, offset } of cut) report.cut(Math.max(0, (size ?? 0) - offset));
 }
 
-/** Files that an earlier run had begun to read are not there any more. */
+/** Reports files that an earlier run had begun to read, and that no longer exist. */
 function reportLoss(missing: readonly FilePosition[], report: Report): void {
   const unread = missing.map(({ size, offset }) => (size === null ? undefined : Math.max(0, size - offset)));
   const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
@@ -103,23 +105,23 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
 interface Look {
   path: string;
   order: ReadingOrder;
-  /** First bytes of files that are known and not to be read, from the look before; those of this look afterwards. */
+  /** The first bytes of known files that need not be read, from the scan before. */
   passed: Map<string, Buffer>;
   stillPassed: Map<string, Buffer>;
-  /** Positions in files that had not been found; those that are, are taken out. */
+  /** Positions in files that were not found. A position is removed when its file is found. */
   missing: FilePosition[];
   now: Millis;
   /** The file at the path now, or the reason why there is none. */
   live: Identity | Obstacle;
   atPath: Candidate | undefined;
   seen: Buffer[];
-  /** Files that are known, and siblings that were opened, because they may be new; the oldest first. */
+  /** Known files, and opened siblings that may be new; the oldest first. */
   there: (LogFile | Opened)[];
-  /** New files since the last known one: they come before the next known one. */
+  /** New files after the last known one. They come before the next known one. */
   between: Entry[];
-  /** New files, each with the file that it is to be read before; undefined: after all others. */
+  /** New files, each with the file before which it is read; undefined means at the end. */
   entries: { entry: Entry; before: LogFile | undefined }[];
-  /** Positions past the end of files that were missing, and were cut off since. */
+  /** Positions past the end of files that were missing, and have been cut off. */
   cut: FilePosition[];
   /** Whether a file may be a copy that is still being written, and must be checked again soon. */
   isUndecided: boolean;
@@ -127,18 +129,21 @@ interface Look {
 
 interface Opened {
   candidate: Candidate;
-  /** Changes whenever something is written to the file. */
+  /** Changes with every write to the file. */
   key: string;
 }
 
-/** Returns undefined if a known file was cut off: it goes on in a copy, so that all has to be looked at again. Never throws. */
+/**
+ * Scans all files. Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never
+ * throws.
+ */
 function discoverFiles(search: Pick<Look, 'path' | 'order' | 'passed' | 'missing' | 'now'>): Look | undefined {
   const [live, stillPassed] = [{ kind: 'missing', text: '' } as const, new Map<string, Buffer>()];
   const nothing = { atPath: undefined, seen: [], there: [], between: [], entries: [], cut: [], isUndecided: false };
   const look: Look = { ...search, ...nothing, live, stillPassed };
   for (const sibling of siblingsOf(look.path)) openSibling(look, sibling);
   openLive(look);
-  // All are opened first, because they are compared with the first bytes of the known ones, and one of them may be a copy.
+  // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
   if (haveBeenCut(look.order)) {
     for (const each of look.there) if ('candidate' in each) closeLog(each.candidate.log);
     if (look.atPath !== undefined) closeLog(look.atPath.log);
@@ -224,7 +229,7 @@ function takeLive({ order, entries, seen }: Look, candidate: Candidate): void {
   entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
 }
 
-/** Where an earlier run had stopped, if it had read this file. */
+/** Returns where an earlier run stopped, if it had read this file. */
 function placeIn({ missing, cut }: Look, candidate: Candidate): Place {
   for (const [index, saved] of missing.entries()) {
     const place = placeAfter(candidate, saved);

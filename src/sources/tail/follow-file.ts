@@ -15,11 +15,11 @@ import { createRotatedLog, type RotatedLogOptions } from './rotated-log.ts';
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
   listener: SourceListener;
-  /** The zone of stamps without one; UTC if undefined. */
+  /** The zone of stamps without one. Default: UTC. */
   zone?: ToInstant;
 }
 
-/** Follows a syslog daemon's file. A line without a time has that of the line before; the first has the present. */
+/** Follows the file of a syslog daemon. A line without a time gets the time of the line before it, and the first line the present time. */
 export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
   const repeated =
     listener.repeats &&
@@ -52,13 +52,13 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
 }
 
 export interface FollowProgramOptions extends FollowFileOptions {
-  /** latin1; a record may be passed over if none of its lines has one of these. */
+  /** Needles in latin1. A record may be skipped if none of its lines contains one. */
   needles: readonly string[];
-  /** The program that writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
+  /** The program that writes the file: `kube-proxy`, or `k3s`, which contains many programs. */
   program: string;
 }
 
-/** Follows the log file of one program, and hands over records that may be a sign of failure or recovery. */
+/** Follows the log file of one program, and hands over records that may show a failure or a recovery. */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
   const { wall } = timing;
@@ -98,7 +98,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
   }
 
-  /** This is faster than a regular expression of as many alternatives, though the text is copied. */
+  /** This is faster than a regular expression with as many alternatives, even though it copies the text. */
   function hasNeedle(text: string): boolean {
     const bytes = Buffer.from(text, 'latin1');
     search.reset();
@@ -116,11 +116,12 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
 /** Matches stamps that klog and Calico do not write. */
 const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
 
-/** Takes off what rsyslog puts before each line, because it may write a file for each program. */
+/** Removes what rsyslog puts before each line, because rsyslog may write a separate file for each program. */
 function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };
-  // The envelope took all white space. What follows its first space stays, because it makes the line part of the record before.
+  // The envelope has removed all white space. White space after the first space is restored, because it means that the line continues a
+  // record.
   const taken = line.slice(0, line.length - envelope.text.length);
   const indented = taken.slice(taken.trimEnd().length + 1);
   return { text: indented + envelope.text, time: envelope.time };
@@ -131,10 +132,10 @@ export interface ProgramLog {
   path: string;
 }
 
-/** Where kube-proxy's Pod writes to the host: in GKE, kops, and clusters that are set up like them. */
+/** Where kube-proxy's Pod writes on the host in GKE, kops, and similar clusters. */
 const usual: readonly ProgramLog[] = [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
 
-/** Finds the logs of programs at their usual places. They are made before the program, so before any Pod, is started. */
+/** Finds the logs of programs at their usual places. The kubelet creates them before it starts the program, so before any Pod. */
 export function findProgramLogs(places = usual): readonly ProgramLog[] {
   return places.filter(({ path }) => {
     try {

@@ -12,16 +12,16 @@ export interface LogFile {
   readonly reader: ReturnType<typeof createFileReader>;
   readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
   readonly position: FilePosition;
-  /** When something was last read of it, or the next file was begun if that was later. */
+  /** When something was last read from it, or when the next file was begun, whichever is later. */
   readonly lastNeeded: Millis;
-  /** Bytes, as far as known; if they cannot be found out, those of the last look. */
+  /** The size in bytes; if it cannot be found out, the last known one. */
   readonly size: number;
-  /** When it had last been written to when it was last seen to go on as it began, in milliseconds since 1970. */
+  /** The modification time when the file was last verified, in milliseconds since 1970. */
   readonly lastModified: Millis;
-  /** Looks whether the file goes on as it began, and takes in more of its beginning. */
+  /** Checks that the file still begins with the same bytes, and reads more of its beginning. */
   verify: () => void;
   pump: () => void;
-  /** The next file is begun, though this one may still be written to. */
+  /** Notes that the next file is begun, though this one may still be written. */
   pass: () => void;
   close: () => void;
 }
@@ -37,13 +37,13 @@ export interface LogFileOptions extends Omit<ScannerOptions, 'skipping'> {
 }
 
 export interface LogFileListener extends Pick<ContentListener, 'changed' | 'moved'> {
-  /** Blocks were read, and all that they brought was handed over. */
+  /** Blocks were read, and all their lines were handed over. */
   read: (file: LogFile) => void;
-  /** The first bytes came to a file that had none. It may have been written, copied and cut off before: only the copy shows that. */
+  /** An empty file got its first bytes. It may already have been written, copied and cut off before; then only the copy shows that. */
   begun: () => void;
-  /** The file was cut off, or begins otherwise by now; `lastSize`: bytes that it had at the last look. It is closed. */
+  /** The file was cut off, or begins with other bytes now. It is closed. `lastSize`: its size in bytes at the last check. */
   overwritten: (file: LogFile, lastSize: number) => void;
-  /** It can be read no further for now. It is closed. */
+  /** The file cannot be read further for now. It is closed. */
   failed: (file: LogFile, error: unknown) => void;
 }
 
@@ -53,7 +53,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   const reader = createFileReader(options);
   let isClosed = false;
   let size = place.offset;
-  /** Bytes when it was last seen to go on as it began. That of a packed file is known once all of it was read. */
+  /** The size in bytes at the last successful check. For a packed file, it is known once everything was read. */
   let lastSize = place.offset;
   const open = isPacked ? openPackedContent : options.openContent;
   const content = open(log, { block: take, turnEnded, failed: fail, changed: files.changed, moved: files.moved });
@@ -84,7 +84,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   };
   return file;
 
-  /** Whether these bytes, or more, are still there, and the first ones are the same. If not, the listener knows. */
+  /** Returns whether the file still has at least this many bytes and the same beginning. If not, it tells the listener. */
   function holds(bytes: number): boolean {
     if (isClosed) return false;
     try {
@@ -103,7 +103,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     return false;
   }
 
-  /** The file is looked at after the block was read, so that the block is known to be of the same content. */
+  /** The file is checked after the block was read, so the block certainly has the same content. */
   function take(block: Buffer): void {
     const isBegun = reader.head.length === 0;
     if (!holds(reader.offset + block.length)) return;
@@ -156,9 +156,9 @@ function createFileReader({ log, isPacked, place: start, needles, lines, ...know
       offset += block.length;
       scanner.write(block);
     },
-    /** Takes in what was added to the first bytes. False if the file begins otherwise by now. Throws the system's error. */
+    /** Reads more of the file's beginning. Returns false if it now begins with other bytes. Throws the system's error. */
     holds(): boolean {
-      // A packed file does not change, and its own bytes are not those of its content.
+      // A packed file never changes, and its bytes differ from its unpacked content.
       if (isPacked) return true;
       const count = readSync(log.fd, probe, 0, headLength, 0);
       if (count < head.length || head.compare(probe, 0, head.length) !== 0) return false;

@@ -20,17 +20,17 @@ export interface OpenFilesOptions
 
 /** Bytes that are written within this time are read together. */
 const coalescing: Millis = 20;
-/** Each is a descriptor, and perhaps space on disk that is not given back. */
+/** The most open files. Each takes a descriptor, and perhaps disk space of a deleted file. */
 export const maxFiles = 256;
 
 type Replacement = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
 
 export type OpenFiles = ReturnType<typeof createOpenFiles>;
 
-/** Reads the files of a log, and deals with those that are cut off, overwritten or damaged. */
+/** Reads the files of a log, and handles those that are cut off, overwritten or damaged. */
 export function createOpenFiles(options: OpenFilesOptions) {
   const { path, order, report, turns, moved, begun } = options;
-  /** Files that could be read no further at the last attempt; packed files never get better. */
+  /** Files whose last read failed. Packed files are not tried again. */
   const failed = new Set<LogFile>();
   const common = {
     ...options,
@@ -49,11 +49,11 @@ export function createOpenFiles(options: OpenFilesOptions) {
 
   function read({ size, reader }: LogFile): void {
     report.well();
-    // Small pieces are read together.
+    // Wait a little, so that small pieces are read together.
     turns.set(size > reader.offset ? 0 : coalescing);
   }
 
-  /** Begins to read a file before `next`, or after all others. */
+  /** Begins to read a file before `next`, or at the end of the order. */
   function insert(entry: Entry, next: LogFile | undefined): void {
     if (order.all.length >= maxFiles) return giveUp(entry, order, report);
     try {
@@ -71,7 +71,7 @@ export function createOpenFiles(options: OpenFilesOptions) {
       turns.setEarliest(0);
       return report.cut(0);
     }
-    // Bytes that were not read may be in a copy.
+    // A copy may have the bytes that were not read.
     const copy = findCopy(path, reader.head, reader.offset, order.all);
     if (copy === undefined) reader.end();
     if (report.isStopped) return;
@@ -85,7 +85,7 @@ export function createOpenFiles(options: OpenFilesOptions) {
     const again = order.all.find((each) => each.log === log);
     if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
     reportTruncation(report, lastSize - (copy?.size ?? reader.offset), copy !== undefined);
-    // Now its content can be distinguished from that of the copy.
+    // From now on, its content differs from that of the copy.
     again?.verify();
   }
 
@@ -113,7 +113,7 @@ function asItWas({ log, isPacked, reader }: LogFile): Replacement {
   return { log, isPacked, head: reader.head, place: reader.place };
 }
 
-/** The file is reported as lost, so it must not be read later either. */
+/** Reports the file as lost, so it must not be read later either. */
 function giveUp(entry: Entry, order: ReadingOrder, report: Report): void {
   order.done.add(passOver(entry));
   const size = Number.isFinite(entry.size) ? entry.size : undefined;

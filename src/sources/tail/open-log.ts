@@ -1,24 +1,24 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** Identifies a file for as long as it exists. The numbers are text, because they may have 64 bits. */
+/** Identifies a file as long as it exists. The numbers are texts, because they may have 64 bits. */
 export interface Identity {
   device: string;
   inode: string;
 }
 
 export interface Seen extends Identity {
-  /** Changes whenever something is written to the file. */
+  /** Changes with every write to the file. */
   version: string;
 }
 
-/** A file that is held open: its content stays readable, whatever becomes of its name. */
+/** A file that is held open. Its content stays readable even if it is renamed or deleted. */
 export interface OpenLog {
   fd: number;
   identity: Identity;
 }
 
-/** Why nothing can be read at a path; `text` names the path and says what to do. */
+/** Why nothing can be read at a path. `text` names the path and says what to do. */
 export interface Obstacle {
   kind: 'missing' | 'not-a-file' | 'unreadable';
   text: string;
@@ -35,7 +35,7 @@ export function lookAt(path: string): Seen | Obstacle {
   }
 }
 
-/** Opens regular files only, because opening a device or a pipe can change it, or wait. Never throws. */
+/** Opens regular files only, because opening a device or a pipe can change it, or block. Never throws. */
 export function openLog(path: string): OpenLog | Obstacle {
   const there = lookAt(path);
   if ('kind' in there) return there;
@@ -52,7 +52,7 @@ export function openLog(path: string): OpenLog | Obstacle {
   return identity;
 }
 
-/** Bytes at the start of a file by which it is recognised: inode numbers are reused at once. */
+/** The number of bytes at the start of a file that identify it. An inode number is not enough, because it is reused at once. */
 export const headLength = 1024;
 
 /** Returns the first bytes of a file, up to `headLength`. Throws the system's error. */
@@ -73,7 +73,7 @@ export function closeLog({ fd }: OpenLog): void {
   try {
     closeSync(fd);
   } catch {
-    // Some file systems report earlier errors here, but the descriptor is free in any case (close(2)).
+    // Some file systems report earlier errors here, but the descriptor is closed in any case (close(2)).
   }
 }
 

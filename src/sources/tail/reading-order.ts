@@ -7,7 +7,7 @@ import { begins, isCopy } from './relation.ts';
 
 export type ReadingOrder = ReturnType<typeof createReadingOrder>;
 
-/** The files of a log, the oldest first: those that may still be written to, the current one, and those that wait. */
+/** The files of a log, oldest first: those that may still be written, the current one, and those that wait. */
 export function createReadingOrder() {
   const files: LogFile[] = [];
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
@@ -28,7 +28,7 @@ export function createReadingOrder() {
       for (const { reader } of files) addTo(sum, reader.counts);
       return sum;
     },
-    /** Inserts a file before `next`, or after all others. */
+    /** Inserts a file before `next`, or at the end. */
     insert(file: LogFile, next: LogFile | undefined): void {
       const index = next === undefined ? files.length : files.indexOf(next);
       files.splice(index, 0, file);
@@ -46,15 +46,15 @@ export function createReadingOrder() {
       file.close();
       closeLog(file.log);
     },
-    /** Stops reading a file for good: its content is not read again. */
+    /** Stops reading a file for good. Its content is not read again. */
     finish(file: LogFile): void {
       const { log, reader } = file;
       order.done.add({ identity: log.identity, head: reader.head, place: reader.place });
       order.remove(file);
     },
-    /** Goes to the next file if the current one is at its end; else returns false. */
+    /** Moves to the next file if the current one is at its end. Returns whether it moved. */
     goOn(): boolean {
-      // The order matters: a writer that has begun the next file is done with this one.
+      // Check this first: a writer that has begun the next file no longer writes to this one.
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
       const file = files[current];
       if (!hasNext || file === undefined || !isAtEnd(file)) return false;
@@ -78,15 +78,15 @@ export function isAtEnd({ content, size, reader }: LogFile): boolean {
   return !content.isBusy && size === reader.offset;
 }
 
-/** A file that was read: its content must not be read again, under whatever name it comes back. */
+/** A file that was read. Its content must not be read again, whatever its name becomes. */
 export interface FinishedFile {
-  /** Undefined: only copies of it can be found, because the file itself has another content now. */
+  /** Undefined if the file itself has other content now, so that only copies of it can be found. */
   identity: Identity | undefined;
   head: Buffer;
   place: Place;
 }
 
-/** Each has up to 1 KiB. Of more rotated files than that, the oldest would be taken for new ones. */
+/** The most files that are remembered, with up to 1 KiB each. If a log has more rotated files, the oldest would look new. */
 const maxFiles = 4096;
 
 export function createFinishedFiles() {
@@ -95,17 +95,17 @@ export function createFinishedFiles() {
     add(file: FinishedFile): void {
       files = [...files.slice(1 - maxFiles), { file, missed: 0 }];
     },
-    /** Finds the file itself, by its inode, if it still begins as it did. */
+    /** Finds the file itself by its inode, if it still begins with the same bytes. */
     find(identity: Identity, head: Buffer): FinishedFile | undefined {
       const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
-        // Nothing was read of an empty file: with content it is new, or another file that got its inode.
+        // Nothing was read of an empty file. If it has content, the content is new, or another file has its inode.
         its !== undefined && isSame(its, identity) && (known.length > 0 ? begins(head, known) : head.length === 0);
       return files.findLast(({ file }) => isOne(file))?.file;
     },
     hasCopyOf: (head: Buffer): boolean => files.some(({ file }) => isCopy(file.head, head)),
-    /** Forgets files of which there was nothing at two looks in a row. `seen`: the first bytes of all files that exist. */
+    /** Forgets files that two scans in a row have not found. `seen`: the first bytes of all files that exist. */
     keepOnly(seen: readonly Buffer[]): void {
-      // A file that is packed or renamed may be nowhere for a moment.
+      // A file that is being packed or renamed may be missing for a moment.
       for (const entry of files)
         entry.missed = seen.some((head) => isCopy(head, entry.file.head)) ? 0 : entry.missed + 1;
       files = files.filter(({ missed }) => missed < 2);

@@ -4,7 +4,7 @@ import type { Obstacle } from './open-log.ts';
 
 export type Report = ReturnType<typeof createReport>;
 
-/** Says what is wrong with one log, each condition once as long as it lasts. */
+/** Reports what is wrong with one log, each condition only once while it lasts. */
 export function createReport(path: string, listener: Pick<SourceListener, 'lost' | 'notice'>, wall: () => Millis) {
   let published: string | undefined;
   let isObstructed = false;
@@ -37,7 +37,7 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
         `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
       );
     },
-    /** The file at the path cannot be read at the second look in a row. */
+    /** Reports that the file at the path could not be read in two scans in a row. */
     obstructed({ kind, text }: Obstacle): void {
       isObstructed = true;
       if (kind !== 'missing') return notify('error', kind, `${text}. The file that was there before it is still read`);
@@ -54,7 +54,7 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
     lost(bytes: number | undefined, what: string): void {
       if (!report.isStopped) listener.lost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
     },
-    /** A file was cut off, but not emptied. At least `unread` bytes of it had not been read. */
+    /** Reports a file that was cut off, but not emptied. At least `unread` bytes of it had not been read. */
     cut(unread: number): void {
       const what = unread > 0 ? `${unread} bytes or more had not been read` : 'what was written since may be missing';
       report.lost(unread > 0 ? unread : undefined, `was cut off, and is read on from its end: ${what}`);

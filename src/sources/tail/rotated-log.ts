@@ -13,10 +13,10 @@ import { createReport, type Report } from './report.ts';
 
 export interface RotatedLogOptions {
   path: string;
-  /** The same as in `createScanner`; undefined: every line is handed over. */
+  /** As in `createScanner`. Undefined: every line is handed over. */
   needles: readonly string[] | undefined;
   saved: Position | undefined;
-  /** Where reading begins if no position is saved. A file that appears later is read from its start. */
+  /** Where reading begins without a saved position. A file that appears later is read from its start. */
   from: 'start' | 'end';
   /** Lines are numbered in their file, from where reading began. */
   lines: Omit<LineSink, 'tooLong'>;
@@ -25,27 +25,27 @@ export interface RotatedLogOptions {
   openContent?: OpenContent;
 }
 
-/** Follows a path through all files that have its name one after the other. */
+/** Follows a path through all files that get its name one after the other. */
 export interface RotatedLog extends Source {
   readonly atEnd: boolean;
 }
 
-/** The time between checks of the path and its folder, and between attempts to read an unreadable file. */
+/** How often the path and its folder are checked, and an unreadable file is tried again. */
 const lookInterval: Millis = 1000;
 const pollInterval: Millis = 100;
 const retryInterval: Millis = 10_000;
-/** How long a file is still read after the next one was begun, and after each write to it; a deleted one takes space on disk that long. */
+/** How long a file is still read after the next one was begun, and after each write to it. A deleted file takes disk space for as long. */
 const linger: Millis = 60_000;
 const lingerShort: Millis = 5000;
-/** Files that were read to their end are closed earlier if there are more than this. */
+/** If there are more files than this, those that were read to their ends are closed earlier. */
 const manyFiles = 32;
 
 /**
- * Files are held open from when they are found, and read to their end in the order of their making. The next one is begun when it
- * has content and the one before is at its end; that one is read on for a while, because writers do not change over all at once.
- * The content of a file that was cut off is looked for in a copy of it.
- * Lost is only what comes and goes unseen between two looks (a second, or at once where the kernel reports a renaming), and
- * what is written and cut off before it was read; where that can be noticed it is reported.
+ * Files are kept open from the moment they are found, and are read to their ends, the oldest first. The next file is begun when it has
+ * content and the one before it is at its end. The older one is read for a while longer, because not all writers switch at once. If a file
+ * was cut off, the missing content is searched in a copy of it. Content is lost only if a file comes and goes between two scans (a second
+ * apart, or at once if the kernel reports a renaming), or if it is written and cut off before it was read. Such a loss is reported if it
+ * can be noticed.
  */
 export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const { path, timing = systemTiming, openContent = openPinnedTail } = options;
@@ -99,7 +99,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function begin(): void {
     const beginning = beginLog(path, lastPosition, from, wall());
     if ('kind' in beginning) {
-      // A file that appears from here on is new from its first line.
+      // From now on, a file that appears is new from its first line.
       if (beginning.kind !== 'unreadable') from = 'start';
       beginnings.set(beginning.kind === 'missing' ? lookInterval : retryInterval);
       return report.waiting(beginning);
@@ -138,27 +138,27 @@ function untilStopped(lines: RotatedLogOptions['lines'], report: Report): Rotate
   };
 }
 
-/** Closes files that were read to their end, after a while. */
+/** Closes files some time after they were read to their ends. */
 function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): void {
   for (const file of order.past) {
     const isLive = live !== undefined && !('kind' in live) && isSame(file.log.identity, live);
     if (isLive || !isAtEnd(file)) continue;
     const isShort = order.all.length > manyFiles || isDeleted(file.log);
-    // No writer appends to a file that was packed.
+    // Nobody appends to a packed file.
     if (!file.isPacked && now - file.lastNeeded < (isShort ? lingerShort : linger)) continue;
     file.reader.end();
-    // The caller may have stopped the log with its last line.
+    // The caller may have stopped the log during its last line.
     if (!order.all.includes(file)) return;
     order.finished = file.position;
     order.finish(file);
   }
 }
 
-/** Between looks for the file that replaces another; a writer may take so many of them. */
+/** The time between scans for the file that replaces another, and below, the most such scans, because a writer may need that long. */
 const replacementInterval: Millis = 10;
 const maxReplacementLooks = 100;
 
-/** Looks often for a while after a file was renamed or deleted, because another one takes its place about then. */
+/** Scans often for a while after a file was renamed or deleted, because another one replaces it about then. */
 function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, look: () => void) {
   const timer = createTimer(schedule, now, next);
   let looks = 0;
@@ -167,7 +167,7 @@ function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, 
 
   return {
     begin,
-    /** The kernel reports the deletion of a file that is held open as it does any other change. */
+    /** Begins if the newest file was deleted. The kernel reports the deletion of an open file like any other change. */
     beginIfDeleted(): void {
       const newest = order.all.at(-1);
       if (newest === undefined || newest === lastDeleted || !isDeleted(newest.log)) return;

@@ -1,4 +1,4 @@
-/** Declares what is used of the package `tail` 2.2.6, also of its insides: the lockfile pins it. */
+/** Declares the parts of the package `tail` 2.2.6 that are used. Some are internal, so the lockfile pins the version. */
 declare module 'tail' {
   import type { EventEmitter } from 'node:events';
   import type { FSWatcher } from 'node:fs';
@@ -13,9 +13,9 @@ declare module 'tail' {
     constructor(path: string, options?: TailOptions);
     protected encoding: BufferEncoding | undefined;
     protected watcher: FSWatcher | undefined;
-    /** Up to where reading has been asked for. */
+    /** The position up to which reading was asked for. */
     protected currentCursorPos: number;
-    /** Blocks asked for; the first one is being read. */
+    /** Blocks that were asked for. The first one is being read. */
     protected queue: { start: number; end: number }[];
     protected watch(cursor: number, flush: boolean): void;
     protected rename(name: string | null): void;
