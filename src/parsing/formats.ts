@@ -16,14 +16,22 @@ import type { PrefixTable } from './netfilter/prefixes.ts';
 import { isLabel, isSubdomain } from '../platform/api-names.ts';
 import { kernelDrop, type PolicyName } from '../model/packet.ts';
 
-/** One kind of line. A new one is a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
+/** One kind of line. To add one, write a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
   name: string;
-  /** One of these literals stands in every such line. Blocks are searched for them before lines are cut: long ones cost next to nothing. */
+  /**
+   * Every line of the format contains one of these literals. Blocks are searched for them before lines are cut, and long ones cost next to
+   * nothing.
+   */
   needles: readonly string[];
-  /** The kernel, programs as syslog and journald name them, or containers; others are refused. A line without a writer is not. */
+  /**
+   * Who may write the format: the kernel, programs by their names in syslog and journald, or containers. Others are refused, but a line
+   * without a writer is accepted.
+   */
   writers: readonly string[];
-  /** `undefined`: another format. `unparsable`: this format, but damaged. Never throws; linear in the length of the text. */
+  /**
+   * Returns undefined for another format, and `unparsable` for a damaged line of this one. Never throws; linear in the length of the text.
+   */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
@@ -35,14 +43,14 @@ export interface Refused {
 
 const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
-/** What BPF programs print to a trace of the kernel. */
+/** BPF programs, which print to a trace of the kernel. */
 const bpf = ['bpf'];
 const flows = ['calico-flows'];
 
 /** The kernel, through the agent's own probe. */
 const drops = ['kernel-drops'];
 
-/** The first that does not answer `undefined` has the line. */
+/** All formats in order. The first one that does not return `undefined` has read the line. */
 export const formats: readonly Format[] = [
   { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
@@ -78,18 +86,24 @@ export const formats: readonly Format[] = [
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
 ];
 
-/** journald writes a message that is no UTF-8 as an array of bytes, in which no other needle can be seen. */
+/** journald writes a message that is not UTF-8 as an array of bytes, where no other needle can be found. */
 const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 
-/** One of these stands in every line that some format may claim, envelopes included. */
+/** Every line that a format may accept contains one of these, even inside an envelope. */
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
-/** Programs write much beside packets: trying all formats on every line took a third of its cost (`npm run bench -- incidents`). */
+/**
+ * Checked first, because programs log many other lines: trying all formats on each of them took a third of the time (`npm run bench --
+ * incidents`).
+ */
 const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );
 
-/** Returns undefined for no format. Any program can take the kernel's and ulogd's names, so these count only with the origin `kernel`. */
+/**
+ * Returns undefined if no format matches. Any program can use the kernel's or ulogd's name, so these names count only with the origin
+ * `kernel`.
+ */
 export function parse(
   text: string,
   prefixes: PrefixTable,
@@ -114,12 +128,12 @@ const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...drops, ...ulogd]);
 
 const packetLoggers = new Set(formats.flatMap(({ writers }) => writers));
 
-/** A container that writes of packets writes no records of kube-proxy or calico-node. */
+/** Returns whether the container logs packets. Such a container writes no records of kube-proxy or calico-node. */
 export function isPacketLogger(container: string | undefined): boolean {
   return container !== undefined && packetLoggers.has(container);
 }
 
-/** The API server has checked the names of these kinds, but loggers may have cut them off. */
+/** Kinds whose names the API server has checked. Loggers may have cut the names off. */
 const kubernetesKinds = new Set<string | undefined>([
   undefined,
   'NetworkPolicy',
@@ -142,7 +156,7 @@ const firewallKinds = new Set(['VyOS rule', 'firewalld policy', 'firewalld zone'
 /** Matches a chain, a zone, or a chain and a rule of it: `ipv4-FWD-filter 10`. */
 const chain = /^[\w.+~-]{1,64}(?: [\w-]{1,32})?$/;
 
-/** Takes away what is no name of a policy, because it would become a part of an Event. */
+/** Removes an invalid name of a policy, because the name would become part of an Event. */
 export function withPolicyName(observation: Observation): Observation {
   if (observation.kind !== 'packet' || observation.policy === undefined || isPolicyName(observation.policy))
     return observation;
@@ -155,7 +169,7 @@ function isPolicyName({ kind, namespace, name, tier }: PolicyName): boolean {
   return (namespace === undefined || isLabel(uncut(namespace))) && (tier === undefined || isSubdomain(tier));
 }
 
-/** A name that was cut off may end with a mark, or with a character that no name ends with. */
+/** Removes the end of a name that was cut off: a mark, or a character that no name ends with. */
 function uncut(name: string): string {
   return name.replace(/[.-]?…?$/, '');
 }

@@ -1,7 +1,9 @@
 import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
 import { canonicalAddress, copy } from '../platform/address.ts';
 
-/** Reads `nf_conntrack: table full, dropping packet`, also with a doubled module name or `in netns N` (Linux nf_conntrack_core.c). */
+/**
+ * Reads `nf_conntrack: table full, dropping packet`, also with the module's name twice or with `in netns N` (Linux nf_conntrack_core.c).
+ */
 export function parseConntrackFull(text: string): ConntrackFull | undefined {
   const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
   if (!found) return undefined;
@@ -21,7 +23,7 @@ export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefi
   };
 }
 
-/** Reads `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c), where the *destination* comes first. */
+/** Reads `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c). The first address is the *destination*. */
 export function parseMartian(text: string): Martian | Unparsable | undefined {
   const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
     text,
@@ -48,7 +50,7 @@ export function parseSuppressed(text: string): Suppressed | undefined {
   return { kind: 'suppressed', by: copy(by), count: Number(count), affects };
 }
 
-/** journald reports records that it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
+/** Reads journald's reports of records that it has lost or dropped (systemd src/journal/journald-kmsg.c, journald-server.c). */
 export function parseJournald(text: string): Suppressed | undefined {
   const lost = { kind: 'suppressed', by: 'journald' } as const;
   const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
@@ -60,5 +62,5 @@ export function parseJournald(text: string): Suppressed | undefined {
   return { ...lost, count: Number(count), affects: /kernel|kmsg/.test(unit) ? 'everything' : 'nothing' };
 }
 
-/** Matches the functions whose limiter may suppress the warnings that are read; LOG rules have no such limiter. */
+/** Matches functions whose rate limit may suppress the warnings that are read. LOG rules have no such limit. */
 const networkLimiters = /^(?:net_ratelimit|(?:__)?nf_conntrack\w*|neigh\w*|ip_handle_martian\w*|dst_alloc|ip6_dst\w*)$/;

@@ -1,4 +1,4 @@
-/** Reads the text of a line as what it says: a packet, a report of the kernel, or a record of kube-proxy or calico-node. */
+/** Reads what a line says: a packet, a report of the kernel, or a record of kube-proxy or calico-node. */
 export { isPacketLogger, needlesOfAll, parse, type Refused } from './formats.ts';
 export { parseNfqueue } from './policy-loggers/agents.ts';
 export { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';

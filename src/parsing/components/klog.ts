@@ -28,7 +28,7 @@ export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined
   return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
 }
 
-/** Reads `"nftables sync failed" err="…"`, a record that was quoted without its header. */
+/** Reads a record that was quoted without its header: `"nftables sync failed" err="…"`. */
 export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undefined {
   if (text[0] !== '"' || !text.startsWith(' err=', endOfQuoted(text, 0))) return undefined;
   const fields = createFields();
@@ -36,29 +36,32 @@ export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undef
   return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message }, fields);
 }
 
-/** Reads `"message" key="value" err=<…`. */
+/** Reads `"message" key="value" err=<…`. Returns the message. */
 function readStructured(text: string, at: number, fields: Fields): string | undefined {
   if (text[at] !== '"') return undefined;
   const end = endOfQuoted(text, at);
   if (end < 0 || !/^\s?$/.test(text.slice(end, end + 1))) return undefined;
   const rest = readKlogValues(text, end, fields);
-  // Lines that no field has taken are the error of a record whose field has lost its form.
+  // Lines that belong to no field are the error, if its field was damaged.
   if (fields.error === '' && text[rest] === '\n') fields.addError(unindent(text.slice(rest + 1)));
   return decodeQuoted(text.slice(at + 1, end - 1), messageLimit);
 }
 
-/** klog appends goroutines to fatal records, and ipvs mode appended rules to failures: neither is about the error. */
+/** Texts after the error: klog appends goroutines to fatal records, and ipvs mode appended rules to failures. */
 const appendix = /\n(?:goroutine \d|Rules:)/;
 /** Matches `, err: exit status 1`, `, error: …`. */
 const marked = /, err(?:or)?: /;
 
-/** Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: before 1.20 the error comes last. */
+/**
+ * Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`, the form before 1.20 with the error at the
+ * end.
+ */
 function readPlain(text: string, severity: Severity, fields: Fields): string {
   const end = appendix.exec(text)?.index ?? text.length;
   const body = text.slice(0, end);
   const line = body.indexOf('\n');
   const first = line < 0 ? body : body.slice(0, line);
-  // A text with a small first letter is an error of Go, without a message.
+  // A text that begins with a small letter is an error of Go without a message.
   if (severity === 'info' || !/^[A-Z*]/.test(first)) return body;
   const mark = marked.exec(first);
   const colon = first.indexOf(': ');
@@ -67,15 +70,15 @@ function readPlain(text: string, severity: Severity, fields: Fields): string {
   return body.slice(0, at);
 }
 
-/** Records of this verbosity and above are for developers (Kubernetes, "Logging conventions"). */
+/** Records with this verbosity or more are for developers (Kubernetes, "Logging conventions"). */
 const debugVerbosity = 4;
 
 const jsonKeyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
 const plainAt = /[^\s,{}[\]"]{1,4096}/y;
 
 /**
- * Reads `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json), which has no `level`.
- * Errors have no verbosity `v`. A record that was cut is read as far as it goes.
+ * Reads `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json), which has no `level`:
+ * errors lack the verbosity `v`. A record that was cut off is read up to the cut.
  */
 export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined {
   if (!/^\{\s{0,8}"/.test(text)) return undefined;
@@ -121,9 +124,9 @@ function readJsonValue(text: string, at: number): { value: string; end: number }
 }
 
 const keyAt = /\s{0,64}([^\s="<>{}]{1,128})=/y;
-/** ` >` at the beginning of a line closes a value of several lines. */
+/** ` >` at the beginning of a line ends a value of several lines. */
 const closing = /\n ?>(?=[ \n]|$)/g;
-/** The closing mark may stand elsewhere if line breaks have become spaces, or the value has lost its `<`. */
+/** The closing mark may be elsewhere if line breaks became spaces, or if the value has lost its `<`. */
 const closingAnywhere = /\n ?>(?=[ \n]|$)|[ \t]>(?= [\w.-]{1,64}=)/g;
 const space = /\s/g;
 
@@ -133,8 +136,8 @@ interface Value {
 }
 
 /**
- * Reads ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or several lines with a tab each, from `<` up
- * to ` >`. Log viewers make four spaces of the tab and lose the `<`. Linear. Returns where the pairs end.
+ * Reads ` key=value` pairs of klog (internal/serialize/keyvalues.go). A value is quoted by Go's rules, is JSON, or has several lines with a
+ * tab each, from `<` up to ` >`. Log viewers make four spaces of the tab and lose the `<`. Takes linear time. Returns where the pairs end.
  */
 function readKlogValues(text: string, from: number, fields: Fields): number {
   let at = from;
@@ -159,7 +162,7 @@ function readValue(text: string, at: number, key: string): Value {
       end: endOr(text, end),
     };
   }
-  // Errors are quoted, or of several lines, so this one was damaged on its way.
+  // An error is always quoted or has several lines, so this one was damaged.
   if (isErrorKey(key)) {
     const { value, end } = readBlock(text, at, closingAnywhere);
     return { value: value.replace(/^[‹<“]\s{0,8}/, ''), end };
@@ -168,7 +171,7 @@ function readValue(text: string, at: number, key: string): Value {
   return { value: text.slice(at, end), end };
 }
 
-/** Reads lines up to the closing one, and takes their indentation off. */
+/** Reads lines up to the closing mark, and removes their indentation. */
 function readBlock(text: string, at: number, close: RegExp): Value {
   close.lastIndex = Math.max(0, at - 1);
   const found = close.exec(text);
@@ -176,7 +179,7 @@ function readBlock(text: string, at: number, close: RegExp): Value {
   return { value: unindent(block), end: found === null ? text.length : close.lastIndex };
 }
 
-/** Takes off each line the tab, or the four or eight spaces, that the first line has. */
+/** Removes from each line the tab, or the four or eight spaces, that the first line has. */
 export function unindent(block: string): string {
   const indentation = /^(?:\t| {8}| {4})/.exec(block)?.[0] ?? '';
   if (indentation === '') return block;

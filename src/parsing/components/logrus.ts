@@ -14,16 +14,18 @@ import {
   type Tag,
 } from './record.ts';
 
-/** Match Calico's header in a syslog, `WARNING table.go 654: `, and one that was copied without its beginning, `felix/table.go 654: `. */
+/**
+ * Match Calico's header in a syslog, `WARNING table.go 654: `, and a header that was copied without its beginning, `felix/table.go 654: `.
+ */
 const shortened = [
   /^(?<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|CRITICAL) (?<file>\S{1,253}\.go) \S{1,16}: ?/,
   /^(?<file>[\w-]{1,64}\/[\w.-]{1,128}\.go) \d{1,9}: ?/,
 ];
 
-/** Matches Felix as people quote it, without any header. */
+/** Matches Felix's messages as people quote them, without any header. */
 const bare = /^(?:Failed to execute ip\(6\)tables-restore command|Failed to program (?:ip|nf)tables,) /;
 
-/** Matches a panic of logrus: it prints the address of the record, which was written just before. */
+/** Matches a panic of logrus. It prints only the address of the record, which was logged just before. */
 const panic = 'panic: (*logrus.Entry)';
 
 const severities: Readonly<Record<string, Severity>> = {
@@ -64,7 +66,7 @@ function read(text: string, at: number, level: string | undefined, file: string,
 
 /** Reads logrus without a terminal: `time="2026-11-21T10:00:00Z" level=warning msg="…" error="…"`. */
 export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefined {
-  // k3s, containerd and many others write the same.
+  // k3s, containerd and many other programs write this form, too.
   if (!hasLogrusPairs(text) || !mayBeCalico(tag)) return undefined;
   const own = new Map<string, string>();
   const fields = createFields();
@@ -81,13 +83,19 @@ export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefi
 const ownKeys = new Set(['time', 'level', 'msg', 'file', 'func']);
 
 const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
-/** Matches values that Go prints with `%#v`: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
+/**
+ * Matches the beginning of values that Go prints with `%#v`: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a;
+ * name=b)`.
+ */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
-/** Reads a message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
+/**
+ * Reads a message and then ` key=value` pairs (Calico lib/logrusr/formatter.go): strings are quoted, errors are bare, other values have the
+ * form `%#v`. Takes linear time.
+ */
 function createLogrusText(text: string, from: number) {
   let at = from;
-  /** No quote from here on is closed, so each is a character like others. */
+  /** From here on no quote is closed, so a quote is a character like any other. */
   let quotesEnd = text.length;
   let groupsClose = true;
 
@@ -105,7 +113,7 @@ function createLogrusText(text: string, from: number) {
     },
   };
 
-  /** What stands in brackets is no key: `HostBGPConfig(node=node-a; name=ip_addr_v4)`. */
+  /** Returns where the message ends. Keys in brackets do not count: `HostBGPConfig(node=node-a; name=ip_addr_v4)`. */
   function endOfMessage(): number {
     let depth = 0;
     for (let i = from; i < text.length; i++) {
@@ -113,7 +121,7 @@ function createLogrusText(text: string, from: number) {
       if (char === '"') i = skipQuoted(i) - 1;
       else if (char === '(') depth++;
       else if (char === ')') depth = Math.max(0, depth - 1);
-      // `established = 0`
+      // `established = 0` is not a pair.
       else if (char === ' ' && depth === 0 && keyEnd(i) > 0 && text[keyEnd(i)] !== ' ') return i;
     }
     return text.length;
@@ -121,7 +129,7 @@ function createLogrusText(text: string, from: number) {
 
   function takeValue(): string {
     const begin = at;
-    // Go prints pointers to strings with a star before the quote.
+    // Go prints a pointer to a string with a star before the quote.
     const quote = text[at] === '*' ? at + 1 : at;
     if (text[quote] === '"') {
       const end = endOfQuoted(text, quote);
@@ -137,7 +145,7 @@ function createLogrusText(text: string, from: number) {
   function endOfOpening(i: number): number {
     groupAt.lastIndex = i;
     const end = groupsClose && groupAt.test(text) ? endOfGroup(text, groupAt.lastIndex) : i;
-    // It is searched once, because each search goes through the whole text.
+    // Searched only once, because each search reads the whole text.
     groupsClose &&= end >= 0;
     return Math.max(i, end);
   }
@@ -150,14 +158,14 @@ function createLogrusText(text: string, from: number) {
     return text.length;
   }
 
-  /** Returns the end of the string that begins here, or of the quote if no string does. */
+  /** Returns the end of the string that begins here; if no string begins here, the end of the quote. */
   function skipQuoted(i: number): number {
     const end = i < quotesEnd ? endOfQuoted(text, i) : -1;
     if (end < 0) quotesEnd = Math.min(quotesEnd, i);
     return end < 0 ? i + 1 : end;
   }
 
-  /** Returns the beginning of the value if this is the space before a key; else 0. */
+  /** Returns where the value begins if this is the space before a key; else 0. */
   function keyEnd(i: number): number {
     keyAt.lastIndex = i;
     return keyAt.test(text) ? keyAt.lastIndex : 0;

@@ -13,7 +13,7 @@ import {
 import { parseLogrus, parseLogrusPairs } from './logrus.ts';
 import type { Suppressed } from '../../model/observation.ts';
 
-/** The first that does not answer `undefined` has the text. */
+/** The parsers in order. The first one that does not return `undefined` has read the record. */
 const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[] = [
   parseKlogText,
   parseKlogJson,
@@ -26,8 +26,9 @@ const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[
 ];
 
 /**
- * Returns undefined for what neither kube-proxy nor calico-node writes. The lines of a record are joined by `\n`. `program`: the name that a
- * syslog gave the writer, if it is off the text already. Never throws; linear in the length of the text, of which 64 KiB count.
+ * Returns undefined for texts of other programs than kube-proxy and calico-node. The lines of a record are joined by `\n`. `program`: the
+ * writer's name in a syslog, if it was already removed from the text. Never throws; linear in the length of the text, of which only 64 KiB
+ * are read.
  */
 export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
   const { tag, rest } = program === undefined ? takeTag(text.slice(0, textLimit)) : { tag: program, rest: text };
@@ -39,18 +40,18 @@ export function parseProgramRecord(text: string, program?: string): ProgramRecor
   return undefined;
 }
 
-/** rsyslog writes control characters as `#012`, to make a record one line. */
+/** Restores control characters. rsyslog writes them as `#012`, so that a record is one line. */
 function unescapeLines(text: string): string {
   if (text.includes('\n') || !text.includes('#012')) return text;
   return text.replaceAll('#012', '\n').replaceAll('#011', '\t');
 }
 
-/** Match `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; and `… <WARN> BGP: …` in a file. */
+/** Match `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), after svlogd's stamp in calico-node; and `… <WARN> BGP: …` in a file. */
 const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: (?:<([A-Z]{3,5})> )?/;
 const classed =
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;
 
-/** Lines that bird writes to a terminal have no severity: they count as `info`. */
+/** The severities in bird's log. Lines that bird writes to a terminal have none, and count as `info`. */
 const severities: Readonly<Record<string, Severity>> = {
   DBG: 'debug',
   TRACE: 'debug',
@@ -74,7 +75,9 @@ function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
 const claim = 'calico/node is not ready';
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
-/** Reads calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
+/**
+ * Reads calico-node's check of itself (Calico node/pkg/health), which may follow lines of its parts: `calico/node is not ready: BIRD is …`.
+ */
 function parseReadiness(text: string): ProgramRecord | undefined {
   const at = text.indexOf(`${claim}: `);
   if (at < 0) return undefined;
@@ -85,11 +88,11 @@ function parseReadiness(text: string): ProgramRecord | undefined {
   return newRecord({ program: 'calico-node', severity: 'warning', caller: '', message: claim }, fields);
 }
 
-/** Matches the beginnings of lines of iptables, nft and kube-proxy's own lock in the error of a record of several lines. */
+/** Matches beginnings of lines of iptables, nft and kube-proxy's own lock. They occur in the error of a record of several lines. */
 const beginning =
   /^(?:exit status \d{1,3}: |(?:ip6?tables(?:-legacy|-nft)?-restore)(?: v[\d.]{1,16} \((?:legacy|nf_tables)\)|: line \d{1,9} failed)|\/dev\/stdin:\d{1,9}:[\d-]{1,20}: Error: |Can't (?:lock|open lock file) \/run\/xtables|Another app is currently holding the xtables lock)/;
 
-/** Reads a line out of the middle of kube-proxy's record, because a syslog has no records of several lines. Its message is empty. */
+/** Reads one line from the middle of kube-proxy's record, because a syslog splits records of several lines. Its message is empty. */
 function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
   if (!beginning.test(text.slice(0, 256).trimStart())) return undefined;
   const fields = createFields();
@@ -97,7 +100,7 @@ function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
   return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message: '' }, fields);
 }
 
-/** Reads `... dropped 104 logs ...`: felix does not wait for a reader of its log (Calico lib/logutils, NewStreamDestination). */
+/** Reads `... dropped 104 logs ...`. felix drops lines if the reader of its log is slow (Calico lib/logutils, NewStreamDestination). */
 export function parseDroppedLogs(text: string, tag: Tag): Suppressed | undefined {
   const found = /^\.\.\. dropped (\d{1,10}) logs \.\.\.\s{0,2}$/.exec(text);
   if (found === null || !mayBeCalico(tag)) return undefined;

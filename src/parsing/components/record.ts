@@ -8,9 +8,9 @@ export function newRecord(parts: RecordParts, { values, error }: Fields): Progra
   return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
 }
 
-/** The values of these keys are error text. */
+/** Keys whose values are error texts. */
 const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
-/** These hold all rules of the node, in which what is searched for in errors stands, too. */
+/** Keys whose values contain all rules of the node. They are not searched, because rules may contain the same words as errors. */
 const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
 
 export function isErrorKey(key: string): boolean {
@@ -24,7 +24,7 @@ export function createFields() {
   let error = '';
 
   return {
-    /** The later of two values of one key counts. */
+    /** Adds a value. It replaces an earlier one with the same key. */
     add(key: string, value: string): void {
       if (errorKeys.has(key)) addError(value);
       if (dumpKeys.has(key) || (fields.size >= maxFields && !fields.has(key))) return;
@@ -49,7 +49,7 @@ export function createFields() {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Returns the end of a quoted string, behind its closing quote; -1 if it is not closed. `at` is its opening quote. */
+/** Returns the position after the closing quote; -1 if the string is not closed. `at`: the position of the opening quote. */
 export function endOfQuoted(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -59,12 +59,12 @@ export function endOfQuoted(text: string, at: number): number {
   return -1;
 }
 
-/** `\U0010ffff`, the longest escape. */
+/** The longest escape is `\U0010ffff`. */
 const longestEscape = 10;
 const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{3})|([^]))/g;
 const letters: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Decodes escapes of Go (strconv.Quote) and JSON, which agree. What is no escape stands for itself. */
+/** Decodes escapes of Go (strconv.Quote) and JSON, which are the same. Invalid escapes stay as they are. */
 export function decodeQuoted(inner: string, limit: number): string {
   if (!inner.includes('\\')) return cut(inner, limit);
   const decoded = inner
@@ -87,7 +87,7 @@ function ofRune(rune: number): string {
   return rune <= 0x10ffff ? String.fromCodePoint(rune) : '\uFFFD';
 }
 
-/** Returns the end of a group that opens at `at` with a bracket of any kind, behind its last bracket; -1 if it is not closed. */
+/** Returns the position after the closing bracket of a group that opens at `at` with any bracket; -1 if it is not closed. */
 export function endOfGroup(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {
@@ -112,27 +112,27 @@ export function endOfGroup(text: string, at: number): number {
   return -1;
 }
 
-/** The longest text that is looked at, in characters: container logs and syslogs are cut there anyway. */
+/** The longest text that is read, in characters. Container logs and syslogs are cut there anyway. */
 export const textLimit = 64 * 1024;
 const fieldLimit = 4096;
 export const errorLimit = 16 * 1024;
 const maxFields = 32;
-/** A message is a sentence, and what is longer is a dump. */
+/** The longest message. A message is a sentence, so a longer one is a dump. */
 export const messageLimit = 4096;
 
-/** Never cuts a surrogate pair in half. */
+/** Cuts a text, but never inside a surrogate pair. */
 function cut(text: string, limit: number): string {
   return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** The writer of a line as a syslog names it; undefined if it does not, or if many programs have that name. */
+/** The writer of a line, as a syslog names it; undefined if it names none, or if several programs have the name. */
 export type Tag = string | undefined;
 
-/** Match `kube-proxy[12085]: `, and without a number only names that can be nothing else. */
+/** Match `kube-proxy[12085]: `, and below, names that are certain even without a number. */
 const withNumber = /^([A-Za-z_][\w.+@/-]{0,255})\[\d{1,10}\]: ?/;
 const withoutNumber = /^(kube-proxy|calico-node|calico-felix|felix|confd|kubelet): /;
 
-/** Takes the name of the program off that a syslog writes before a message, and before each further line of it. */
+/** Removes the program's name that a syslog writes before a message, and before each further line of it. */
 export function takeTag(text: string): { tag: Tag; rest: string } {
   const found = withNumber.exec(text) ?? withoutNumber.exec(text);
   if (found === null) return { tag: undefined, rest: text };
@@ -140,11 +140,14 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
   return { tag, rest: text.slice(whole.length).replaceAll(`\n${whole}`, '\n') };
 }
 
-/** Lists the files that log in kube-proxy [1.4 to 1.36: cmd/kube-proxy, pkg/proxy, pkg/util]. */
+/** Files of kube-proxy that log [1.4 to 1.36: cmd/kube-proxy, pkg/proxy, pkg/util]. */
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/** A record without a name is kube-proxy's, unless its file is the kubelet's; in `k3s`, which has all in one, the file decides. */
+/**
+ * A record without a program's name is kube-proxy's, unless its file is the kubelet's. `k3s` contains several programs, so there the file
+ * decides.
+ */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';
@@ -152,15 +155,15 @@ export function klogProgram(tag: Tag, caller: string): Program {
   return kubeProxyFiles.test(caller) ? 'kube-proxy' : 'unknown';
 }
 
-/** Whether a program of that name may be a part of Calico; without a name it may. */
+/** Returns whether a program with this name may be a part of Calico. Without a name it may. */
 export function mayBeCalico(tag: Tag): boolean {
   return tag === undefined || /calico|felix|confd|bird/.test(tag);
 }
 
-/** Returns the part of Calico that wrote a record: `felix/table.go` says so, but older releases name the file only. */
+/** Returns the part of Calico that wrote a record. `felix/table.go` names it, but older releases name only the file. */
 export function logrusProgram(tag: Tag, caller: string): Program {
   const namesPart = caller.includes('/') || caller.startsWith('calico.');
-  // All parts write into the log of the container, so its name does not say which part it is.
+  // All parts write into the container's log, so the container's name does not tell the part.
   const part = namesPart ? caller : tag === undefined || tag === 'calico-node' ? '' : tag;
   if (part.includes('felix')) return 'felix';
   if (part.includes('confd')) return 'confd';

@@ -1,7 +1,7 @@
 import { type Packet, protocolName } from '../../model/packet.ts';
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
 
-/** '' in an address or the protocol means: not read yet. */
+/** An address or a protocol of '' has not been read yet. */
 export function newPacket(): Packet {
   return {
     source: '',
@@ -21,14 +21,14 @@ export function newPacket(): Packet {
 
 export type Header = ReturnType<typeof newHeader>;
 
-/** A header as it was read, before it is known to be whole. -1 stands for what was printed but is no number. */
+/** A header during reading, before it is known to be complete. -1 stands for a printed value that is not a number. */
 export function newHeader() {
   return {
     inInterface: '',
     outInterface: undefined as string | undefined,
     physIn: undefined as string | undefined,
     physOut: undefined as string | undefined,
-    /** The first octets of `MAC=` and of `MACDST=`; '' for what is no address. */
+    /** The first octets of `MAC=` and of `MACDST=`; '' for an invalid address. */
     mac: undefined as string | undefined,
     macDestination: undefined as string | undefined,
     mtu: undefined as number | undefined,
@@ -36,14 +36,14 @@ export function newHeader() {
     uid: undefined as number | undefined,
     outer: newPacket(),
     inner: undefined as Packet | undefined,
-    /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
+    /** The line has `ARP HTYPE=`, and so other fields than an IP header: see `readArp`. */
     arp: false,
-    /** Words that no rule prints stand before `SRC=`. */
+    /** There are words before `SRC=` that no rule prints. */
     hasForeignWords: false,
     problem: { text: undefined } as ParseProblem,
     innerProblem: { text: undefined } as ParseProblem,
     innerIsClosed: false,
-    /** The line ends within the addresses of the inner packet. */
+    /** The line ends inside the addresses of the inner packet. */
     innerIsCut: false,
   };
 }
@@ -52,18 +52,21 @@ export interface ParseProblem {
   text: string | undefined;
 }
 
-/** Stands in a field that was printed but cannot be read. */
+/** The value of a field that was printed but cannot be read. */
 const invalid = '?';
 
 const colon = 58;
 
-/** A line is copied here first, because looking at a byte costs less than half of looking at a character. Longer texts get their own array. */
+/**
+ * Each line is copied here first, because reading bytes takes less than half the time of reading characters. Longer texts get their own
+ * array.
+ */
 const scratch = Buffer.alloc(64 * 1024);
 const wide = /[^\x00-\xff]/g;
 
-/** Returns the characters as bytes. Those that do not fit in one become 0xff, which means nothing in a header. */
+/** Returns the characters as bytes. Wider characters become 0xff, which has no meaning in a header. */
 export function bytesOf(text: string): Uint8Array {
-  // V8 knows that a one-byte string cannot match this, and does not search.
+  // V8 knows that a one-byte string cannot match this, so it does not search.
   const narrow = text.search(wide) < 0 ? text : text.replace(wide, '\xff');
   if (text.length > scratch.length) return Buffer.from(narrow, 'latin1');
   scratch.write(narrow, 'latin1');
@@ -80,17 +83,17 @@ export interface Token {
   problem: ParseProblem;
 }
 
-/** Reads the address behind the first `skip` characters; '?' and a problem if there is none. */
+/** Reads the address after the first `skip` characters; '?' and a problem if it is invalid. */
 export function readAddress({ text, bytes, at, stop, problem }: Token, skip: number): string {
   const value = text.slice(at + skip, stop);
-  // IPv4 as the kernel prints it is canonical as it stands.
+  // The kernel prints IPv4 addresses in canonical form.
   const canonical = isDottedDecimal(bytes, at + skip, stop) ? value : canonicalAddress(value);
   if (canonical !== '') return canonical;
   problem.text ??= `${shorten(text.slice(at, stop))} is not an address`;
   return invalid;
 }
 
-/** Reads a number as `readNumber` does; -1 and a problem if there is none. */
+/** Reads a number as `readNumber` does; -1 and a problem if it is invalid. */
 export function readDecimal(token: Token, skip: number, max: number): number {
   const value = readNumber(token, skip, max);
   if (value === -1)
@@ -98,7 +101,7 @@ export function readDecimal(token: Token, skip: number, max: number): number {
   return value;
 }
 
-/** Reads decimal digits behind the first `skip` characters; -1 for anything else, or past `max`. */
+/** Reads decimal digits after the first `skip` characters; -1 for anything else, or for more than `max`. */
 export function readNumber({ bytes, at, stop }: Token, skip: number, max: number): number {
   const start = at + skip;
   if (start >= stop || stop - start > 10) return -1;
@@ -118,12 +121,12 @@ export function readProtocol({ text, at, stop, problem }: Token, skip: number): 
   return known ?? invalid;
 }
 
-/** Reads up to 32 bits, `0x1a` of the kernel or `1a` of ulogd; -1 for anything else. */
+/** Reads up to 32 bits, `0x1a` from the kernel or `1a` from ulogd; -1 for anything else. */
 export function readHexadecimal(text: string): number {
   return /^(?:0x)?[0-9a-fA-F]{1,8}$/.test(text) ? parseInt(text, 16) : -1;
 }
 
-/** Reads the first six octets, which are the destination's; '' if they are none. */
+/** Reads the first six octets, which are the destination's; '' if they are invalid. */
 export function readMac({ text, bytes, at: start, stop }: Token, skip: number): string {
   const at = start + skip;
   if (stop - at < 17 || (stop - at > 17 && bytes[at + 17] !== colon)) return '';

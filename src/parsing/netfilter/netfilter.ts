@@ -48,15 +48,15 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
 const foreign = 'words of another message stand before SRC=';
 
 /**
- * Returns the place of the first `IN=` that another field of the header follows, because a prefix may hold `IN=`, too; -1 for none. Where a
- * prefix touches it (`DROPIN=eth0 OUT=`), `OUT=` must follow, which the kernel always prints and other loggers leave out.
+ * Returns the position of the first `IN=` that another field of the header follows, because a prefix may contain `IN=`, too; -1 without
+ * one. If a prefix touches it (`DROPIN=eth0 OUT=`), `OUT=` must follow: the kernel always prints it, but other loggers do not.
  */
 function findHeader(text: string): number {
   let wordEnd = -1;
   let beforeOut = false;
   let beforeField = false;
   for (let at = text.indexOf('IN='); at >= 0; at = text.indexOf('IN=', at + 3)) {
-    // What follows a word is looked at once for every `IN=` in it, so that hostile words take linear time.
+    // The text after a word is checked once for every `IN=` in it, so that hostile words take linear time.
     if (at >= wordEnd) {
       wordEnd = text.indexOf(' ', at);
       if (wordEnd < 0) return -1;
@@ -92,7 +92,7 @@ function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');
   if (outerProblem !== undefined || inner === undefined) return outerProblem;
-  // An inner packet that was not printed, or was cut within its addresses, is unknown.
+  // An inner packet that was not printed, or was cut inside its addresses, is unknown.
   if (inner.source === '' || inner.destination === '' || header.innerIsCut) {
     header.inner = undefined;
     return undefined;
@@ -113,12 +113,14 @@ function finish(packet: Header['outer'], where: string): string | undefined {
   return undefined;
 }
 
-/** -1 stands for a value that is no number: later ones of the same key must not take its place. */
+/** Turns -1 (an invalid number) into undefined. It was kept until now, so that a later value of the same key did not replace it. */
 function known(value: number | undefined): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/** Reads `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges): no IP header, so no SRC=. */
+/**
+ * Reads `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges). It has no IP header, so no `SRC=`.
+ */
 function readArp(header: Header, text: string, start: number): void {
   const tokens = text.slice(start).split(' ');
   const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';
@@ -133,7 +135,7 @@ function readArp(header: Header, text: string, start: number): void {
   header.inner = undefined;
 }
 
-/** Reads ulogd2's JSON output: one object a packet, keys as its plugins name them. */
+/** Reads ulogd2's JSON output. Each packet is one object, with keys as ulogd's plug-ins name them. */
 export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
   if (!text.startsWith('{') || !text.includes('"oob.')) return undefined;
   let record: Record<string, unknown>;
@@ -150,7 +152,7 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
     return undefined;
   };
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
-  // The operator's own prefix comes first, because only some builds of ulogd write `action`.
+  // The prefix that the operator configured goes before `action`, because only some builds of ulogd write that.
   const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;
   const icmpType = field('icmp.type', 'icmpv6.type');
   return observePacket({
@@ -182,7 +184,7 @@ const actions = new Map<string, Verdict>([
   ['allowed', 'accepted'],
 ]);
 
-/** ulogd writes each flag as a field of its own, 0 or 1, or true. */
+/** ulogd writes each TCP flag as a field of its own: 0 or 1, or true. */
 function tcpFlags(record: Record<string, unknown>): number | undefined {
   if (!('tcp.sport' in record) && !('tcp.syn' in record)) return undefined;
   return ['fin', 'syn', 'rst', 'psh', 'ack', 'urg'].reduce(

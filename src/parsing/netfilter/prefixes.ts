@@ -4,7 +4,7 @@ import { copy } from '../../platform/address.ts';
 import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
 
 export interface PrefixMeaning {
-  /** For people: trimmed, decoded, without time stamps of the logger's own. */
+  /** The prefix for people: trimmed, decoded, and without the logger's time stamps. */
   text: string;
   verdict: Verdict;
   rule: string;
@@ -13,20 +13,20 @@ export interface PrefixMeaning {
 }
 
 export interface PrefixTable {
-  /** `raw` is all that stands before `IN=`, with any white space; may be latin1-decoded UTF-8. */
+  /** `raw`: everything before `IN=`, with any white space. It may be UTF-8 that was decoded as latin1. */
   look: (raw: string) => PrefixMeaning;
 }
 
-/** The verdict that an operator gives to every prefix that begins with `prefix`; if it is empty, to lines that have none. */
+/** The verdict that an operator gives to every prefix that begins with `prefix`. An empty `prefix` means lines without a prefix. */
 export interface ConfiguredPrefix {
   readonly prefix: string;
   readonly verdict: Verdict;
 }
 
-/** Rows of `configured` come before the built-in ones. */
+/** Rows of `configured` come before built-in ones. */
 export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []): PrefixTable {
   const rules = [...configured.map(ruleOf), ...builtInPrefixes];
-  // A node has a handful of prefixes, unless the logger writes time stamps into them.
+  // A node has only a few prefixes, unless the logger writes time stamps into them.
   const cache = new LRUCache<string, PrefixMeaning>({ max: 1024 });
   let last: { raw: string; meaning: PrefixMeaning } | undefined;
   return {
@@ -45,12 +45,14 @@ export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []):
 function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
   const prefix = given.trim();
   const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
-  // Every prefix begins with nothing.
+  // Every prefix begins with an empty text, so match only an empty one.
   const match = prefix === '' ? /^$/ : new RegExp(`^${RegExp.escape(prefix)}`);
   return { name: `configured "${prefix}"`, match, verdict, enforcer };
 }
 
-/** netfilter keeps 29 (iptables) or 127 (nftables) characters, and a stamp that no envelope knows may stand before them. */
+/**
+ * The longest prefix that is read. netfilter keeps 29 (iptables) or 127 (nftables) characters, and an unknown stamp may come before them.
+ */
 const longest = 256;
 
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
@@ -73,7 +75,10 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
   return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
 }
 
-/** Matches kernel messages with a name that a tenant chooses (of a file, a command line, a control group): a packet in it is forged. */
+/**
+ * Matches kernel messages with a name that a tenant chooses (of a file, a command line, a control group). A packet inside such a message is
+ * forged.
+ */
 const kernelMessage = new RegExp(
   [
     String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,
@@ -92,7 +97,7 @@ export function isKernelMessage(prefix: string): boolean {
   return kernelMessage.test(prefix);
 }
 
-/** Decodes UTF-8 that was read as latin1. Text that is Unicode already, or no UTF-8, comes back as it is. */
+/** Decodes UTF-8 that was read as latin1. Other text stays as it is. */
 export function decodeBytes(text: string): string {
   if (!/[\x80-\xff]/.test(text) || /[^\x00-\xff]/.test(text)) return text;
   try {

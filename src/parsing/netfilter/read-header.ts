@@ -16,12 +16,12 @@ import { type Packet, TcpFlag } from '../../model/packet.ts';
 const openingBracket = 91;
 const closingBracket = 93;
 
-/** Matches how many bytes there were, behind INCOMPLETE. */
+/** Matches the number of bytes after INCOMPLETE. */
 const byteCount = /^ +\[\d+ +bytes\](?= |$)/;
 
 /**
- * Reads the tokens from `IN=` on. The first of each key counts, in the outer packet and in the inner one. Up to `SRC=` all must have a key,
- * because a process may be named `drop IN=a OUT= `, and the kernel goes on after that name with words of its own.
+ * Reads the tokens from `IN=` on. For each key the first token counts, in the outer packet and in the inner one. Up to `SRC=` every token
+ * must have a known key, because a process may be named `drop IN=a OUT= `, and the kernel writes words of its own after that name.
  */
 export function readHeader(text: string, start: number): Header {
   const bytes = bytesOf(text);
@@ -38,7 +38,7 @@ export function readHeader(text: string, start: number): Header {
     end = at;
     while (end < length && bytes[end] !== space) end++;
     if (end === at) continue;
-    // Brackets hold the packet that an ICMP error is about, so a token ends before the closing one.
+    // Brackets contain the packet that an ICMP error is about, so a token ends before a closing bracket.
     const opens =
       bytes[at] === openingBracket && packet === outer && (outer.protocol === 'ICMP' || outer.protocol === 'ICMPv6');
     if (opens) {
@@ -55,7 +55,7 @@ export function readHeader(text: string, start: number): Header {
       if (head === SRC || head === INCO || header.arp) isBeforeSource = false;
       else if (!hasKey(token)) header.hasForeignWords = true;
     }
-    // The `[8 bytes]` behind an INCOMPLETE is no inner packet.
+    // The `[8 bytes]` after an INCOMPLETE is not an inner packet.
     if (head === INCO && token.stop === end && isWord(token, 'INCOMPLETE'))
       end += byteCount.exec(text.slice(end, end + 64))?.[0].length ?? 0;
     if (packet !== outer && bytes[end - 1] === closingBracket) {
@@ -73,7 +73,7 @@ function hasKey({ bytes, at, stop }: Token): boolean {
   return false;
 }
 
-/** Returns four characters as one number, because comparing it is one instruction. */
+/** Returns four characters as one number, so that one instruction compares them. */
 function four(key: string): number {
   return (key.charCodeAt(0) << 24) | (key.charCodeAt(1) << 16) | (key.charCodeAt(2) << 8) | key.charCodeAt(3);
 }
@@ -101,7 +101,7 @@ const INCO = four('INCO');
 const TRUN = four('TRUN');
 const WIND = four('WIND');
 const URGP = four('URGP');
-/** Words of three letters have a space behind them. */
+/** Words of three letters have a space after them, so these include it. */
 const ARP = four('ARP ');
 const flags = new Map(Object.entries(TcpFlag).map(([name, bit]) => [four(`${name} `), bit]));
 
@@ -115,7 +115,7 @@ function headOf({ bytes, at, stop }: Token): number {
   return ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | fourth;
 }
 
-/** Reads a field of IP and of what it carries, of the packet or of the one in an ICMP error. */
+/** Reads a field of IP or of its payload, in the packet or in the one inside an ICMP error. */
 function readField(token: Token, head: number, packet: Packet, header: Header): void {
   const { at, stop } = token;
   if (stop - at === 3) {
@@ -124,7 +124,7 @@ function readField(token: Token, head: number, packet: Packet, header: Header): 
     else if (head === ARP && packet === header.outer) header.arp ||= /^ARP +HTYPE=/.test(token.text.slice(at, at + 64));
     return;
   }
-  // The first letter is compared first, because a switch on small literals becomes a jump, and one on large numbers does not.
+  // Compare the first letter first: a switch on small literals becomes a jump, but one on large numbers does not.
   switch (head >> 24) {
     case 0x53: // S
       if (head === SRC && packet.source === '') {
@@ -185,7 +185,7 @@ function readField(token: Token, head: number, packet: Packet, header: Header): 
   }
 }
 
-/** Reads a field that a line has once: the interfaces, the link layer, the mark. */
+/** Reads a field that a line has only once: the interfaces, the link layer, the mark. */
 function readLineField(token: Token, head: number, header: Header): void {
   const { text, bytes, at, stop } = token;
   if (head === OUT) header.outInterface ??= text.slice(at + 4, stop);

@@ -1,4 +1,4 @@
-/** Formats of agents that judge packets on the node: of the AWS VPC CNI, and of kube-network-policies. */
+/** Reads formats of agents that filter packets on the node: of the AWS VPC CNI, and of kube-network-policies. */
 import type { PacketPart, Unparsable } from '../../model/observation.ts';
 import type { ClusterTier, PacketObservation, Verdict } from '../../model/packet.ts';
 import { at, parsed } from '../../platform/json.ts';
@@ -30,7 +30,7 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
   });
 }
 
-// Only the beginning counts, because further on may stand what a stranger has sent to another program.
+// Only the beginning counts, because further on there may be text that a stranger has sent to another program.
 const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
 const awsJson = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
 
@@ -42,13 +42,13 @@ const verdicts = new Map<string | undefined, Verdict>([
   ['EXPIRED/DELETED', 'accepted'],
 ]);
 
-/** The other two tiers are `NETWORK_POLICY` and `DEFAULT`, which belongs to no policy. */
+/** Tiers of the cluster. The other two tiers are `NETWORK_POLICY` and `DEFAULT`, which belongs to no policy. */
 const clusterTiers = new Map<string | undefined, ClusterTier>([
   ['ADMIN', 'Admin'],
   ['BASELINE', 'Baseline'],
 ]);
 
-/** The names of the CloudWatch spelling in that of the others. */
+/** Translates the field names for CloudWatch into those of the other forms. */
 const names: Record<string, string> = {
   sip: 'src ip',
   sport: 'src port',
@@ -68,7 +68,7 @@ function readSemicolons(text: string): Map<string, string> {
   return fields;
 }
 
-/** Matches name and value, each in quotes or not, with a colon or only a space between. */
+/** Matches a name and a value, each with or without quotes, and with a colon or only a space between them. */
 const pair = /\b(Src IP|Src Port|Dest IP|Dest Port|Proto|Verdict|Direction|Tier)"?:?\s*"?([^",;}\s]+)/g;
 
 function readFlowInfo(text: string): Map<string, string> {
@@ -92,7 +92,7 @@ export function parseNfqueue(text: string): PacketPart | Unparsable | undefined 
   const isEvaluation = text.includes(evaluating);
   if (!isEvaluation && !text.includes(finished)) return undefined;
   const record = parseKlogText(text, undefined) ?? parseKlogJson(text, undefined);
-  // Other queues of these programs, which judge nothing, write the same sentences from other files.
+  // These programs have other queues that filter nothing, and write the same sentences about them from other files.
   if (record === undefined || !callers.has(record.caller)) return undefined;
   const { message, fields } = record;
   if (isEvaluation && message.startsWith(evaluating)) return evaluationOf(fields['packet'] ?? message, fields);
@@ -118,7 +118,7 @@ const outcomes = new Map<string, Verdict>([
   ['true', 'accepted'],
 ]);
 
-/** Matches `[9] 10.0.1.3:40243 10.0.2.2:8080 TCP`; Go prints an IPv6 address without brackets, and no protocol but these three. */
+/** Matches `[9] 10.0.1.3:40243 10.0.2.2:8080 TCP`. Go prints an IPv6 address without brackets, and no protocol except these three. */
 const tuple =
   /\[(\d{1,10})\] ([\da-fA-F:.]{1,64}):(\d{1,5}) ([\da-fA-F:.]{1,64}):(\d{1,5}) (TCP|UDP|SCTP|)(?:\n|\\n|$)/;
 

@@ -1,4 +1,4 @@
-/** Formats of Calico: what its eBPF programs print, and the flows that Felix counts. */
+/** Reads formats of Calico: the output of its eBPF programs, and the flows that Felix counts. */
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
@@ -20,7 +20,7 @@ export function parseCalicoBpf(text: string): PacketObservation | Unparsable | u
   const [found, device = '', direction, verdict, protocol, source, sourcePort, destination, destinationPort] =
     bpfLine.exec(text) ?? [];
   if (found === undefined) return undefined;
-  // A Pod's device is the node's end of it: what goes to the Pod leaves the node there.
+  // The device of a Pod is the node's end of it, so a packet to the Pod leaves the node there.
   const isIn = device.startsWith('cali') === (direction === 'E');
   return observePacket({
     logger: 'calico-bpf',
@@ -50,7 +50,7 @@ export function parseCalicoFlow(text: string): PacketObservation | Unparsable | 
   const flow = parsedBytes(text);
   if (flow === undefined) return unparsable(flowLogger, 'the JSON is damaged or cut off');
   const key = at(flow, 'Key');
-  // Other programs have fields of that name, too.
+  // Other programs have fields with this name, too.
   if (at(key, 'dest_type') === undefined || at(key, 'reporter') === undefined) return undefined;
   const action = String(fieldOf(at(key, 'action')) ?? '(missing)');
   const verdict = verdicts.get(action);
@@ -60,7 +60,7 @@ export function parseCalicoFlow(text: string): PacketObservation | Unparsable | 
   if (source === undefined || destination === undefined)
     return unparsable(flowLogger, `the ${source === undefined ? 'source' : 'destination'} is no Pod, host or network`);
   const repeat = packetsOf(flow);
-  // Felix reports a flow for some intervals after its last packet.
+  // Felix still reports a flow for some intervals after its last packet.
   if (repeat === 0) return undefined;
   return observePacket({
     logger: flowLogger,
@@ -83,13 +83,13 @@ const verdicts = new Map<string, Verdict>([
   ['Allow', 'accepted'],
 ]);
 
-/** The node that reports the flow is the sender's or the receiver's, and so are the policies. */
+/** Whose policies decided: the reporting node is the sender's or the receiver's. */
 const sides = new Map<unknown, PacketObservation['policySide']>([
   ['Src', 'sender'],
   ['Dst', 'receiver'],
 ]);
 
-/** Returns a name where other loggers have an address; undefined for what is none. */
+/** Returns a name, where other loggers have an address; undefined if it is invalid. */
 function endName(type: Json, namespace: Json, name: Json): string | undefined {
   if (typeof name !== 'string') return undefined;
   const space = typeof namespace === 'string' && isLabel(namespace) ? `${namespace}/` : '';
@@ -107,12 +107,12 @@ function endName(type: Json, namespace: Json, name: Json): string | undefined {
   }
 }
 
-/** Whether it is the name of a Pod, or a `generateName` and `*`. */
+/** Returns whether the text is the name of a Pod, or a `generateName` with `*`. */
 function isPodNames(name: string): boolean {
   return isSubdomain(name) || (name.endsWith('*') && isSubdomain(name.slice(0, -1).replace(/[-.]$/, '')));
 }
 
-/** Some versions count no packets of a flow whose connections were denied at once. */
+/** Returns the number of packets, or else of connections, because some versions count no packets if all connections were denied. */
 function packetsOf(flow: Json): number {
   const [incoming = 0, outgoing = 0, connections = 0] = ['packets_in', 'packets_out', 'num_connections_started'].map(
     (name) => Number(at(flow, name) ?? 0),
@@ -120,7 +120,7 @@ function packetsOf(flow: Json): number {
   return [incoming + outgoing, connections].find((count) => isCount(count) && count > 0) ?? 0;
 }
 
-/** Returns the policy with the rule that denied the flow; if no rule matched, the first one that selects the Pod. */
+/** Returns the policy whose rule denied the flow; if no rule matched, the first policy that selects the Pod. */
 function deniedBy(policies: Json): PolicyName | undefined {
   const denial = list(policies).find((hit) => at(hit, 'action') === 'Deny');
   const policy = at(denial, 'kind') === 'EndOfTier' ? at(denial, 'trigger') : denial;

@@ -1,4 +1,4 @@
-/** Formats of Cilium, and of GKE's Dataplane V2, which is built on it. */
+/** Reads formats of Cilium and of GKE's Dataplane V2, which is based on it. */
 import type { Suppressed, Unparsable } from '../../model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../model/packet.ts';
 import { isHostName } from '../../platform/api-names.ts';
@@ -21,7 +21,7 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
   const lost = at(line, 'lost_events');
   if (typeof lost === 'object' && lost !== null) return lostEvents(lost);
   const flow = at(line, 'flow');
-  // Other programs have objects of that name, too.
+  // Other programs have objects with this name, too.
   if (!['verdict', 'IP', 'event_type'].some((key) => at(flow, key) !== undefined)) return undefined;
   return readFlow(flow);
 }
@@ -29,18 +29,18 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
 const hubble = 'hubble';
 
 function lostEvents(lost: Json): Suppressed {
-  // 64-bit numbers are texts in the JSON of Protocol Buffers.
+  // The JSON of Protocol Buffers has 64-bit numbers as texts.
   const count = Number(at(lost, 'num_events_lost') ?? NaN);
   return { kind: 'suppressed', by: hubble, count: isCount(count) ? count : undefined, affects: 'everything' };
 }
 
-/** The numbers of the types of events (pkg/monitor/api/types.go). */
+/** The numbers of event types (pkg/monitor/api/types.go). */
 const events = { drop: 1, trace: 4, verdict: 5 };
 
 const verdicts = new Map<string, Verdict>([
   ['DROPPED', 'dropped'],
   ['ERROR', 'dropped'],
-  // It would be dropped if the policies' audit mode were off.
+  // The packet would be dropped if the policies' audit mode were off.
   ['AUDIT', 'logged'],
   ['FORWARDED', 'accepted'],
   ['REDIRECTED', 'accepted'],
@@ -49,7 +49,7 @@ const verdicts = new Map<string, Verdict>([
 function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   const given = textOf(at(flow, 'verdict'));
   const type = at(flow, 'event_type', 'type');
-  // A packet passes several trace points, which decide nothing.
+  // A packet passes several trace points, and they decide nothing.
   if (type === events.trace || given === 'TRACED' || given === 'TRANSLATED') return undefined;
   if (given === undefined)
     return unparsable(hubble, 'the flow has no verdict (the fieldMask of the export must keep it)');
@@ -57,7 +57,7 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   if (verdict === undefined) return unparsable(hubble, `the verdict ${given.slice(0, 60)} is not known`);
   const dropReason = verdict === 'dropped' ? reasonOf(flow) : undefined;
   const isByPolicy = verdict !== 'dropped' || dropReason === byPolicy;
-  // A frame without addresses is none of a Pod's connections.
+  // A frame without addresses does not belong to a connection of a Pod.
   if (!isByPolicy && at(flow, 'IP') === undefined) return undefined;
   const [protocol, header] = layer4(flow);
   const isIcmp = protocol.startsWith('ICMP');
@@ -85,10 +85,10 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   });
 }
 
-/** Both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
+/** Part of both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
 const byPolicy = 'POLICY';
 
-/** Returns the reason as Cilium calls it, `L7_HTTP` for what its proxy refused; undefined if the line has none. */
+/** Returns the reason by Cilium's name, and `L7_HTTP` for requests that its proxy refused; undefined if the line has none. */
 function reasonOf(flow: Json): string | undefined {
   const layer7 = at(flow, 'l7');
   if (layer7 !== undefined || at(flow, 'Type') === 'L7') {
@@ -98,17 +98,17 @@ function reasonOf(flow: Json): string | undefined {
   const given = at(flow, 'drop_reason_desc') ?? at(flow, 'drop_reason');
   const isDenied = given === 'POLICY_DENIED' || given === 'POLICY_DENY' || given === 133 || given === 181;
   if (isDenied || (given === undefined && at(flow, 'event_type', 'type') === events.verdict)) return byPolicy;
-  // A newer Cilium has reasons that its protocol has no name for.
+  // A newer Cilium may have reasons that its protocol has no names for.
   if (typeof given === 'number') return isCount(given) ? `reason ${given}` : undefined;
   return typeof given === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(given) ? given : undefined;
 }
 
-/** A tenant may ask for any name, so names that no host can have are left out. */
+/** Accepts only names that a host can have, because a tenant may look up any name. */
 function isDomainName(name: string | undefined): name is string {
   return name !== undefined && name.length <= 253 && isHostName(name);
 }
 
-/** Returns the first policy that denies. Those that allow are of the other end, or of another layer. */
+/** Returns the first policy that denies. Policies that allow belong to the other end, or to another layer. */
 function deniedBy(flow: Json, side: PacketObservation['policySide']): PolicyName | undefined {
   const [first] = list(at(flow, side === 'receiver' ? 'ingress_denied_by' : 'egress_denied_by'));
   const name = textOf(at(first, 'name'));
@@ -121,7 +121,7 @@ function noticeOf(type: Json): PacketObservation['notice'] {
   return type === events.verdict ? 'verdict' : undefined;
 }
 
-/** Returns the header of the transport by the name of its protocol. */
+/** Returns the transport header and the name of its protocol. */
 function layer4(flow: Json): readonly [protocol: string, header: Json] {
   const l4 = at(flow, 'l4');
   const name = typeof l4 === 'object' && l4 !== null ? (Object.keys(l4)[0] ?? '') : '';
@@ -133,7 +133,7 @@ function tcpFlags(flags: Json): number | undefined {
   return Object.entries(TcpFlag).reduce((bits, [name, bit]) => (at(flags, name) === true ? bits | bit : bits), 0);
 }
 
-/** Cilium counts the flows of a window in `aggregate`, Azure's builds in `extensions`. */
+/** Returns how many flows the line counts. Cilium has the number in `aggregate`, Azure's builds in `extensions`. */
 function countOf(flow: Json): number {
   const counts = [at(flow, 'aggregate'), at(flow, 'extensions')].map((part) =>
     ['ingress', 'egress', 'unknown_direction'].reduce((sum, way) => {

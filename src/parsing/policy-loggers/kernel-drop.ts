@@ -10,7 +10,7 @@ import { observePacket, type PacketRecord } from './record.ts';
  *
  * The name of the device stands last, because it may hold any character but white space.
  */
-/** A saved trace has task, processor and time before it. A task's name may be anything of 15 bytes. */
+/** A saved trace has the task, the processor and the time before it. The name of a task may be any 15 bytes. */
 const begin = /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) reason=/;
 const line = new RegExp(
   [
@@ -22,7 +22,7 @@ const line = new RegExp(
   ].join(' '),
 );
 
-/** Reasons behind which a network policy may be: netfilter's, and those of the programs of eBPF data planes. */
+/** Reasons that a network policy may cause: netfilter's, and those of eBPF data planes. */
 const ofPolicies = new Set(['NETFILTER_DROP', 'TC_INGRESS', 'TC_EGRESS', 'XDP']);
 
 export function parseKernelDrop(text: string): PacketObservation | Martian | Unparsable | undefined {
@@ -33,7 +33,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   const reason = of('reason');
   if (/^\d/.test(reason)) return unparsable('the reason is a number, whose meaning differs from kernel to kernel');
   const hasDevice = !isZero(of('device'));
-  // Through a pointer of 0 the kernel fetches what stood there before, so the pointers decide which number means anything.
+  // If a pointer is 0, the kernel prints what was in memory before. So the pointers decide which number is valid.
   const namespace = hasDevice ? of('netns') : isZero(of('sock')) ? '' : of('socknetns');
   if (namespace !== of('node')) return unparsable("it is not shown to be of the node's own network namespace");
   const header = Number(of('nh')) - Number(BigInt(`0x${of('data')}`) - BigInt(`0x${of('head')}`));
@@ -41,7 +41,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   const packet = header < 0 ? undefined : readPacket(bytes.subarray(header));
   if (packet === undefined) return unparsable('its bytes do not begin with a header of IP');
   const device = hasDevice ? copy(of('dev')) : '';
-  // Where it came in by another device, this is the one by which it was to leave.
+  // If the packet came in by another device, it was to leave by this one.
   const isIn = of('iif') === of('ifindex');
   const addresses = { source: canonicalAddress(packet.source), destination: canonicalAddress(packet.destination) };
   if (reason === 'IP_RPFILTER')
@@ -69,7 +69,7 @@ function isZero(hexadecimal: string): boolean {
   return /^0+$/.test(hexadecimal);
 }
 
-/** The kernel prints eight bytes as one number, the first byte last. */
+/** Reads the words. The kernel prints eight bytes as one number, the first byte last. */
 function bytesOf(words: string): Buffer {
   const bytes = Buffer.alloc(64);
   for (const [index, word] of words.split(',').entries()) bytes.writeBigUInt64LE(BigInt(word), index * 8);
@@ -82,7 +82,7 @@ type Headers = Pick<
 > &
   Pick<PacketRecord, 'length' | 'ttl'> & { source: string; destination: string; laterFragment: boolean };
 
-/** Nothing is read behind the end that the header names: there stands what the memory held before. */
+/** Reads nothing after the end that the header names, because old contents of the memory are there. */
 function readPacket(bytes: Buffer): Headers | undefined {
   const version = (bytes[0] ?? 0) >>> 4;
   if (version === 4) return readIpv4(bytes);
@@ -96,7 +96,7 @@ function readIpv4(bytes: Buffer): Headers | undefined {
   const address = (at: number): string => bytes.subarray(at, at + 4).join('.');
   const laterFragment = (bytes.readUInt16BE(6) & 0x1fff) !== 0;
   const protocol = bytes[9] as number;
-  // Packets that are joined for the way through the kernel may name no length.
+  // Packets that the kernel has joined may have no length.
   const end = length === 0 ? bytes.length : length;
   const transport = laterFragment ? {} : readTransport(protocol, bytes.subarray(header * 4, end));
   return {
@@ -110,7 +110,10 @@ function readIpv4(bytes: Buffer): Headers | undefined {
   };
 }
 
-/** Headers of IPv6 that stand before the transport's: hop-by-hop, routing and destination options; a fragment's is of eight bytes. */
+/**
+ * IPv6 extension headers before the transport header: hop-by-hop, routing and destination options. Below, the fragment header, which has
+ * eight bytes.
+ */
 const extensions = new Set([0, 43, 60]);
 const fragment = 44;
 
@@ -143,7 +146,7 @@ function readIpv6(bytes: Buffer): Headers | undefined {
   };
 }
 
-/** TCP, UDP, DCCP, SCTP and UDPLITE begin with their ports; ICMP and ICMPv6 with type and code. */
+/** Protocols whose header begins with the ports: TCP, UDP, DCCP, SCTP and UDPLITE. ICMP and ICMPv6 begin with type and code. */
 const withPorts = new Set([6, 17, 33, 132, 136]);
 const icmp = new Set([1, 58]);
 

@@ -1,4 +1,4 @@
-/** Formats of other network plug-ins: Antrea, OVN-Kubernetes and Weave Net. */
+/** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes and Weave Net. */
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { observePacket, sideOf, unparsable } from './record.ts';
@@ -40,11 +40,11 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
   const [, table = '', kind = '', policy = '', rest = ''] = found ?? [];
   if (!found || rest.length > 1000) return undefined;
   const words = rest.split(' ');
-  // A rule may have the name of an action, but the OpenFlow priority stands behind the action only.
+  // A rule may be named like an action, but only after the action comes the OpenFlow priority.
   const at = words.findIndex((word, index) => actions.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
   const verdict = actions.get(words[at] ?? '');
   if (verdict === undefined) return unparsable('antrea', 'no action (Allow, Drop, Reject) in the line');
-  // Between the action and the addresses: the priority and, since 1.12, the Pod the rule is applied to.
+  // Between the action and the addresses: the priority and, since 1.12, the Pod that the rule is applied to.
   const flow = words.slice(at + 1);
   const first = flow.findIndex(
     (word, index) => index > 0 && /^(?:\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]+)$/i.test(word),
@@ -121,22 +121,25 @@ const ovnVerdicts = new Map<string, Verdict>([
   ['allow', 'accepted'],
 ]);
 
-/** Reads the name, because the field `direction` is that of OVN's port. No name of a policy or Namespace has a capital or a `_`. */
+/**
+ * Reads the direction from the name, because the field `direction` is that of OVN's port. No name of a policy or Namespace has a capital or
+ * a `_`.
+ */
 function ovnSide(name: string): PacketObservation['policySide'] {
   const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
   return sideOf(direction);
 }
 
 /**
- * Reads `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` is what no policy of
- * the namespace allows (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
+ * Reads `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` means that no policy
+ * of the Namespace allowed the packet (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
  */
 function ovnPolicy(whole: string): PolicyName | undefined {
   const parts = whole.split(':');
-  // Names are cut to 63 characters, so that the last part may be cut.
+  // Names are cut to 63 characters, so the last part may be incomplete.
   const name = whole.length === 63 ? `${whole}…` : whole;
   const [type = '', namespace, policy] = name.split(':');
-  // Each direction has a capital, and no name of a policy.
+  // A direction has a capital letter, and the name of a policy has none.
   if (type === 'NP' && (parts.length < 3 || /^[A-Z]/.test(policy ?? ''))) return undefined;
   if (parts.length >= 3 && type === 'NP')
     return { kind: 'NetworkPolicy', namespace, name: policy ?? '', tier: undefined };

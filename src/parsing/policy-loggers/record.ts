@@ -14,7 +14,7 @@ import { newPacket } from '../netfilter/header.ts';
 
 type Field = string | number | undefined;
 
-/** A packet as loggers other than the kernel write it: fields by name, still as text. */
+/** A packet as loggers other than the kernel write it: fields by name, still as texts. */
 export interface PacketRecord {
   logger: string;
   verdict: Verdict;
@@ -31,7 +31,7 @@ export interface PacketRecord {
   notice?: PacketObservation['notice'];
   inInterface?: string;
   outInterface?: string;
-  /** The logger names the ends and has no addresses; `source` and `destination` are checked names. */
+  /** The logger names the ends instead of giving addresses. `source` and `destination` are names that were checked. */
   isNamed?: boolean;
   source: Field;
   destination: Field;
@@ -48,7 +48,7 @@ export interface PacketRecord {
   repeat?: number;
 }
 
-/** Checks addresses and numbers; `unparsable` names the first field that is none. */
+/** Checks addresses and numbers. `unparsable` names the first invalid field. */
 export function observePacket(record: PacketRecord): PacketObservation | Unparsable {
   const endOf = (text: string): string => (record.isNamed === true ? text : canonicalAddress(text));
   const source = endOf(String(record.source ?? ''));
@@ -73,7 +73,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     ttl: number(record.ttl, 255),
     incomplete: protocol === undefined,
   };
-  // Ports are printed as 0 by some loggers for protocols that have none.
+  // Some loggers print 0 for the ports of protocols without ports.
   if (packet.protocol.startsWith('ICMP')) packet.sourcePort = packet.destinationPort = undefined;
   return {
     kind: 'packet',
@@ -108,7 +108,7 @@ export function unparsable(format: string, reason: string): Unparsable {
   return { kind: 'unparsable', format, reason };
 }
 
-/** Whose policies decided, by the direction as a logger spells it: policies for ingress are those of the receiver. */
+/** Returns whose policies decided, by the logger's word for the direction. Policies for ingress are the receiver's. */
 export function sideOf(direction: unknown): PacketObservation['policySide'] {
   switch (String(direction).toLowerCase()) {
     case 'ingress':
@@ -120,7 +120,7 @@ export function sideOf(direction: unknown): PacketObservation['policySide'] {
   }
 }
 
-/** Returns a value of JSON as a field of a record; objects are none. */
+/** Returns a JSON value as a field of a record; undefined for objects. */
 export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
@@ -131,7 +131,7 @@ export function podName(namespace: unknown, name: unknown): string | undefined {
   return isPod ? `${namespace}/${name}` : undefined;
 }
 
-/** Whether a value may be a number of packets. */
+/** Returns whether a value may be a number of packets. */
 export function isCount(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= 4_294_967_295;
 }
@@ -142,7 +142,7 @@ function number(value: Field, max: number): number | undefined {
   return Number.isInteger(parsed) && parsed >= 0 && parsed <= max ? parsed : undefined;
 }
 
-/** Spells `tcp`, `icmp6` and their like as the kernel does. */
+/** Spells `tcp`, `icmp6` and similar names as the kernel does. */
 function canonicalCase(protocol: string): string {
   const upper = protocol.toUpperCase();
   return upper === 'ICMP6' || upper === 'ICMPV6' || upper === 'IPV6-ICMP' ? 'ICMPv6' : upper;
