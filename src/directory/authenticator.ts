@@ -6,24 +6,27 @@ import type { Connection } from '../kubernetes/kubernetes.ts';
 import { at, list } from '../platform/json.ts';
 import { audience } from './replicas.ts';
 
-/** `busy`: it cannot be found out now. */
+/** `busy`: the answer is not available now. */
 export type Verdict = 'agent' | 'stranger' | 'busy';
 
-/** A withdrawn token is believed for that long. */
+/** How long a token is still accepted after it was withdrawn. */
 const believedFor: Millis = 120_000;
-/** A stranger may become an agent, because RBAC and caches are late. */
+/** How long a stranger is remembered. RBAC and caches are late, so the stranger may soon be an agent. */
 const refusedFor: Millis = 10_000;
 
-/** Reviews a second: enough for 5,000 nodes within two minutes, and a bound for strangers. */
+/** TokenReviews a second: enough for 5,000 nodes within two minutes, and a limit for strangers. */
 const budget = { rate: 50, burst: 500 };
 
-/** Tokens in memory: those of all agents, and of some strangers. */
+/** The most tokens in memory: those of all agents, and of some strangers. */
 const tokens = 16_384;
 
-/** A token of a ServiceAccount is about 1 KB. */
+/** The longest token in characters. One of a ServiceAccount has about 1 KB. */
 const longestToken = 8192;
 
-/** Finds out by TokenReview whether the agents' account asks, and remembers the answer by a hash of the token, so that no token is kept. */
+/**
+ * Checks by TokenReview whether the request comes from the agents' account. It remembers the result by a hash of the token, so that no
+ * token is kept.
+ */
 export function createAuthenticator(
   connection: Pick<Connection, 'request'>,
   username: string,
@@ -49,7 +52,7 @@ export function createAuthenticator(
   };
 }
 
-/** Whether the unverified claims of a JWT (RFC 7519) name that account and our audience. */
+/** Returns whether the unverified claims of a JWT (RFC 7519) name the account and our audience. */
 function isClaimed(token: string, username: string): boolean {
   try {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
@@ -62,14 +65,14 @@ function isClaimed(token: string, username: string): boolean {
   }
 }
 
-/** Asks for our audience alone: the token is of no use elsewhere. */
+/** Reviews a token for our audience alone, so that a token for other uses is not accepted. */
 async function review({ request }: Pick<Connection, 'request'>, token: string, username: string): Promise<Verdict> {
   const answer = await request('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
   });
   if (answer.kind === 'refused') return 'busy';
   const status = at(answer.body, 'status');
-  // An API server that knows no audiences names none: then the token may be meant for something else.
+  // An API server that does not know audiences returns none. Then the token may be meant for something else.
   const isAuthenticated = at(status, 'authenticated') === true && list(at(status, 'audiences')).includes(audience);
   return isAuthenticated && at(status, 'user', 'username') === username ? 'agent' : 'stranger';
 }

@@ -3,20 +3,20 @@ import ipaddr from 'ipaddr.js';
 import type { Millis } from '../model/log-line.ts';
 
 export interface Certificate {
-  /** PEM (PKCS #8). */
+  /** The key as PEM (PKCS #8). */
   key: string;
-  /** PEM. */
+  /** The certificate as PEM. */
   certificate: string;
 }
 
 /**
- * Makes a self-signed certificate for an IP address (RFC 5280) with a new key (ECDSA, P-256). Node.js reads certificates but makes none,
- * and @peculiar/x509 would bring 17 packages and 343 KB, to a program of 3 MB. This certificate has no choices, nothing is parsed, and
+ * Makes a self-signed certificate for an IP address (RFC 5280) with a new key (ECDSA, P-256). Node.js reads certificates but cannot make
+ * them, and @peculiar/x509 would add 17 packages and 343 KB to a program of 3 MB. This certificate has no options, nothing is parsed, and
  * OpenSSL reads it at the start.
  */
 export function createCertificate(address: string, from: Millis, until: Millis): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  // A positive number of 16 bytes without leading zeros.
+  // The serial number must be positive and without leading zeros.
   const serial = randomBytes(16);
   serial[0] = (Number(serial[0]) & 0x3f) | 0x40;
   const name = sequence(
@@ -54,8 +54,8 @@ const serverAuth = '2b06010505070301';
 const ecdsaWithSha256 = '2a8648ce3d040302';
 
 /**
- * Tag, length, contents (X.690, 8.1). The tags here: 0x02 integer, 0x03 bit string, 0x04 octet string, 0x06 object identifier, 0x0c text in
- * UTF-8, 0x17 UTCTime, 0x30 sequence, 0x31 set; 0xa0, 0xa3 and 0x87 are those of the fields of RFC 5280.
+ * Encodes a tag, the length and the contents (X.690, 8.1). Tags used here: 0x02 integer, 0x03 bit string, 0x04 octet string, 0x06 object
+ * identifier, 0x0c text in UTF-8, 0x17 UTCTime, 0x30 sequence, 0x31 set; 0xa0, 0xa3 and 0x87 are those of fields in RFC 5280.
  */
 function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
@@ -73,7 +73,7 @@ function objectId(hex: string): Buffer {
   return der(0x06, Buffer.from(hex, 'hex'));
 }
 
-/** UTCTime, which RFC 5280 wants until 2049. */
+/** Encodes a UTCTime, which RFC 5280 requires until 2049. */
 function time(instant: Millis): Buffer {
   const digits = new Date(instant).toISOString().replaceAll(/\D/g, '').slice(2, 14);
   return der(0x17, Buffer.from(`${digits}Z`));

@@ -7,21 +7,21 @@ import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.
 import { hostAndPort } from '../platform/address.ts';
 
 export interface DirectoryClientOptions {
-  /** The folder of the token and the replicas; undefined if no directory is configured. */
+  /** The folder with the token and the replicas; undefined if no directory is configured. */
   folder: string | undefined;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
-  /** For one replica; at most two are asked. */
+  /** The time limit for one replica. At most two are asked. */
   timeout?: Millis;
 }
 
-/** A packet waits for two seconds. */
+/** Shorter than half of the two seconds for which a packet waits. */
 const defaultTimeout: Millis = 900;
 
-/** The kubelet itself needs a minute or two to change the files. */
+/** How often the files are read. The kubelet itself takes a minute or two to change them. */
 const folderAge: Millis = 10_000;
 
-/** How long a failed replica is left alone: twice as long each time, with jitter. */
+/** How long a failed replica is not asked: twice as long each time, with jitter. */
 const cooldowns = { first: 2000, longest: 60_000 };
 
 interface Peer {
@@ -32,8 +32,8 @@ interface Peer {
 }
 
 /**
- * Asks the shared directory. Each replica is believed by its published certificate alone. An agent stays with a replica that answers;
- * agents begin with different ones.
+ * Asks the shared directory. A replica is trusted only with its published certificate. An agent keeps asking the replica that has answered,
+ * and agents begin with different replicas.
  */
 export function createDirectoryFinder(options: DirectoryClientOptions): PodFinder {
   const { folder, clock, random, timeout = defaultTimeout } = options;
@@ -74,7 +74,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
       return peer ?? { replica, agent: agentOf(replica), failures: 0, restsUntil: -Infinity };
     });
     for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
-    // A replica that has answered stays first, so that its connection is used; new ones come in random order.
+    // A replica that has answered stays first, so that its connection is used again. New ones come in random order.
     const known = peers.filter((peer) => next.includes(peer));
     const fresh = next.filter((peer) => !peers.includes(peer));
     peers = [
@@ -98,7 +98,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
   }
 }
 
-/** Rejects for any status but 200, and for an answer that is too long or too late. */
+/** Rejects for any status except 200, and for an answer that is too long or too late. */
 function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { host, port } = replica;
@@ -123,10 +123,10 @@ function ask({ replica, agent }: Peer, address: string, token: string, timeout: 
   return promise;
 }
 
-/** An address for documentation (RFC 5737), which no Pod has. */
+/** An address for documentation (RFC 5737). No Pod has it. */
 const unused = '192.0.2.1';
 
-/** Thousands of agents are connected, and each asks little. */
+/** Keeps few connections, because thousands of agents are connected, and each asks little. */
 function agentOf({ certificate }: Replica): Agent {
   return new Agent({ ca: certificate, keepAlive: true, maxSockets: 2, minVersion: 'TLSv1.3', timeout: 30_000 });
 }

@@ -1,4 +1,4 @@
-/** The shared directory, which answers whose an address was, and its client in the agent. */
+/** Runs the shared directory, which knows the Pods of addresses, and has its client for the agent. */
 export { createAuthenticator } from './authenticator.ts';
 export { type Certificate, createCertificate } from './certificate.ts';
 export { createDirectoryFinder } from './client.ts';

@@ -1,4 +1,4 @@
-/** What replicas publish about themselves, and the answers that agents get from them. */
+/** Reads what replicas publish about themselves, and the answers that agents get from them. */
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -8,27 +8,27 @@ import { at, type Json, spelled } from '../platform/json.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Owners, podFromRecord, podRecordOf } from '../resolving/resolving.ts';
 
-/** A running Pod of the directory. Agents use its own address, because rules of kube-proxy may be broken. */
+/** A running Pod of the directory. Agents use its own address, because kube-proxy's rules may be broken. */
 export interface Replica {
   host: string;
   port: number;
-  /** PEM; no other certificate is believed. */
+  /** The replica's certificate as PEM. No other certificate is trusted. */
   certificate: string;
 }
 
-/** Audience of the tokens by which agents ask. */
+/** The audience of the tokens that agents send. */
 export const audience = 'kube-netfilter-tailer-directory';
 
 const tokenFile = 'token';
 
-/** At most so many replicas, and bytes of each, are read. */
+/** The most replicas that are read, and the most bytes of each. */
 const limits = { replicas: 8, bytes: 8192 };
 
 export function encodeReplica({ host, port, certificate }: Replica): string {
   return JSON.stringify({ host, port, certificate });
 }
 
-/** Reads the token and the published replicas. Invalid entries are ignored. Throws without a token. */
+/** Reads the token and the published replicas. Invalid entries are ignored. Throws if there is no token. */
 export function readFolder(folder: string): { token: string; replicas: Replica[] } {
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && name !== tokenFile);
   const replicas = names.slice(0, limits.replicas).flatMap((name) => decodeReplica(textOf(join(folder, name))) ?? []);
@@ -40,14 +40,14 @@ export function decodeReplica(text: string): Replica | undefined {
     const { host, port, certificate } = JSON.parse(text.slice(0, limits.bytes)) as Record<string, unknown>;
     if (typeof host !== 'string' || isIP(host) === 0 || typeof certificate !== 'string') return undefined;
     if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-    // Throws for an invalid certificate.
+    // The constructor throws if the certificate is invalid.
     return { host, port, certificate: new X509Certificate(certificate).toString() };
   } catch {
     return undefined;
   }
 }
 
-/** The kubelet may be replacing the file. */
+/** Returns the text of a file; the kubelet may be replacing the file at this moment. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -56,13 +56,13 @@ function textOf(path: string): string {
   }
 }
 
-/** The most Pods of an answer: one that has the address, and those of the last ten minutes. */
+/** The most Pods in an answer: the one with the address, and Pods of the last ten minutes. */
 export const podLimit = 8;
 
-/** The most bytes of an answer; eight Pods with the longest names take about 24 KB. */
+/** The most bytes in an answer. Eight Pods with the longest names take about 24 KB. */
 export const answerLimit = 65_536;
 
-/** The Pods that have the address now come first, then the latest. */
+/** Encodes an answer. Pods that have the address now come first, then the latest ones. */
 export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'toWall'>): string {
   const latest = pods.toSorted((a, b) => Math.sign(b.until - a.until) || b.from - a.from).slice(0, podLimit);
   const records = latest.map((pod) =>
@@ -72,8 +72,8 @@ export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'to
 }
 
 /**
- * Believes names that an API server accepts, of a limited number of Pods that have the address; only the API server knows whether there is
- * such a Pod. Throws for anything else.
+ * Accepts only names that an API server would accept, and a limited number of Pods with the address. Whether such a Pod exists, only the
+ * API server knows. Throws for anything else.
  */
 export function decodeAnswer(text: string, address: string, { fromWall }: Pick<Clock, 'fromWall'>): Owners {
   const answer: Json = JSON.parse(text);

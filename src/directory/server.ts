@@ -29,13 +29,13 @@ export interface DirectoryServerOptions {
   clock: Pick<Clock, 'toWall'>;
 }
 
-/** Idle connections end after 30 s, and each costs some 40 KB. */
+/** The most connections. Idle ones end after 30 s, and each takes about 40 KB. */
 const limits = { total: 4096, perAddress: 4 };
 const timeout = 5000;
 
 const statuses: Readonly<Record<Result, number>> = { hit: 200, miss: 200, stranger: 401, busy: 503, wrong: 400 };
 
-/** `GET /v1/owners/ADDRESS` over HTTPS, for agents alone. Rejects when it cannot listen. */
+/** Serves `GET /v1/owners/ADDRESS` over HTTPS to agents only. Rejects if it cannot listen. */
 export async function startDirectoryServer(options: DirectoryServerOptions) {
   const { address, certificate } = options;
   const server = createServer({
@@ -92,10 +92,10 @@ async function answerTo(
   return [owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss', encodeAnswer(owners, clock)];
 }
 
-/** 10,000 Pods may change in each of ten minutes. */
+/** How many Pods are remembered and how long: 10,000 Pods may change in each of ten minutes. */
 const remembered = { age: 600_000, count: 100_000 };
 
-/** Keeps all Pods and Nodes of the cluster, and the Pods of the last ten minutes. */
+/** Watches all Pods and Nodes of the cluster, and remembers the Pods of the last ten minutes. */
 export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   const { now } = options.clock;
   const lists = createLiveLists('', undefined, remembered);
@@ -125,10 +125,10 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   };
 }
 
-/** Returns the Pods that have the address, or had it in the last minutes, or the node whose own it is. */
+/** Returns the Pods that have the address or had it in the last minutes, or the node that has it. */
 export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
-  // A Pod that is gone may have had other addresses at its end.
+  // A deleted Pod may have had other addresses at its end.
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
@@ -141,19 +141,20 @@ export interface PublicationOptions {
   configMap: string;
   podName: string;
   replica: Replica;
-  /** Whether the Pod is there, with that address. */
+  /** Returns whether the Pod exists and has that address. */
   isThere: (podName: string, address: string) => boolean;
 }
 
 /**
- * Returns a function that writes the entry of this replica where it is missing, and takes out those of Pods that are gone. It resolves to true
- * if it has written its own, and rejects with a `RefusedError`. A merge patch changes single keys, so that replicas do not undo each other's.
+ * Returns a function that writes the entry of this replica if it is missing, and removes those of deleted Pods. It resolves to true if it
+ * has written its own entry, and rejects with a `RefusedError`. It uses a merge patch, which changes single keys, so that replicas do not
+ * overwrite each other's.
  */
 export function createPublication(options: PublicationOptions): () => Promise<boolean> {
   const { connection, namespace, configMap, podName, replica, isThere } = options;
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   const own = encodeReplica(replica);
-  /** Entries without a Pod at the last look: the watch may be late. */
+  /** Entries that had no Pod at the last check. They are removed only at the second check, because the watch may be late. */
   let missed: ReadonlySet<string> = new Set();
 
   return async () => {

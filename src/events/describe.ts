@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import type { CoreEvent } from './event.ts';
 
-/** The Events section of `kubectl describe`, exactly (k8s.io/kubectl/pkg/describe, DescribeEvents). Ages up to `now`. */
+/** Prints the Events section exactly as `kubectl describe` does (k8s.io/kubectl/pkg/describe, DescribeEvents). Ages count to `now`. */
 export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
   const rows = events
     .toSorted(byLastTimestamp)
@@ -18,7 +18,7 @@ export function describeEvents(events: readonly CoreEvent[], now: Millis): strin
     .join('')}`;
 }
 
-/** kubectl gets the Events in order of their names and sorts them again; among more than twelve Go's sort mixes equal times. */
+/** kubectl gets Events in the order of their names and sorts them by time. Among more than twelve, Go's sort mixes equal times. */
 function byLastTimestamp(a: CoreEvent, b: CoreEvent): number {
   return Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1);
 }
@@ -28,7 +28,10 @@ function ageOf({ count, firstTimestamp, lastTimestamp }: CoreEvent, now: Millis)
   return count > 1 ? `${humanDuration(now - Date.parse(lastTimestamp))} (x${count} over ${first})` : first;
 }
 
-/** Go's text/tabwriter with two spaces of padding: each column as wide as its widest cell, the last one ragged. */
+/**
+ * Aligns columns as Go's text/tabwriter does with two spaces of padding: each column is as wide as its widest cell, and the last one is
+ * ragged.
+ */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -44,7 +47,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** The limit in code points, as Go counts. */
+/** Returns the width in code points, as Go counts. */
 function widthOf(cell: string): number {
   let width = 0;
   for (const _ of cell) width++;

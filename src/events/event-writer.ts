@@ -2,29 +2,29 @@ import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
 import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
 
-/** Tries in one write: a user may change or delete the Event in between. */
+/** The most tries in one write, because a user may change or delete the Event in between. */
 const maxTries = 3;
 
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: Written }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
-  /** There is an Event of that name that is not ours. */
+  /** An Event of this name exists, but another program wrote it. */
   | { kind: 'foreign'; component: string };
 
 export interface EventWriterOptions {
   store: EventStore;
-  /** Must settle in bounded time; an Event waits for it. */
+  /** Must settle within a limited time, because an Event waits for it. */
   messageOf: (series: Series) => string | EventText | Promise<EventText>;
-  /** Names the memory that counts come from: a run with another one must not overwrite the counts of an earlier run. */
+  /** Identifies the memory that counts come from. A run with another memory must not overwrite the counts of an earlier run. */
   stateId: string;
   now: () => Millis;
-  /** What the wall clock, which stamps Events, showed at a time; by default `now` is the wall clock. */
+  /** Returns what the wall clock, which stamps Events, showed at a time. By default, `now` is the wall clock. */
   toWall?: (time: Millis) => Millis;
 }
 
 /** One write of a series. All times are of the wall clock. */
 interface Attempt {
-  /** A copy, because it may be counted on meanwhile. */
+  /** A copy, because counting continues meanwhile. */
   series: Series;
   event: CoreEvent;
   published: Written;
@@ -69,12 +69,12 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const { event, published, tries } = attempt;
     const answer = await store.create({ ...marked(event, published), lastTimestamp: timestamp(published.at) });
     if (answer.kind === 'stored') return written('create', attempt, published, answer.event);
-    // A quota answers 409 too.
+    // A quota may also answer 409.
     if (answer.status === 409 && tries > 1) return await adopt({ ...attempt, tries: tries - 1 });
     return { kind: 'refused', verb: 'create', refusal: answer };
   }
 
-  /** The Event is gone with its counts: another one begins with what was not published. */
+  /** The Event and its counts are gone, so a new one begins with the packets that are not published yet. */
   async function beginAgain(attempt: Attempt): Promise<Outcome> {
     const { series, event } = attempt;
     const { count, at, writes } = series.published;
@@ -126,10 +126,10 @@ function publishedAt<At extends Millis | null>(published: Published, at: At, ahe
   };
 }
 
-/** Jump to the longest write interval. */
+/** After this many writes, the longest write interval applies. */
 const manyWrites = 6;
 
-/** Another node's agent has published it for all. It is tried again much later, when that Event may be gone. */
+/** Another node's agent has already published the Event for all nodes. It is tried again much later, when that Event may be gone. */
 function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
   const writes = Math.max(published.writes + 1, manyWrites);
   const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
@@ -162,7 +162,10 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
   };
 }
 
-/** `STATE BASE`, while counts overlap `STATE BASE COUNT UNTIL`: the memory of a run, what is counted beside it, and `overlap`. */
+/**
+ * The annotation has the form `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the memory of a run, the packets that are not
+ * its own, and `overlap`.
+ */
 export const stateAnnotation = `${annotationPrefix}state`;
 
 type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;
@@ -175,7 +178,7 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** How the count of a series goes on from an Event that was found. */
+/** Decides how a series continues the count of an Event that was found. */
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,
@@ -185,17 +188,17 @@ function continuationOf(
   const began = Math.min(first, stored.firstTimestamp ?? Infinity);
   const [, ...numbers] = (stored.annotations[stateAnnotation] ?? '').split(' ');
   const [base = 0, counted, overlapUntil] = numbers.map(Number);
-  // Times are cut to seconds.
+  // Times are cut to whole seconds, so the last packet may be up to a second later.
   const until = stored.lastTimestamp === undefined ? now : stored.lastTimestamp + 999;
-  // If an Event of ours counts more than we know of, it is from this hour before the clock was corrected and we were restarted.
+  // If our own Event counts more than we know, it is from this hour before the clock was corrected and the agent restarted.
   if (isOwned(stored, stateId) && stored.count <= (base || 0) + count) {
     if (counted === undefined || overlapUntil === undefined) {
-      // An Event that was begun again does not go back to before it was deleted.
+      // After the Event was deleted and made again, it must not reach back to before the deletion.
       return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
     }
     return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
   }
-  // All of ours came after it was written: nothing is counted twice.
+  // All our packets came after its last write, so none is counted twice.
   if (first > until) return { base: stored.count, first: began };
   return {
     base: Math.max(0, stored.count - count),
@@ -204,7 +207,7 @@ function continuationOf(
   };
 }
 
-/** While our packets may be among those of the Event, the larger of both counts is right, and never too high. */
+/** While the Event may already count our packets, the larger of both counts is used, which is never too high. */
 function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }
@@ -218,24 +221,24 @@ export interface StoredEvent {
   annotations: Readonly<Record<string, string>>;
 }
 
-/** A request that was answered with a refusal, or not at all. */
+/** A request that was refused, or got no answer. */
 export interface Refusal {
   kind: 'refused';
-  /** HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 without an answer. */
   status: number;
-  /** `reason` of the answer's Status object, `NamespaceTerminating` where that is its cause; '' if there is none. */
+  /** The `reason` of the answer's Status object, or `NamespaceTerminating` if that is its cause; '' without one. */
   reason: string;
   message: string;
-  /** Milliseconds the server asks to wait (Retry-After). */
+  /** How many milliseconds to wait, by the server's Retry-After. */
   retryAfter: Millis | undefined;
 }
 
 export type Stored = { kind: 'stored'; event: StoredEvent };
 
-/** Keeps Events: the API server. Never throws, never takes longer than its own time-out. */
+/** Stores Events; it is the API server. Never throws, and never takes longer than its own time-out. */
 export interface EventStore {
   create: (event: CoreEvent) => Promise<Stored | Refusal>;
   read: (namespace: string, name: string) => Promise<Stored | Refusal>;
-  /** Changes the fields that differ from write to write. `resourceVersion`: refuse (409) if it has changed since. */
+  /** Changes the fields that differ between writes. `resourceVersion`: refuse (409) if the Event has changed since. */
   update: (event: CoreEvent, resourceVersion: string) => Promise<Stored | Refusal>;
 }

@@ -13,13 +13,13 @@ import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { cutBytes, printable, withoutMarkup } from '../platform/printable.ts';
 
-/** Shown as `From`, and matched by exporters' rules. */
+/** kubectl shows this as `From`, and rules of exporters match it. */
 export const component = 'kube-netfilter-tailer';
 
-/** client-go and the events.k8s.io API cut messages to so many bytes. */
+/** The longest message in bytes, because client-go and the events.k8s.io API cut longer ones. */
 const maxMessage = 1024;
 
-/** The API server refuses a count that is no int32. */
+/** The largest count, because the API server accepts only an int32. */
 const maxCount = 2_147_483_647;
 
 export interface ObjectReference {
@@ -31,7 +31,7 @@ export interface ObjectReference {
   resourceVersion?: string;
 }
 
-/** The fields of a core/v1 Event that are set. With `eventTime` or `series` kubectl would ignore `count`. */
+/** The fields of a core/v1 Event that are set. `eventTime` and `series` are not, because kubectl would then ignore `count`. */
 export interface CoreEvent {
   apiVersion: 'v1';
   kind: 'Event';
@@ -52,11 +52,11 @@ export interface CoreEvent {
 
 export interface EventText {
   readonly message: string;
-  /** The policy that denied the packets, or the full name of the one in the log line. */
+  /** The policy that denied the packets, or the full name of the policy in the log line. */
   readonly policy: PolicyName | undefined;
 }
 
-/** Makes the Event of a series at `now`; all times are of the wall clock. A repeated write has the same name. */
+/** Makes the Event of a series at `now`. All times are of the wall clock. A repeated write gives the same name. */
 export function eventOf(series: Series, text: string | EventText, now: Millis): CoreEvent {
   const { message, policy } = typeof text === 'string' ? { message: text, policy: undefined } : text;
   const { finding, window, count, first, last, published } = series;
@@ -76,7 +76,7 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
     type,
     count: Math.min(published.base + count, maxCount),
     firstTimestamp: timestamp(published.first ?? first),
-    // Exporters discard Events that look older than a few seconds, so a new one has the time of the write.
+    // Exporters ignore Events that look older than a few seconds, so a new one gets the time of the write.
     lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },
     reportingComponent: component,
@@ -84,7 +84,7 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
   };
 }
 
-/** `<object name>.<20 hex digits>`: a DNS subdomain of at most 253 characters. */
+/** Returns `<object name>.<20 hex digits>`, a DNS subdomain of at most 253 characters. */
 function eventName(object: string, identity: string, node: string, window: number): string {
   const digest = hash('sha256', JSON.stringify([identity, node, window])).slice(0, 20);
   const labels = object
@@ -96,7 +96,7 @@ function eventName(object: string, identity: string, node: string, window: numbe
   return `${head || 'object'}.${digest}`;
 }
 
-/** Events of objects without a namespace live in `default`. */
+/** Returns the Event's namespace. Events of objects without one are in `default`. */
 export function namespaceOf(ref: ObjectRef): string {
   return ref.namespace ?? 'default';
 }
@@ -107,33 +107,33 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
     kind,
     name,
     ...(namespace === undefined ? {} : { namespace }),
-    // kubectl describe finds the Events of a Node by its uid or, as the kubelet writes it, its name as uid.
+    // kubectl describe finds a Node's Events by its uid, or by its name in place of the uid, as the kubelet writes it.
     ...(uid === '' ? (kind === 'Node' ? { uid: name } : {}) : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }
 
-/** Cuts to whole seconds, as the API server would. */
+/** Cuts a time to whole seconds, as the API server would. */
 export function timestamp(time: Millis): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 export const annotationPrefix = 'kube-netfilter-tailer/';
 
-/** The version of the table in docs/events.md. It changes when a key gets another meaning or goes, not when one is added. */
+/** The version of the table in docs/events.md. It changes when the meaning of a key changes or a key is removed, not when one is added. */
 export const annotationSchema = '1';
 
-/** Bytes of a value; kind, namespace and name of an object have 381 at most. */
+/** The longest value in bytes. Kind, namespace and name of an object have at most 381. */
 const maxValue = 400;
 
-/** A later write may not know these, because policies change; the patch removes them then. */
+/** Annotations that a later write may no longer have, because policies change. The patch then removes them. */
 export const passing: readonly string[] = ['policy', 'policy-evidence'].map((key) => annotationPrefix + key);
 
 type Values = Record<string, string | number | undefined>;
 
 /**
- * Tells programs what the message says: one line of 400 bytes at most for each key, without markup. Values that differ between packets are
- * left out, and counted. Each key costs about 83 bytes in etcd (docs/decisions.md).
+ * Returns the message's facts for programs: one line of at most 400 bytes for each key, without markup. Values that differ between packets
+ * are left out, and counted instead. Each key takes about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
@@ -164,14 +164,14 @@ function flowValues(details: FlowDetails, { peers }: Series): Values {
     icmp: icmpType === undefined ? undefined : `${icmpType}/${icmpCode}`,
     packet: error ? 'error' : reply ? 'reply' : undefined,
     peer: peerText(peer),
-    // A Pod has its address itself.
+    // A Pod's address is in the Pod itself.
     'peer-address': peer.object !== undefined && peer.object.kind !== 'Pod' ? peer.address : undefined,
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
     code: martian ? 'KN403' : undefined,
   };
 }
 
-/** Its ports may be of several protocols, and its packets denied by several policies. */
+/** Packets on several ports may have several protocols, and may be denied by several policies. */
 function portsValues({ example }: PortsDetails, { peers, ports }: Series): Values {
   return {
     direction: example.direction,
@@ -184,7 +184,7 @@ function portsValues({ example }: PortsDetails, { peers, ports }: Series): Value
   };
 }
 
-/** Its packets go both ways, over several protocols, and were refused in several ways. */
+/** An overflow's packets go both ways, over several protocols, and were refused in several ways. */
 function overflowValues({ peers, ports }: Series): Values {
   return { peers: countOf(peers), ports: countOf(ports), 'port-list': firstOf(ports) };
 }
@@ -203,15 +203,18 @@ function incidentValues({ diagnosis, phase }: IncidentDetails): Values {
   return { code: diagnosis, phase };
 }
 
-/** `Deployment/batch/worker`, `Pod/shop/db-0`, `Node/node-a`, `external/203.0.113.9`: a name has no `/`. A Pod's workload goes before it. */
+/**
+ * Returns `Deployment/batch/worker`, `Pod/shop/db-0`, `Node/node-a`, `external/203.0.113.9`. No name contains a `/`. A Pod's workload is
+ * preferred to the Pod.
+ */
 function peerText({ kind, address, workload, object }: Endpoint): string {
   const known = workload ?? object;
   return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
 }
 
-/** `NetworkPolicy/shop/default-deny`: what the log line names, else what follows from policies that were read. */
+/** Returns `NetworkPolicy/shop/default-deny`: the policy in the log line, or else the one that was found by evaluation. */
 function policyValues({ policy: logged }: FlowDetails, evaluated: PolicyName | undefined): Values {
-  // A name that the log has cut off is whole there.
+  // If the log has cut off the name, the evaluated policy has the whole one.
   const policy = evaluated ?? logged;
   if (policy === undefined) return {};
   return {
@@ -224,12 +227,12 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('/');
 }
 
-/** At least so many: values past the limit are not distinguished. */
+/** Returns a lower bound, because values past the limit are not distinguished. */
 function countOf({ seen }: DistinctValues): number {
   return seen.length;
 }
 
-/** `22/TCP,80/TCP`: the first five. */
+/** Returns the first five values: `22/TCP,80/TCP`. */
 function firstOf({ seen }: DistinctValues): string {
   return seen.slice(0, 5).join(',');
 }

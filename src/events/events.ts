@@ -1,4 +1,4 @@
-/** Writes what was counted as Events: what an Event says, when it is written, and what follows from the API server's answer. */
+/** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
 export { annotationPrefix, annotationSchema, passing } from './event.ts';
 export { alignColumns, describeEvents } from './describe.ts';
 export { component, type CoreEvent, eventOf, type EventText, namespaceOf, timestamp } from './event.ts';

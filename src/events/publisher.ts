@@ -8,16 +8,16 @@ import { type Attempt, createRetries, delays, resultOf } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
 
-/** What publishing needs of a table of series. */
+/** What the publisher needs from a table of series. */
 export interface Publishable {
-  /** `availableAt`: when the budget allows a write of a kind. */
+  /** `availableAt`: when the budget allows a write of this kind. */
   next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
   begin: (series: Series) => void;
   nextDue: () => Millis;
   published: (series: Series, published: Written) => void;
 }
 
-/** What an API server needs that may refuse. */
+/** What it also needs if the API server may refuse writes. */
 export interface PublisherTable extends Publishable {
   giveBack: (series: Series, now: Millis) => void;
   delay: (series: Series, at: Millis) => void;
@@ -28,48 +28,48 @@ export interface PublisherTable extends Publishable {
 
 export interface PublishingReport {
   attempted: (attempt: Attempt) => void;
-  /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
+  /** Called if a series is given up. `muted`: its namespace was found to be in deletion a moment ago. */
   abandoned: (reason: WriteResult | 'muted') => void;
 }
 
 export interface PublisherOptions {
   table: PublisherTable;
-  /** Tokens that were taken are on disk before the Event is written. */
+  /** The budget. Tokens that were taken are on disk before the Event is written. */
   budget: WriteBudget;
   /** Resolves when all counts up to the call are on disk. Never rejects. */
   keep: () => Promise<void>;
-  /** Writes the series as it is now. */
+  /** Writes the series with its present counts. */
   write: (series: Series) => Promise<Outcome>;
   report: PublishingReport;
   now: () => Millis;
   random?: () => number;
-  /** Timers of the time that `now` is of; by default the process's. */
+  /** Timers in the time of `now`; by default the process's timers. */
   schedule?: Schedule;
 }
 
 export interface Publisher {
-  /** Writes what is due, for ever. Resolves after `stop`. */
+  /** Writes what is due until `stop` is called, and then resolves. */
   run: () => Promise<void>;
   wake: () => void;
-  /** Ends `run`; with what is due now still written, if that takes no longer than `grace`. */
+  /** Ends `run`. Also writes what is due now, if that takes no longer than `grace`. */
   stop: (grace: Millis) => Promise<void>;
 }
 
-/** A series that is being written, and a copy of what its Event will say, which is on disk first. */
+/** A series that is being written. The copy has the content of its Event, and is on disk before it. */
 interface Begun extends Pick<Turn, 'series' | 'kind'> {
   copy: Series;
   namespace: string;
 }
 
-/** A timer longer than 2^31 ms fires at once. */
+/** Timers longer than 2^31 ms would fire at once. */
 const longestSleep: Millis = 3_600_000;
 
-/** Writes in flight while the API server accepts nothing: a second one, in case the first hangs because of its namespace. */
+/** The most writes at the same time during an outage: a second one, in case the first hangs because of its namespace. */
 const mostInOutage = 2;
 
 /**
- * The way of an Event: series whose turns come are begun within the budget, the state is written once for all of them, and then their Events.
- * Refused ones are tried again as long as there is hope (`retry.ts`).
+ * How an Event is published: the next series are begun within the budget, the state is saved once for all of them, and then their Events
+ * are written. Refused ones are tried again if that may help (`retry.ts`).
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { table, now, schedule = systemSchedule } = options;
@@ -105,7 +105,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  /** Writes once what is due at the end, without waiting for a server that is away. */
+  /** Writes once what is due at the end, and does not wait for a server that does not answer. */
   async function flush(deadline: Millis): Promise<void> {
     const mayGoOn = (): boolean => now() < deadline;
     while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;
@@ -117,7 +117,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 }
 
-/** `onSlowEnded`: a write has ended that its batch did not wait for. */
+/** `onSlowEnded`: called when a slow write has ended that its batch did not wait for. */
 function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
   const { table, budget, keep, report, now, schedule = systemSchedule, random = Math.random } = options;
   const retries = createRetries(now, random);
@@ -125,8 +125,8 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
   return { write: writeBatch, settled: writer.settled };
 
   /**
-   * Writes what is due and within the budget, while it `mayGoOn`. Resolves to how long nothing should be tried, if every Event is refused.
-   * Does not wait for slow writes, and never rejects.
+   * Writes what is due and within the budget, while `mayGoOn` returns true. Resolves to how long nothing should be tried, if every Event is
+   * refused. It does not wait for slow writes, and never rejects.
    */
   async function writeBatch(mayGoOn: () => boolean): Promise<Millis | undefined> {
     const batch = beginBatch();
@@ -139,7 +139,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     return retries.pause();
   }
 
-  /** Begins only one while it is not known whether the API server accepts anything. */
+  /** Begins only one series while it is unknown whether the API server accepts anything. */
   function beginBatch(): Begun[] {
     const batch: Begun[] = [];
     let isWithinBudget = true;
@@ -167,7 +167,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     return batch;
   }
 
-  /** Gives it up, or delays it, if it may not be written now. */
+  /** Returns whether a series may be written now. If not, gives it up or delays it. */
   function mayBeWritten(series: Series, busyUntil?: Millis): boolean {
     const obstacle = retries.obstacleFor(series, busyUntil);
     if (obstacle === undefined) return true;
@@ -178,7 +178,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
   }
 
   async function writeOne({ series, copy, kind }: Begun): Promise<void> {
-    // Others of its batch may have been refused since it was begun.
+    // Since it was begun, others of its batch may have been refused.
     if (!mayBeWritten(series)) {
       budget.giveBack(kind);
       return table.hold(now());
@@ -207,7 +207,7 @@ function attemptOf(series: Series, outcome: Outcome): Attempt {
   return { series, verb, result: 'ok', refusal: undefined, packets };
 }
 
-/** A fault of this program may cost one Event for a while, but not all. */
+/** An error in this program may delay one Event, but must not stop all others. */
 function failedByItself(error: unknown): Outcome {
   const answer = { status: 500, reason: 'InternalError', message: String(error), retryAfter: undefined } as const;
   return { kind: 'refused', verb: 'create', refusal: { kind: 'refused', ...answer } };

@@ -4,21 +4,21 @@ import { type CoreEvent, eventOf, type EventText } from './event.ts';
 import type { Publishable } from './publisher.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
-/** One request to the API server that would have been made. */
+/** A request that would have been sent to the API server. */
 export interface Write {
   time: Millis;
   verb: 'create' | 'patch';
   event: CoreEvent;
 }
 
-/** Publishes by the clock of the log, into a list. Each node has its own series and budget, as its agent would. */
+/** Publishes into a list, by the clock of the log. Each node has its own series and budget, as its agent would. */
 export interface Recorder<Table extends Publishable> {
   series: (node: string) => Table;
-  /** Makes the writes of a node that are due before `now`. */
+  /** Makes a node's writes that are due before `now`. */
   advance: (node: string, now: Millis) => void;
-  /** Makes all writes that are left. */
+  /** Makes all remaining writes. */
   finish: () => void;
-  /** Events as they were last written. */
+  /** Events as last written. */
   events: ReadonlyMap<string, CoreEvent>;
   tables: () => Table[];
 }
@@ -59,7 +59,7 @@ export function createRecorder<Table extends Publishable>({
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
       const turns: Turn[] = [];
       for (let turn = begin(table, budget, at); turn !== undefined; turn = begin(table, budget, at)) turns.push(turn);
-      // Events of one time are sorted by the order in which they were due.
+      // Events of the same time are sorted by when they became due.
       for (const { series } of turns.toSorted(byDue)) write(table, series, at);
     }
   }

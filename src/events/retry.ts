@@ -1,4 +1,4 @@
-/** Decides what a refusal means for its Event and for others, and when each is tried again. All delays stand in one table. */
+/** Decides what a refusal means for its Event and for others, and when each is tried again. All delays are in one table. */
 import type { Series, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../platform/back-off.ts';
@@ -6,77 +6,80 @@ import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-writer.ts';
 
 export const delays = {
-  /** One Event, by the result of its write; others are written meanwhile. */
+  /** The delay of a single Event, by the result of its write. Others are written meanwhile. */
   byResult: {
     conflict: 1000,
-    /** The missing right may have been granted until then. */
+    /** By then, the missing right may have been granted. */
     forbidden: 30_000,
-    /** The server fails (500): an admission webhook, mostly. */
+    /** The server fails (500), mostly because of an admission webhook. */
     failed: 60_000,
-    /** A quota, a webhook or a policy. A shorter delay would let one namespace use up the budget of the node. */
+    /** A quota, a webhook or a policy refused it. With a shorter delay, one namespace could use up the node's budget. */
     denied: 600_000,
   } as Partial<Record<WriteResult, Millis>>,
-  /** Nothing is written to a namespace that is being deleted. */
+  /** For a namespace that is being deleted, to which nothing is written. */
   namespaceGone: 600_000,
-  /** An Event that was refused for good. Without this each packet would try it again. */
+  /** For an Event that was refused for good. Without this delay, each packet would try it again. */
   givenUp: 600_000,
-  /** For a throttled namespace, and for all writes while the API server is away. */
+  /** For a throttled namespace, and for all writes while the API server does not answer. */
   backOff: { first: 1000, longest: 60_000 },
-  /** A write that takes longer is slow: another may begin. */
+  /** A write that takes longer than this is slow, so another may begin. */
   slow: 1000,
-  /** While many writes are slow, namespaces that were slow so lately wait. */
+  /** How long a namespace counts as slow. Such namespaces wait while many writes are slow. */
   wasSlow: 60_000,
-  /** While the API server accepts nothing and enough writes probe it. */
+  /** How often to check in an outage, while enough writes already probe the API server. */
   lookInOutage: 1000,
 } as const;
 
-/** What follows for a series: it is written later, as it is counted by then, or never. */
+/** What happens next to a series: it is abandoned, or written later with its count at that time. */
 export type Consequence =
   | { kind: 'abandon'; reason: WriteResult }
   | { kind: 'retry'; until: Millis }
-  /** The reason is not its own; `until` undefined: any other write would be refused, too. */
+  /** The refusal is not the series' own fault. With `until` undefined, any other write would be refused, too. */
   | { kind: 'wait'; until: Millis | undefined };
 
 export type Obstacle = 'given up' | 'muted' | { until: Millis };
 
-/** The outcome of an attempt to write a series. */
+/** The result of an attempt to write a series. */
 export interface Attempt {
   series: Series;
   verb: 'create' | 'update' | 'read';
   result: WriteResult;
   refusal: Refusal | undefined;
-  /** Packets that are newly published; 0 if Events of Pods count the same. */
+  /** Newly published packets; 0 if Events of Pods count the same ones. */
   packets: number;
 }
 
-/** Knows which series and namespaces, or whether all writes, have to wait. */
+/** Knows which series, which namespaces, or whether all writes must wait. */
 export function createRetries(now: () => Millis, random: () => number) {
   const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);
   const givenUp = createCooldown<Series>(delays.givenUp, now);
   const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
-  /** Namespaces refused by an answer that does not say whom it means, since anything was accepted. */
+  /** Namespaces that were refused since the last success, without saying whether all writes are meant. */
   const unclear = new Set<string>();
   const backOff = createBackOff(delays.backOff, random);
   let isOut = false;
   let isCatchingUp = false;
-  /** The latest answer that means all writes. */
+  /** The last refusal of all writes. */
   let refusal: Refusal | undefined;
 
   return {
-    /** The last Event was refused as any would have been. */
+    /** Whether the last Event was refused in a way that any other would have been. */
     get isOut(): boolean {
       return isOut;
     },
-    /** After an outage all nodes have waited for the API server, so first Events are paced like others until all that was due is written. */
+    /**
+     * Returns the kind whose budget applies. After an outage all nodes write at once, so first Events use the budget of others until
+     * everything that was due is written.
+     */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
-    /** All writes were refused since the last `pause`. */
+    /** Whether a refusal of all writes came since the last `pause`. */
     get isRefused(): boolean {
       return refusal !== undefined;
     },
     caughtUp(): void {
       isCatchingUp = isOut;
     },
-    /** How long nothing should be tried, if every Event is refused. */
+    /** Returns how long nothing should be tried, if every Event is refused. */
     pause(): Millis | undefined {
       const latest = refusal;
       refusal = undefined;
@@ -85,7 +88,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       isCatchingUp = true;
       return backOff.next(latest.retryAfter);
     },
-    /** `busyUntil`: when to look again at its namespace, which is being written to. */
+    /** `busyUntil`: when to check again a namespace that is being written to. */
     obstacleFor(series: Series, busyUntil: Millis | undefined): Obstacle | undefined {
       if (givenUp.has(series)) return 'given up';
       const namespace = namespaceOf(series.finding.regarding);
@@ -94,7 +97,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       if (until > now()) return { until };
       return busyUntil === undefined ? undefined : { until: busyUntil };
     },
-    /** Undefined: it was written. `took`: the wait for the answer or its time-out. */
+    /** Decides what follows from an attempt; undefined if it succeeded. `took`: how long the answer or the time-out took. */
     after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
       if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
       answered(series);
@@ -114,7 +117,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     backOff.reset();
   }
 
-  /** Any other write would be refused as well, at least in its namespace. */
+  /** Handles a refusal that any other write would get, too, at least in this namespace. */
   function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): Consequence {
     const scope = refusedScope(answer, took);
     if (scope === 'all') {
@@ -146,13 +149,13 @@ function isOfAll(result: WriteResult): boolean {
   return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
 }
 
-/** Names what refuses an Event that the agent has the right to write; `admission`: another program that the API server asks. */
+/** Who refuses an Event that the agent has the right to write. `admission`: another program that the API server asks. */
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
- * Says who denied a write that rights allow; undefined for other refusals. The HTTP status does not show it: a missing right and a quota are
- * both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of Kubernetes 1.36, unchanged since 1.9
- * (webhook) and 1.26 (policy).
+ * Returns who denied a write that rights allow; undefined for other refusals. It reads the text, because the HTTP status is not enough: a
+ * missing right and a quota both have 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook may have any. The texts are those
+ * of Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy).
  */
 export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {
   if (status === 0 || reason === 'NamespaceTerminating') return undefined;
@@ -163,18 +166,18 @@ export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 're
   return /^(?:exceeded|failed|insufficient|status unknown for) quota/.test(why) ? 'quota' : 'admission';
 }
 
-/** A refusal means one namespace or all writes; undefined if it does not say. */
+/** Whether a refusal concerns one namespace or all writes; undefined if it does not say. */
 type Scope = 'namespace' | 'all' | undefined;
 
 export function refusedScope(refusal: Refusal, took: Millis): Scope {
   if (refusal.status === 429) return throttledScope(refusal);
-  // If admission of a namespace hangs, it looks as if the server did; other writes show which it is.
+  // A slow answer may come from a hanging server, or from a hanging admission of one namespace. Other writes show which.
   return refusal.status !== 401 && took >= delays.slow ? undefined : 'all';
 }
 
 /**
- * Says whom a 429 means. EventRateLimit names the limits that were reached, API Priority and Fairness has its own text (Kubernetes 1.36,
- * unchanged since 1.18), and proxies do not say.
+ * Returns what a 429 concerns. EventRateLimit names the limits that were reached, API Priority and Fairness has its own text (Kubernetes
+ * 1.36, unchanged since 1.18), and proxies do not say.
  */
 export function throttledScope({ message }: Pick<Refusal, 'message'>): Scope {
   if (message.startsWith('Too many requests, please try again later.')) return 'all';

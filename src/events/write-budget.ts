@@ -3,24 +3,24 @@ import type { Millis } from '../model/log-line.ts';
 import type { WriteBudgetState, WriteKind } from '../model/series.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
-/** Writes at once, and a second in the long run. */
+/** `burst` writes at once, and `rate` a second in the long run. */
 interface Rate {
   burst: number;
   rate: number;
 }
 
 export interface WriteLimits {
-  /** All writes. Nothing else limits first ones, of which an object has one in an hour. */
+  /** The limit of all writes. First writes have no other limit, because an object has only one in an hour. */
   all: Rate;
-  /** Others: more Events of an object, new counts, Pod notices. A node of a large cluster has less. */
+  /** The limit of other writes: more Events of an object, new counts, Pod notices. It is lower on a node of a large cluster. */
   others: Rate;
-  /** Others over an hour, except the last count of what is over. */
+  /** The limit of other writes over an hour, except the last count of a flow that is over. */
   hour: Rate;
 }
 
 /**
- * 390 objects have their first Event within a minute. If all 110 Pods of a node are affected all the time, it writes 110 first Events and 240
- * others an hour: 486 writes a second for 5,000 nodes.
+ * These limits let 390 objects have their first Event within a minute. If all 110 Pods of a node are affected all the time, it writes 110
+ * first Events and 240 others an hour. For 5,000 nodes that is 486 writes a second.
  */
 export const nodeLimits: WriteLimits = {
   all: { burst: 25, rate: 7 },
@@ -28,7 +28,10 @@ export const nodeLimits: WriteLimits = {
   hour: { burst: 120, rate: 240 / 3600 },
 };
 
-/** Others of all nodes together. First ones are spread by `spreadOf` instead: 167 a second on average for one on each of 5,000 nodes. */
+/**
+ * The limit of other writes of all nodes together. First writes are spread by `spreadOf` instead: one on each of 5,000 nodes makes 167 a
+ * second on average.
+ */
 const clusterLimit: Rate = { burst: 500, rate: 250 };
 
 export type WriteBudget = ReturnType<typeof createWriteBudget>;
@@ -37,9 +40,9 @@ export interface WriteBudgetOptions {
   limits?: WriteLimits | undefined;
   nodeCount?: (() => number) | undefined;
   random?: (() => number) | undefined;
-  /** `state` of an earlier run, if there is one. */
+  /** The `state` of an earlier run. */
   restored?: WriteBudgetState | undefined;
-  /** Time since the start of the machine, by which `state` is kept; without it no state is. */
+  /** Returns the time since the machine started, which `state` contains. Without it, nothing is restored. */
   monotonic?: (() => Millis) | undefined;
 }
 
@@ -72,14 +75,14 @@ export function createWriteBudget({
       }
       return true;
     },
-    /** Returns a write that was not made. */
+    /** Returns the token of a write that did not happen. */
     giveBack(kind: WriteKind): void {
       for (const bucket of buckets[kind]) bucket.giveBack();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** What is left of the hour; it is on disk before the Event is written. */
+    /** What is left of the hour. It must be on disk before the Event is written. */
     state: (): WriteBudgetState => kept,
     get revision(): number {
       return revision;
@@ -87,7 +90,10 @@ export function createWriteBudget({
   };
 }
 
-/** The time between two runs counts by a clock that cannot be set. After a restart of the machine only its uptime is known to have passed. */
+/**
+ * Calculates what is left after the time between two runs. The clock cannot be set. After a restart of the machine, only its uptime has
+ * certainly passed.
+ */
 function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
   if (state === undefined) return burst;
   const { left, at } = state;
@@ -97,7 +103,10 @@ function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, pres
 
 type Bucket = Omit<TokenBucket, 'level'>;
 
-/** A node's share of what all nodes may write. All may begin at once, so the first token after a pause comes at a random time. */
+/**
+ * Limits a node to its share of the writes of all nodes. All nodes may begin at once, so after a pause the first token comes at a random
+ * time.
+ */
 function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): Bucket {
   let nodes = 0;
   let share = { rate, burst };
@@ -119,7 +128,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   function availableAt(now: Millis): Millis {
     follow(nodeCount());
     const interval = 1000 / share.rate;
-    // A waiting write takes the token when it comes.
+    // A write that waits takes the token as soon as it comes.
     if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
     return Math.max(heldUntil ?? now, bucket.availableAt(now));
   }

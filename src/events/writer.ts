@@ -3,10 +3,10 @@ import { createCooldown } from '../platform/back-off.ts';
 import type { Schedule } from '../platform/timer.ts';
 import { delays } from './retry.ts';
 
-/** Writes in flight that are not slow. */
+/** The most writes at the same time that are not slow. */
 const most = 4;
 
-/** Slow writes beside them, which mostly wait for admission. */
+/** The most slow writes besides them. They mostly wait for admission. */
 const mostSlow = 8;
 
 interface Item {
@@ -25,12 +25,15 @@ interface Flight {
   since: Millis;
   isOverdue: boolean;
   isSlow: boolean;
-  /** Lets another one begin in its place. */
+  /** Lets another write begin in this one's place. */
   leave: () => void;
   ended: Promise<void>;
 }
 
-/** Writes a few Events at the same time, each of another namespace: one that is slow, throttled or being deleted holds up one write only. */
+/**
+ * Writes a few Events at the same time, each in another namespace. So a namespace that is slow, throttled or being deleted delays only one
+ * write.
+ */
 export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule }: WriterOptions<T>) {
   const flights = new Map<string, Flight>();
   const wasSlow = createCooldown<string>(delays.wasSlow, now);
@@ -39,7 +42,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     get size(): number {
       return flights.size;
     },
-    /** Writes items in order, and resolves to those whose namespaces are busy, when each of the others has ended or is slow. */
+    /** Writes items in order. Resolves to those whose namespaces are busy, when each of the others is finished or slow. */
     async writeAll(items: readonly T[], mayGoOn: () => boolean): Promise<T[]> {
       const waiting = [...items];
       await Promise.all(Array.from({ length: most }, writeSome));
@@ -58,15 +61,15 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     settled: async (): Promise<void> => void (await Promise.all([...flights.values()].map(({ ended }) => ended))),
   };
 
-  /** When to look again at a busy namespace; undefined: it is not. */
+  /** Returns when to check a busy namespace again; undefined if it is not busy. */
   function busyUntil(namespace: string): Millis | undefined {
     const flight = flights.get(namespace);
-    // Look again at growing distances, so that a slow write costs few looks.
+    // The intervals grow, so that a slow write needs few checks.
     if (flight !== undefined) return now() + Math.max(delays.slow, now() - flight.since);
     return countOfSlow() >= mostSlow && wasSlow.has(namespace) ? now() + delays.slow : undefined;
   }
 
-  /** Resolves when another one may begin in its place. */
+  /** Resolves when another write may begin in this one's place. */
   function begin(item: T): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const flight: Flight = { since: now(), isOverdue: false, isSlow: false, leave: resolve, ended: promise };

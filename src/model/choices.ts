@@ -1,11 +1,11 @@
-/** Ways to find the Pod of an address that no list of this node has, in the order in which they are tried by default. */
+/** Ways to find the Pod of an address that is in no list of this node, in the default order. */
 export const lookupWays = ['calico-block', 'pod-cidr', 'directory', 'field-selector'] as const;
 export type LookupWay = (typeof lookupWays)[number];
 
-/** The audit and other Namespaces' Events do not name a Namespace with this label. */
+/** A Namespace with this label is named neither in the audit nor in Events of other Namespaces. */
 export const auditOptOut = { key: 'kube-netfilter-tailer/audit', value: 'redacted' } as const;
 
 export const legacyMetricChoices = ['off', 'namespace', 'name', 'name_with_namespace', 'workload'] as const;
 
-/** Names the ends of a packet in kube-iptables-tailer's metric; `off`: there is no such metric. */
+/** How kube-iptables-tailer's metric names the ends of a packet. With `off` the metric does not exist. */
 export type LegacyMetricSetting = (typeof legacyMetricChoices)[number];

@@ -1,6 +1,6 @@
-/** Who had an address at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
+/** Describes the owner of an address at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
 
-/** An API object as an Event names it. `uid` is empty when the object is known by name only. */
+/** An API object as an Event refers to it. `uid` is empty if only the object's name is known. */
 export interface ObjectRef {
   apiVersion: string;
   kind: string;
@@ -19,12 +19,12 @@ export function nodeRef(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
 }
 
-/** Equal only for the same object; its name stands for a missing uid. */
+/** Returns a key that only the same object has. Without a uid, the name takes its place. */
 export function objectKey({ uid, namespace, name }: Pick<ObjectRef, 'uid' | 'namespace' | 'name'>): string {
   return uid || `${namespace ?? ''}/${name}`;
 }
 
-/** The controller of a Pod as its owner thinks of it: a Deployment, not its ReplicaSet. */
+/** The controller of a Pod that its owner knows: a Deployment, not its ReplicaSet. */
 export interface Workload {
   kind: string;
   namespace: string;
@@ -36,8 +36,8 @@ export function workloadKey({ kind, namespace, name }: Workload): string {
 }
 
 /**
- * How the owner was found; the first that applies. `pod-name`: the logger names Pods and no addresses. `earlier-run`: the Pod is only in the
- * state, and the API server has not listed it since this agent was started.
+ * How the owner was found; the first that applies. `pod-name`: the logger names Pods and has no addresses. `earlier-run`: only the saved
+ * state has the Pod, because the API server has not listed it since this agent started.
  */
 export type Evidence =
   | 'interface'
@@ -53,33 +53,33 @@ export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback'
 
 export interface Endpoint {
   kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
-  /** A name where the logger has no addresses and the Pod is not known (`Packet.source`). */
+  /** The address. It is a name if the logger has no addresses and the Pod is not known (`Packet.source`). */
   address: string;
-  /** Equal for all endpoints of one peer: the workload of a Pod, else the object, else the address. */
+  /** Equal for all endpoints of one peer: the workload of a Pod, or else the object, or else the address. */
   identity: string;
   evidence: Evidence;
   object: ObjectRef | undefined;
   workload: Workload | undefined;
   range: AddressRange;
   node: string | undefined;
-  /** The labels of a Pod that were asked for: `app=web,team=shop`. */
+  /** Those labels of a Pod that the settings ask for: `app=web,team=shop`. */
   labels?: string | undefined;
-  /** A part that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
+  /** A role that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
   role: 'dns' | 'api-server' | 'metadata' | undefined;
   /** Why `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
   note: string | undefined;
-  /** The name by which the sender has asked for an external end (`PacketObservation.destinationHost`). */
+  /** The name by which the sender looked up an external end (`PacketObservation.destinationHost`). */
   hostName?: string | undefined;
-  /** Pods of this node, each of which an unknown end may be, because the logger counts them as one. */
+  /** Pods of this node that an unknown end may be, because the logger counts them as one. */
   candidates?: readonly Endpoint[] | undefined;
 }
 
-/** The two ends of a packet. For an ICMP error that goes back to the sender of the inner packet, also the ends of that packet. */
+/** The two ends of a packet. An ICMP error for the sender of the inner packet also has that packet's ends. */
 export interface Ends {
   source: Endpoint;
   destination: Endpoint;
   inner: { source: Endpoint; destination: Endpoint } | undefined;
-  /** Whether the packet came from, or was to leave by, an interface named like a Pod's. */
+  /** Whether the packet came from an interface named like a Pod's, and below, whether it was to leave by one. */
   fromPodInterface: boolean;
   toPodInterface: boolean;
 }

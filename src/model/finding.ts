@@ -1,31 +1,31 @@
-/** One problem of one object, ready to be counted. Plain data: it can be written as JSON and read back unchanged. */
+/** A problem of one object, ready to be counted. Plain data: it can be written as JSON and read back unchanged. */
 import type { Endpoint, ObjectRef } from './endpoint.ts';
 import type { IncidentDetails } from './incident.ts';
 import type { ClusterTier, Enforcer, PolicyName } from './packet.ts';
 
-/** Seen from the object that the finding regards. */
+/** The direction of the traffic, as seen from the object that the finding regards. */
 export type Direction = 'receiving' | 'sending';
 
-/** The drop of a flow, without what varies from packet to packet. */
+/** The drop of a flow, without the fields that differ between its packets. */
 export interface FlowDetails {
   kind: 'flow';
   direction: Direction;
   peer: Endpoint;
-  /** The address of the object, and whether it is not its own. */
+  /** The address of the object. It may be foreign: not the object's own. */
   ownAddress: string;
   ownAddressIsForeign: boolean;
-  /** Other Pods of the node that may have been the one, because the logger counts them as one. */
+  /** Other Pods of the node that may have been the end, because the logger counts them as one. */
   sharedWith?: readonly string[] | undefined;
   protocol: string;
-  /** The port of the service side; undefined without ports. */
+  /** The port of the end that offers the service; undefined for protocols without ports. */
   port: number | undefined;
   portName?: string | undefined;
-  /** An answer; then `port` is the sender's. */
+  /** The packet is a reply, so `port` is the sender's. */
   reply: boolean;
   laterFragment: boolean;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** An ICMP error: its sender, its type, and the packet it was about. */
+  /** Set for an ICMP error: its sender, its type, and below, the packet that it is about. */
   error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
   verdict: 'dropped' | 'rejected';
   prefix: string;
@@ -33,31 +33,34 @@ export interface FlowDetails {
   /** As in `PacketObservation`. */
   logger?: string | undefined;
   policy: PolicyName | undefined;
-  /** The side whose policies refused it, as far as interfaces or the logger show. */
+  /** The end whose policies refused the packet, as far as the interfaces or the logger show. */
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
   dropReason?: string | undefined;
-  /** `eth0 → cali1234`, as far as known. */
+  /** The interfaces, as far as known: `eth0 → cali1234`. */
   path: string;
   martian: boolean;
 }
 
-/** Counts the findings of a Pod that has too many: how many, from where and on which ports. */
+/** Counts the remaining findings of a Pod that has too many: how many, from which peers and on which ports. */
 export interface OverflowDetails {
   kind: 'overflow';
   example: FlowDetails;
 }
 
-/** Packets of one peer on several ports of one object: a port scan, or a protocol that chooses its ports. */
+/** Packets of one peer on several ports of one object. It is a port scan, or a protocol that chooses its ports. */
 export interface PortsDetails {
   kind: 'ports';
   example: FlowDetails;
 }
 
-/** Packets of a peer that many objects of a node refuse: a scan, or a client that is kept out. */
+/** Packets of a peer that many objects of a node refuse. The peer scans, or is a client without access. */
 export interface ScanDetails {
   kind: 'scan';
-  /** Who has the Event: the Pod that scans; the node, for a `stranger` that scans; a `target`, for all that scan it. */
+  /**
+   * Who gets the Event: a `scanner` is a Pod that scans; a `stranger` scans from outside, so the Event is the node's; a `target` gets one
+   * for everyone that scans it.
+   */
   of: 'scanner' | 'stranger' | 'target';
   example: FlowDetails;
 }
@@ -65,22 +68,22 @@ export interface ScanDetails {
 export type EventDetails = FlowDetails | PortsDetails | OverflowDetails | ScanDetails | IncidentDetails;
 
 export interface Finding {
-  /** Equal for all packets of one problem of one object on one node. */
+  /** Equal for all packets that belong to one problem of one object on one node. */
   identity: string;
-  /** `PacketDrop`, `ConntrackTableFull`, …: the Event's reason. */
+  /** The Event's reason: `PacketDrop`, `ConntrackTableFull`, … */
   reason: string;
   type: 'Warning' | 'Normal';
   regarding: ObjectRef;
   related: ObjectRef | undefined;
   node: string;
-  /** One Event for all nodes: the first agent publishes it. */
+  /** All nodes share one Event, and the first agent publishes it. */
   shared?: boolean | undefined;
-  /** `regarding` is a Pod of another node than `node`. */
+  /** `regarding` is a Pod that runs on another node than `node`. */
   elsewhere?: true | undefined;
   details: EventDetails;
 }
 
-/** Whether Events of Pods count the same packets: drops are of Pods, so the Event of a Node repeats them. */
+/** Returns whether Events of Pods count the same packets. An Event of a Node about drops only repeats them. */
 export function isSummary({ regarding, details }: Pick<Finding, 'regarding' | 'details'>): boolean {
   return regarding.kind === 'Node' && details.kind !== 'incident';
 }

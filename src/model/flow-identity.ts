@@ -1,9 +1,9 @@
-/** Says which packets are of one flow: one list of the fields that count, how two packets are compared, and the flow's key. */
+/** Defines which packets belong to one flow: the fields that count, the comparison of two packets, and the flow's key. */
 import { type Packet, type PacketObservation, type PolicyName, TcpFlag } from './packet.ts';
 
 /**
- * The part of a packet's field in its flow. `flow`: packets that differ in it are of two flows. `orientation`: it counts as far as `orient`
- * and `isDhcp` look at it. `packet`: it varies within a flow. Each field has a row, or types fail.
+ * How a packet's field counts. `flow`: packets with different values belong to different flows. `orientation`: only `orient` and `isDhcp`
+ * use it. `packet`: it varies within a flow. Every field must have a row, or types fail.
  */
 type Part = 'flow' | 'orientation' | 'packet';
 
@@ -53,12 +53,15 @@ export const observationFields: Readonly<
 const firstEphemeral = 32_768;
 
 export interface Orientation {
-  /** The port of the side that offers the service; undefined for protocols and fragments without ports. */
+  /** The port of the end that offers the service; undefined for protocols and fragments without ports. */
   port: number | undefined;
   reply: boolean;
 }
 
-/** SYN says which end is the service, else the ports do: an answer counted by its client's port would always be a new problem. */
+/**
+ * Finds the end that offers the service: by SYN, or else by the ports. Otherwise each reply would be a new problem, because its client's
+ * port is always another.
+ */
 export function orient(packet: Packet): Orientation {
   const { sourcePort, destinationPort, tcpFlags } = packet;
   if (destinationPort === undefined) return { port: undefined, reply: false };
@@ -67,30 +70,33 @@ export function orient(packet: Packet): Orientation {
   const reply = { port: sourcePort, reply: true };
   if (tcpFlags !== undefined && (tcpFlags & TcpFlag.SYN) !== 0) return (tcpFlags & TcpFlag.ACK) !== 0 ? reply : request;
   if (sourcePort < firstEphemeral && destinationPort >= firstEphemeral) return reply;
-  // Resolvers take source ports from the whole range above 1023.
+  // DNS resolvers use all ports above 1023 as source ports.
   const wellKnown = packet.protocol !== 'TCP' && sourcePort < 1024 && destinationPort >= 1024;
   return wellKnown ? reply : request;
 }
 
-/** Returns the least source port from which on the port changes neither orientation nor noise; Infinity if every port matters. */
+/** Returns the lowest source port from which on the port changes neither orientation nor noise; Infinity if every port matters. */
 export function leastClientPort(packet: Packet): number {
   const { sourcePort, destinationPort = 0 } = packet;
   const least = destinationPort < firstEphemeral ? 1024 : firstEphemeral;
   return orient(packet).reply || sourcePort === undefined || sourcePort < least ? Infinity : least;
 }
 
-/** Ports of DHCP and DHCPv6, client and server (RFC 2131, RFC 8415). */
+/** Returns whether the port is one of DHCP or DHCPv6, client or server (RFC 2131, RFC 8415). */
 export function isDhcp(port: number | undefined): boolean {
   return port === 67 || port === 68 || port === 546 || port === 547;
 }
 
-/** A packet without an inner packet, and its orientation, which is computed once for many comparisons. */
+/** A packet without an inner packet, with its orientation, which is computed once for many comparisons. */
 export interface OrientedPacket {
   observation: PacketObservation;
   orientation: Orientation;
 }
 
-/** Whether two packets are of one flow. The fields are written out for speed, because this runs for each packet; a test checks them against the table above. */
+/**
+ * Returns whether two packets belong to one flow. The fields are written out for speed, because this runs for each packet. A test compares
+ * them with the table above.
+ */
 export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientation: Orientation): boolean {
   const a = one.observation;
   const p = a.packet;
@@ -135,7 +141,7 @@ function isSamePolicy(a: PolicyName | undefined, b: PolicyName | undefined): boo
 const ofRule = flowNames(observationFields);
 const ofHeader = flowNames(headerFields);
 
-/** Returns a text that is equal for two packets exactly if they are of one flow, also for ICMP errors. */
+/** Returns a text that is equal for two packets exactly if they belong to one flow. It also covers ICMP errors. */
 export function flowKey(observation: PacketObservation): string {
   const { packet, inner } = observation;
   return JSON.stringify([ofRule.map((name) => observation[name]), headerKey(packet), inner && headerKey(inner)]);

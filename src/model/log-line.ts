@@ -1,21 +1,21 @@
 /** One record of a log, as a source hands it to the pipeline. Plain data: it can be written as JSON and read back unchanged. */
 
-/** Milliseconds since the Unix epoch; may have a fraction. */
+/** Milliseconds since the Unix epoch. They may have a fraction. */
 export type Millis = number;
 
-/** One logical record of a log, with the envelope (time stamp, host name, JSON, …) taken off. */
+/** One logical record of a log, without its envelope (time stamp, host name, JSON, …). */
 export interface LogLine {
-  /** The path that was read, or `-` for standard input. */
+  /** The path of the log, or `-` for standard input. */
   source: string;
-  /** 1-based number of the (first) physical line. */
+  /** The number of the first physical line, counted from 1. */
   line: number;
-  /** The message proper: for a netfilter line, the LOG prefix and all that follows. */
+  /** The message itself. For a netfilter line: the LOG prefix and everything after it. */
   text: string;
   time: Millis;
-  /** False when the envelope held no wall-clock time and `time` was inferred. */
+  /** False if the envelope had no wall-clock time, so that `time` was inferred. */
   timeIsExact: boolean;
-  /** The host name in the envelope, if it had one. */
+  /** The host name in the envelope; undefined without one. */
   host: string | undefined;
-  /** The program that a syslog says has written it: `kube-proxy`. */
+  /** The program that wrote the line according to a syslog: `kube-proxy`. */
   program?: string | undefined;
 }

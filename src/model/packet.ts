@@ -1,99 +1,105 @@
-/** A packet as a logger printed it, and what its LOG prefix says. Plain data: it can be written as JSON and read back unchanged. */
+/** A packet as a logger printed it, and the meaning of its LOG prefix. Plain data: it can be written as JSON and read back unchanged. */
 
-/** The fate of the packet by the rule that logged it, as far as its prefix shows. */
+/** What happened to the packet, as far as the LOG prefix shows. */
 export type Verdict = (typeof verdicts)[number];
 
 export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 
-/** The kind of program that wrote the rule: it decides where to look for the cause. */
+/** The kind of program that wrote the rule. It decides where to look for the cause. */
 export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';
 
 /** TCP flags as bits of `Packet.tcpFlags`, as in the TCP header (RFC 9293, 3.1). */
 export const TcpFlag = { FIN: 1, SYN: 2, RST: 4, PSH: 8, ACK: 16, URG: 32, ECE: 64, CWR: 128 } as const;
 
-/** The tier of the ClusterNetworkPolicy that decided, where the logger says that one did, as its `spec.tier` has it. */
+/** The tier (`spec.tier`) of the ClusterNetworkPolicy that decided, if the logger says that one did. */
 export type ClusterTier = 'Admin' | 'Baseline';
 
 /** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
 export interface Packet {
-  /** RFC 5952 text for IPv6, dotted decimal for IPv4; a name where the logger has no addresses: `shop/web-*`, `public network`. */
+  /** RFC 5952 text for IPv6, dotted decimal for IPv4. A name if the logger has no addresses: `shop/web-*`, `public network`. */
   source: string;
   destination: string;
-  /** IANA keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number when IANA has no short keyword. */
+  /** IANA's keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number if IANA has no short keyword. */
   protocol: string;
   sourcePort: number | undefined;
   destinationPort: number | undefined;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** Bits of `TcpFlag`; undefined when the line shows no TCP header. */
+  /** Bits of `TcpFlag`; undefined if the line has no TCP header. */
   tcpFlags: number | undefined;
-  /** Total length in bytes (`LEN=`, the first one). */
+  /** The total length in bytes, from the first `LEN=`. */
   length: number | undefined;
   /** `TTL=` or `HOPLIMIT=`. */
   ttl: number | undefined;
-  /** True for every fragment but the first: those have no transport header, so no ports. */
+  /** True for every fragment except the first. Such fragments have no transport header, so no ports. */
   laterFragment: boolean;
-  /** True where the kernel wrote INCOMPLETE or TRUNCATED, or stopped before PROTO=. */
+  /** True if the kernel wrote INCOMPLETE or TRUNCATED, or stopped before PROTO=. */
   incomplete: boolean;
 }
 
-/** A policy or rule as named by a LOG prefix. */
+/** A policy or a rule, as a LOG prefix names it. */
 export interface PolicyName {
-  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined when the prefix does not name one. */
+  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined if the prefix does not say. */
   kind: string | undefined;
   namespace: string | undefined;
   name: string;
   tier: string | undefined;
 }
 
-/** A netfilter LOG line, or another policy logger's record of one packet. */
+/** A netfilter LOG line, or another logger's record of one packet. */
 export interface PacketObservation {
   kind: 'packet';
-  /** The logger that wrote it: the name of its row in `parsing/formats.ts`. */
+  /** The logger's name, which is its row in `parsing/formats.ts`. */
   logger: string;
   verdict: Verdict;
-  /** The prefix as logged, white space around it removed; may be empty. */
+  /** The prefix in the log, without white space around it. It may be empty. */
   prefix: string;
-  /** Name of the row of the prefix table that decided the verdict. */
+  /** The row of the prefix table that decided the verdict. */
   prefixRule: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
-  /** The end whose policies decided, where the logger says so. */
+  /** The end whose policies decided, if the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
-  /** The Pods that the logger names as its ends, `shop/web-0`: compared with who has the addresses, and believed as names only. */
+  /**
+   * The Pods that the logger names as the ends, such as `shop/web-0`. They are compared with the owners of the addresses, and are trusted
+   * as names only.
+   */
   sourceName?: string | undefined;
   destinationName?: string | undefined;
-  /** The name by which the sender has asked for the destination, where the logger has seen the look-up: `pay.example.com`. */
+  /** The name by which the sender looked up the destination, if the logger saw the look-up: `pay.example.com`. */
   destinationHost?: string | undefined;
-  /** The data plane's own name for why it dropped the packet, where that is no network policy: `CT_MAP_INSERTION_FAILED`. */
+  /** The data plane's name for its reason, if that is not a network policy: `CT_MAP_INSERTION_FAILED`. */
   dropReason?: string | undefined;
-  /** Which of the two lines this is that the logger may write of one packet (pipeline/twins.ts). */
+  /** Which of two lines this is, if the logger writes two about one packet (pipeline/twins.ts). */
   notice?: 'drop' | 'verdict' | undefined;
-  /** `IN=`; empty for packets made on the node itself. */
+  /** `IN=`; empty for packets that the node itself sends. */
   inInterface: string;
   /** `OUT=`; empty for packets to the node itself. */
   outInterface: string;
-  /** Bridge ports, when they differ from the interfaces. */
+  /** Bridge ports, if they differ from the interfaces. */
   physIn: string | undefined;
   physOut: string | undefined;
-  /** Destination MAC, lower case, `xx:xx:xx:xx:xx:xx`. */
+  /** The destination's MAC in lower case, `xx:xx:xx:xx:xx:xx`. */
   destinationMac: string | undefined;
   packet: Packet;
-  /** The packet that an ICMP error is about. The source of that packet is the affected end. */
+  /** The packet that an ICMP error is about. Its source is the affected end. */
   inner: Packet | undefined;
-  /** Next-hop MTU of an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
+  /** The next hop's MTU in an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
   mtu: number | undefined;
   mark: number | undefined;
   uid: number | undefined;
-  /** The logger says it stands for this many packets (Antrea joins repeats). */
+  /** How many packets the line stands for, by the logger's own count (Antrea joins repeats). */
   repeat: number;
 }
 
-/** The logger of packets that the kernel itself tells of (src/sources/tracefs/kernel-drops.ts), which knows one device of them and no rule. */
+/**
+ * The logger of packets that the kernel itself reports (src/sources/tracefs/kernel-drops.ts). It knows one device of each packet, and no
+ * rule.
+ */
 export const kernelDrop = 'kernel-drop';
 
-/** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) of what LOG prints as a number, and of what it names. */
+/** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) for protocols that LOG prints as a number or as a name. */
 const keywords: Record<number, string> = {
   1: 'ICMP',
   2: 'IGMP',
@@ -117,9 +123,9 @@ const keywords: Record<number, string> = {
   136: 'UDPLITE',
 };
 
-/** `6` → `TCP`, `TCP` → `TCP`, `200` → `200`; undefined for what is neither a number up to 255 nor a keyword. */
+/** Returns the keyword: `6` → `TCP`, `TCP` → `TCP`, `200` → `200`; undefined if the text is neither a number up to 255 nor a keyword. */
 export function protocolName(text: string): string | undefined {
-  // These two are by far the most common, and cheaper to compare than to look up.
+  // Compare these two first, because they are by far the most frequent, and comparing is cheaper than a look-up.
   if (text === 'TCP' || text === 'UDP' || named.has(text)) return text;
   if (/^\d{1,10}$/.test(text)) {
     const number = Number(text);

@@ -1,33 +1,33 @@
-/** A finding, its count in one window of time, and its published count. Plain JSON, which the state on disk keeps as it is. */
+/** Counts of a finding in one window of time, and what of them is published. It is plain JSON, which is also saved on disk. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 
-/** The first few of something, and how many there were. */
+/** The first few values of something, and how many others there were. */
 export interface DistinctValues {
   /** Values in order of appearance, at most `distinctLimit`. */
   seen: string[];
-  /** Sightings of values past the limit, not known to be distinct. */
+  /** How often further values were seen. They are not remembered, so the same one may count several times. */
   past: number;
 }
 
 /** The Event of a series as the API server has it. */
 export interface Published {
-  /** Packets of the series that are published. */
+  /** How many packets of the series are published. */
   count: number;
   writes: number;
-  /** Time of the last write; null: there was none. */
+  /** The time of the last write; null before the first one. */
   at: Millis | null;
-  /** The published count is a lower bound. */
+  /** Whether the published count is a lower bound. */
   suppressed: boolean;
-  /** A due write failed, so it no longer goes before updates of other Events. */
+  /** A write failed when it was due, so the next one no longer goes before updates of other Events. */
   retried?: true | undefined;
-  /** Packets in the Event's count from a run that lost its state; negative after the Event was deleted. */
+  /** Packets that the Event counts from a run that lost its state. Negative after the Event was deleted. */
   base: number;
   /** The Event's resourceVersion after the last write. */
   resourceVersion: string | undefined;
-  /** The time of the Event's first packet, if that is not the series' own. */
+  /** The time of the Event's first packet, if it differs from the series' own. */
   first?: Millis | undefined;
-  /** The count and last time of an Event that was found. Packets up to that time may be in its count already. */
+  /** The count and last time of an Event that was found. Its count may already include our packets up to that time. */
   overlap?: { count: number; until: Millis } | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface Written extends Published {
   at: Millis;
 }
 
-/** The outcome of a write, as metrics and logs name it. */
+/** The results of a write, as metrics and logs name them. */
 export const writeResults = [
   'ok',
   'conflict',
@@ -53,35 +53,38 @@ export const writeResults = [
 ] as const;
 export type WriteResult = (typeof writeResults)[number];
 
-/** Signs that distinguish a scan from monitoring. Minutes are counted from the first packet, and again after a pause. */
+/** Signs that distinguish a scan from monitoring. Minutes count from the first packet, and again from the first packet after a pause. */
 export interface ScanSigns {
-  /** Undefined as long as it may be either. */
+  /** Undefined while it may be either. */
   look?: 'scan' | 'monitoring' | undefined;
   since: Millis;
-  /** Minutes that are over, without a pause. */
+  /** Complete minutes since `since` without a pause. */
   minutes: number;
-  /** Packets in these minutes, and in the busiest of them. */
+  /** Packets in the complete minutes, and below, packets in the busiest one. */
   packets: number;
   most: number;
-  /** Packets in the minute that is not over. */
+  /** Packets in the current minute. */
   current: number;
 }
 
 export interface Series {
   finding: Finding;
-  /** Number of the window; with the finding's identity it makes the name of the Event. */
+  /** The number of the window. Together with the finding's identity it makes the name of the Event. */
   window: number;
   windowEnd: Millis;
   count: number;
   first: Millis;
   last: Millis;
-  /** Log lines were lost or suppressed meanwhile: `count` is a lower bound. */
+  /** Log lines were lost or suppressed during this time, so `count` is a lower bound. */
   suppressed: boolean;
-  /** Names of the peer's Pods. For an overflow and the target of a scan: identities of peers. For a scanner: the objects that it tried. */
+  /**
+   * The names of the peer's Pods. For an overflow and for the target of a scan, the identities of peers. For a scanner, the objects that it
+   * tried to reach.
+   */
   peers: DistinctValues;
-  /** Ports such as `5432/TCP`; empty for a single flow, whose port is in its details. */
+  /** Ports such as `5432/TCP`. Empty for a single flow, whose port is in its details. */
   ports: DistinctValues;
-  /** Set only for a scanner and for the objects that it tries. */
+  /** Set only for a scanner and for the objects that it tries to reach. */
   scan?: ScanSigns | undefined;
   published: Published;
   /** The earliest time of the next write; null if there is nothing to publish. */
@@ -89,55 +92,58 @@ export interface Series {
 }
 
 /**
- * Which budget a write uses: `first` for the first Event of an object in an hour, `rest` for the last count of a flow that is
- * over, `more` for all others.
+ * Which budget a write uses: `first` for an object's first Event in an hour, `rest` for the last count of a flow that is over, `more` for
+ * all others.
  */
 export type WriteKind = 'first' | 'rest' | 'more';
 
-/** A series that is due, whose turn it is to be written. */
+/** A series that is due, and is the next one to be written. */
 export interface Turn {
   series: Series;
   kind: WriteKind;
-  /** Series of a lower line are written before it. */
+  /** The number of the waiting line. Series of lower lines are written first. */
   line: number;
 }
 
-/** The Events that an object has in one window. */
+/** The Events of one object in one window. */
 export interface ObjectSlots {
   window: number;
-  /** Problems with an Event of their own. */
+  /** The number of problems with their own Event. */
   distinct: number;
-  /** Number of drop Events by the identity of the peer, also after they became one Event for several ports. */
+  /** The number of drop Events by the peer's identity. It stays after they became one Event for several ports. */
   peers: Record<string, number>;
 }
 
-/** The time at which lines of a node were last reported as lost; null: never. */
+/** When lines of a node were last reported as lost; null if never. */
 export interface LossReports {
   kernelWarnings: Millis | null;
   everything: Millis | null;
   felix: Millis | null;
 }
 
-/** The whole state of a table of series. A time of null has not happened yet. */
+/** The whole state of a table of series. A time is null if it has not come yet. */
 export interface SeriesState {
   clock: Millis | null;
-  /** The time at which series of past windows are next looked for. */
+  /** When series of past windows are searched next. */
   nextSweep: Millis | null;
-  /** Series of the windows that are open. */
+  /** The series whose windows are open. */
   series: Series[];
-  /** Series of past windows, with something to publish. */
+  /** Series of past windows that still have something to publish. */
   past: Series[];
   /** The slots of each object. */
   objects: [string, ObjectSlots][];
-  /** Reports of losses by node. */
+  /** The last reports of losses of each node. */
   reports: [string, LossReports][];
   counts: { uncounted: number; overflowed: number };
 }
 
-/** The rest of a node's hourly budget of writes, kept so that an agent that is killed again and again writes no more than others. */
+/**
+ * What is left of a node's hourly budget of writes. It is saved, so that an agent that is killed again and again writes no more than
+ * others.
+ */
 export interface WriteBudgetState {
-  /** Writes, also in part. */
+  /** The number of writes left; it may have a fraction. */
   left: number;
-  /** The time of it, counted from the start of the machine, because the wall clock may be set meanwhile. */
+  /** When that was so, counted from the start of the machine, because the wall clock may be changed meanwhile. */
   at: Millis;
 }

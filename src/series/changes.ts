@@ -2,23 +2,23 @@ import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './slots.ts';
 
-/** The series of a table; iterated lazily, while they may change. */
+/** The series of a table. They are read one by one, and may change meanwhile. */
 export interface SeriesView {
   current: () => Iterable<Series>;
   past: ReadonlySet<Series>;
 }
 
-/** Lists that may become long are kept under keys of their own. */
+/** A series as kept on disk. Lists that may become long have keys of their own. */
 type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
 
-/** Notes what has changed since the last write to disk, from the first write on. */
+/** Tracks what has changed since the last write to disk, starting with the first write. */
 export function createSeriesChanges() {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
   let removals: StateChange[] = [];
-  /** Numbers, because two series may have the same problem and hour after a clock step. */
+  /** Keys are numbers, because after a change of the clock two series may have the same problem and hour. */
   const keys = new WeakMap<Series, string>();
   let lastKey = 0;
 
@@ -30,7 +30,7 @@ export function createSeriesChanges() {
       changed.delete(series);
       if (noted?.delete(series) === true) removals.push(...removal(series, keyOf(series)));
     },
-    /** Gives the changes since the last call; the first call gives everything. */
+    /** Returns the changes since the last call, or everything at first. */
     take({ current, past }: SeriesView): StateChange[] {
       if (noted === undefined) changed = new Set([...current(), ...past]);
       noted ??= new Map();
@@ -72,7 +72,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-/** What the disk has of a series, beside its counts. */
+/** Describes what the disk has of a series, apart from its counts. */
 function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };

@@ -8,10 +8,10 @@ import { noteScanSigns, scanIdentity, strangerFinding } from './scans.ts';
 
 interface CounterOptions {
   open: OpenSeries;
-  /** Takes a series out of the queue; false if an Event may count it. */
+  /** Removes a series from the queue; false if an Event may already count it. */
   withdraw: (series: Series) => boolean;
   restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
-  /** An Event about the series has something new to say. */
+  /** Called if an Event about the series would have news. */
   onCounted: (series: Series, time: Millis) => void;
 }
 
@@ -32,7 +32,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   let revision = 0;
 
   return {
-    /** `uncounted`: packets of no series. `overflowed`: those of an overflow series. */
+    /** `uncounted`: packets without a series. `overflowed`: packets of overflow series. */
     counts,
     get revision(): number {
       return revision;
@@ -42,14 +42,14 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     suppress,
   };
 
-  /** Counts `weight` packets from `time` to `last`, in which no window ends. */
+  /** Counts `weight` packets from `time` to `last`. No window ends in between. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
     if (held.scans.endBegun()) joinUnpublished();
   }
 
-  /** Marks the series that may have lost lines: their counts are lower bounds. */
+  /** Marks the series that may have lost lines, because their counts are lower bounds. */
   function suppress({ affects }: Suppressed, node: string, time: Millis): void {
     if (affects === 'nothing') return;
     revision++;
@@ -61,17 +61,17 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
   }
 
-  /** Returns the series; `from` is the one that counted the finding before. */
+  /** Returns the series. `from`: the series that has counted the finding before. */
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.seriesFor(finding, time, last);
-    // Limits lose none of them, because Pods count the packets of a scan as well.
+    // Limits lose no packets of a scan, because Events of Pods count them, too.
     const isCounted = finding.details.kind === 'scan';
     if (series === undefined) {
       if (!isCounted) counts.uncounted += weight;
       return undefined;
     }
     const { details } = series.finding;
-    // A series for many ports begins with packets that other series counted first.
+    // A series for many ports begins with packets that other series have counted first.
     if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.bearOn(series, time);
     if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
@@ -84,13 +84,13 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return series;
   }
 
-  /** Finds the series of the Pod that a scanner tries, if that Pod has one for scans. */
+  /** Finds the series of the Pod that a scanner tries to reach, if the Pod has one for scans. */
   function triedBy({ details, related, node }: Finding): Series | undefined {
     const object = details.kind === 'scan' ? related : details.kind === 'flow' ? details.peer.object : undefined;
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
-  /** When a peer turns out to scan, moves its packets that no Event counts yet to the scan. */
+  /** Moves packets of peers that turned out to scan into the scan's series, if no Event counts them yet. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
       if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;
@@ -108,11 +108,11 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
   series.count += weight;
   if (last > series.last) series.last = last;
   if (time < series.first) series.first = time;
-  // An incident is published as it is known now, not as it began.
+  // An incident's Event shows the present findings, not those at its beginning.
   if (finding.details.kind === 'incident') series.finding = finding;
 }
 
-/** The kernel reports lost lines with the next line that it lets through. */
+/** How far back a report of lost lines reaches. The kernel reports them only with the next line that it allows. */
 const reach: Millis = 10_000;
 
 function createLostLines(restored: SeriesState['reports'] = []) {
@@ -126,12 +126,12 @@ function createLostLines(restored: SeriesState['reports'] = []) {
       else last.kernelWarnings = time;
       reports.set(node, last);
     },
-    /** Whether a series that begins at `time` may have lost its first lines. */
+    /** Returns whether a series that begins at `time` may have lost its first lines. */
     bearOn(series: Series, time: Millis): boolean {
       const lost = reports.get(series.finding.node);
       if (lost === undefined) return false;
       const { details } = series.finding;
-      // An incident opens some time after what it counts from.
+      // An incident opens some time after the first failure that it counts.
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
       const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
       return (

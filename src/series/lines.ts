@@ -1,8 +1,8 @@
 /**
- * Sorts the ready series, so that the next one is found without a look at each: a line (`times.ts`) has namespaces, a namespace has groups,
- * one for each peer, and a group has series by due time. A turn moves its namespace and its peer back. A heap of times moves series to
- * another line when their flow becomes quiet or their window ends; a quiet flow that gets packets again is moved when it comes to the front
- * of its group.
+ * Keeps the ready series sorted, so that the next one is found without checking each. A line (`times.ts`) contains namespaces, a namespace
+ * has one group for each peer, and a group has series sorted by due time. A turn moves the namespace and the peer back. A heap of times
+ * moves a series to another line when its flow becomes quiet or its window ends. A quiet flow that gets packets again is moved when it
+ * comes to the front of its group.
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
@@ -18,7 +18,7 @@ export interface Party {
 export interface ReadySeries {
   series: Series;
   key: string;
-  /** The window of the last drop without an Event for which its object had a turn. */
+  /** The window of the last drop without an Event for which this object had a turn. */
   object: { window: number };
   namespace: Party;
   peer: Party | undefined;
@@ -38,7 +38,7 @@ interface Place {
 interface Namespace {
   groups: Map<Party | undefined, Group>;
   order: Heap<Place>;
-  /** The only entry of the line that counts for this namespace. */
+  /** The only entry in the line that is valid for this namespace. Others are outdated. */
   front: Front | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Front {
   turn: number;
 }
 
-/** One half of a line: first series of objects, or further ones. */
+/** One half of a line: either the first series of objects, or further ones. */
 interface Line {
   namespaces: Map<Party, Namespace>;
   order: Heap<Front>;
@@ -67,9 +67,9 @@ interface Sorted {
 }
 
 export const lineCount = 2 * lastLine + 2;
-/** Series leave a heap only at its front, so the heaps are made anew after so many puts beyond two per ready series. */
+/** Series leave a heap only at its front. So after two puts for each ready series, and this many more, the heaps are made anew. */
 const putsBeforeReset = 10_000;
-/** A flow that gets packets becomes quiet later, so its time is checked once a minute. */
+/** How often the time of a flow is checked, because a flow with new packets becomes quiet later. */
 const lookAgain: Millis = 60_000;
 
 export function createLines() {
@@ -100,7 +100,7 @@ export function createLines() {
       if (sorted.groups.size === 0) reset();
     },
     reset,
-    /** Puts new series into lines, and moves those whose line has changed. */
+    /** Puts new series into lines, and moves series whose line has changed. */
     update(now: Millis): void {
       if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
       for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);
@@ -117,7 +117,7 @@ export function createLines() {
         const namespace = line.namespaces.get(party);
         const isLatest = namespace?.front === front;
         const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
-        // A turn that was had since moves the namespace back.
+        // If the namespace had a turn since, it moves back.
         if (at !== undefined && at === front.at && frontTurn(party, at) === front.turn) return at.first;
         line.order.pop();
         if (at !== undefined) setFront(line, party, namespace as Namespace, at);
@@ -170,7 +170,7 @@ function frontTurn(party: Party, at: Place): number {
   return Math.max(party.lastTurn, at.turn);
 }
 
-/** Returns the first group of a namespace, and corrects places that are out of date. */
+/** Returns the first group of a namespace, and corrects outdated entries. */
 function firstPlace(
   sorted: Sorted,
   { groups: known, order }: Namespace,
@@ -189,7 +189,7 @@ function firstPlace(
   return undefined;
 }
 
-/** Returns the first series of a group; drops those that are not ready, and moves those of another line. */
+/** Returns the first series of a group. Drops series that are no longer ready, and moves those that belong to another line. */
 function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
   for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
     const isHere = sorted.groups.get(entry) === group;
@@ -200,7 +200,7 @@ function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): Read
   return undefined;
 }
 
-/** Puts the first series of each object before the second of any. */
+/** Returns the half of a line: the first series of every object comes before any second one. */
 function indexOf({ series, object }: ReadySeries, now: Millis): number {
   const isMore = !isUpdate(series) && object.window === series.window;
   return 2 * lineOf(series, now) + Number(isMore);
@@ -214,12 +214,12 @@ function byDueTime(a: ReadySeries, b: ReadySeries): number {
   return byDue(a.series, b.series);
 }
 
-/** Within a namespace, the peer whose last turn is longest ago is first. */
+/** In a namespace, the peer that has waited longest for a turn is first. */
 function byPlace(a: Place, b: Place): number {
   return a.turn - b.turn || byDue(a.first.series, b.first.series);
 }
 
-/** Among namespaces, the one whose last turn, or that of its first peer, is longest ago is first. */
+/** Among namespaces, the one that has waited longest is first. Its first peer's last turn counts, too. */
 function byFront(a: Front, b: Front): number {
   return a.turn - b.turn || byPlace(a.at, b.at);
 }

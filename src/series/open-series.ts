@@ -18,7 +18,7 @@ import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { objectKey } from '../model/endpoint.ts';
 
 export interface SeriesLimits extends SlotLimits {
-  /** Series in memory; packets past that are counted in `counts.uncounted` only. */
+  /** The most series in memory. Packets of further ones count only in `counts.uncounted`. */
   total: number;
 }
 
@@ -26,7 +26,7 @@ interface OpenSeriesOptions {
   limits: SeriesLimits;
   restored: SeriesState | undefined;
   changes: SeriesChanges;
-  /** Takes a series out of the queue; false if an Event may count it. */
+  /** Removes a series from the queue; false if an Event may already count it. */
   withdraw: (series: Series) => boolean;
 }
 
@@ -38,21 +38,21 @@ export function createOpenSeries(options: OpenSeriesOptions) {
   const slots = createSlots(limits, restored);
   const placement = createPlacement(options, held, slots, sweep);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
-  /** The latest time seen. Windows never go back: a late packet counts in the window that is open now. */
+  /** The latest time that was seen. Windows never go back, so a late packet counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
-  /** Remembers the series of findings that come again, until a series comes or goes. */
+  /** Remembers the series of findings that come again, until a series is added or removed. */
   let latest = new WeakMap<Finding, { series: Series; version: number }>();
 
   return {
     held,
     /**
-     * Finds or opens the series of a finding; undefined past the total. `last`: the finding came several times until then, and no window ends
-     * before.
+     * Finds or opens the series of a finding; undefined above the limit `total`. `last`: the finding came several times up to then, and no
+     * window ends before that.
      */
     seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
-      // A memo of findings that never come again would cost more than all else.
+      // Findings that never come again are not remembered, because that would cost more than everything else.
       if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
@@ -60,12 +60,12 @@ export function createOpenSeries(options: OpenSeriesOptions) {
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
       return series;
     },
-    /** Another series counts its packets from now. */
+    /** Forgets a series, because another one counts its packets from now on. */
     forget(series: Series): void {
       held.remove(series);
       slots.giveBack(series);
     },
-    /** Null: not yet. */
+    /** A time is null if it has not come yet. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
     takeChanges: (): StateChange[] => [...held.takeChanges(), ...slots.takeChanges()],
     *entries(): Generator<StateChange> {
@@ -100,11 +100,11 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
     get size(): number {
       return current.size + past.size;
     },
-    /** The window of some may be over. */
+    /** The latest series. The windows of some may be over. */
     current: (): Iterable<Series> => current.values(),
     isPast: (series: Series): boolean => past.has(series),
     get: (identity: string): Series | undefined => current.get(identity),
-    /** Adds a series in place of the one of its identity, whose window is past. */
+    /** Adds a series, and replaces the one of the same identity, whose window is over. */
     add(series: Series): void {
       const { identity } = series.finding;
       const before = current.get(identity);
@@ -117,11 +117,11 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
       scans.add(series);
     },
     remove,
-    /** A published series of a past window is not needed any more. */
+    /** Removes a published series if its window is over. */
     published(series: Series): void {
       if (past.delete(series)) changes.removed(series);
     },
-    /** Forgets published series whose window is over. */
+    /** Removes published series whose windows are over. */
     sweep(clock: Millis): void {
       for (const series of current.values()) if (!isPending(series) && series.windowEnd <= clock) remove(series);
     },
@@ -149,7 +149,7 @@ function createPlacement(
 ) {
   return { openOne, open };
 
-  /** Finds the series of an identity, if its window is open. */
+  /** Finds the series of an identity if its window is open. */
   function openOne(identity: string, clock: Millis): Series | undefined {
     const known = held.get(identity);
     return known !== undefined && clock < known.windowEnd ? known : undefined;
@@ -171,7 +171,10 @@ function createPlacement(
     return isFull() ? undefined : beginWithSlot(finding, time, clock);
   }
 
-  /** Opens the series for all ports of a peer that has used its share of slots, and moves those into it that no Event counts yet. */
+  /**
+   * Opens the series for all ports of a peer that has used its share of slots. Series of the peer that no Event counts yet are moved into
+   * it.
+   */
   function openPorts(finding: Finding, time: Millis, clock: Millis): Series | undefined {
     const identity = portsIdentity(finding);
     if (identity === undefined) return undefined;
@@ -202,7 +205,7 @@ function createPlacement(
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
-    // The pace of packets carries over from the hour before.
+    // The rate of packets is carried over from the hour before.
     const before = held.get(finding.identity)?.scan;
     if (before !== undefined) series.scan = { ...before, look: undefined };
     held.add(series);
@@ -214,7 +217,7 @@ function overflowIdentity({ regarding, node }: Finding): string {
   return `overflow|${objectKey(regarding)}|${node}`;
 }
 
-/** Makes the finding that counts what has no slot. */
+/** Makes the finding that counts everything without a slot. */
 function overflowFinding(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind === 'incident') return finding;

@@ -17,12 +17,12 @@ import { createTurns } from './turns.ts';
 
 export type Queue = ReturnType<typeof createQueue>;
 
-/** `onEarlier`: `nextDue` is earlier than it was. */
+/** `onEarlier`: called if `nextDue` has become earlier. */
 export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined) {
   const all = new Set<Series>();
   const waits = createWaits();
   const turns = createTurns(restored);
-  /** When the ready series are next looked at. */
+  /** When ready series are checked next. */
   let heldUntil: Millis = -Infinity;
   for (const series of restored) if (series.due !== null) wait(series, series.due);
 
@@ -31,12 +31,12 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       return all.size;
     },
     put,
-    /** It cannot be published before then, for a reason that is not its own. */
+    /** Delays a series, for a reason that is not its own. */
     delay(series: Series, until: Millis): void {
       turns.refund(series);
       put(series, until);
     },
-    /** It has nothing to publish. */
+    /** Removes a series that has nothing to publish. */
     remove(series: Series): void {
       series.due = null;
       all.delete(series);
@@ -45,17 +45,17 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     },
     next,
     begin: turns.begin,
-    /** It was begun and not written, for a reason that is not its own: it keeps its turn. */
+    /** Returns a series that was begun but not written, for a reason that is not its own. It keeps its turn. */
     giveBack: (series: Series, now: Millis): void => {
       if (!turns.refund(series)) return;
       turns.arrive(series);
       heldUntil = Math.min(heldUntil, now);
     },
-    /** No ready series can be published before then. */
+    /** Notes that no ready series can be published before `until`. */
     hold: (until: Millis): void => void (heldUntil = until),
-    /** When `next` may have something; Infinity: never. */
+    /** Returns when `next` may have a series; Infinity means never. */
     nextDue,
-    /** Due series, most urgent first. */
+    /** Returns the due series, most urgent first. */
     due: (now: Millis): Series[] => dueOf(all, now),
     backlog: (now: Millis): Backlog => backlogOf(all, now),
   };
@@ -78,8 +78,8 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 
   /**
-   * Returns the due series whose turn it is, the same until it is begun or no longer due. `availableAt`: when the budget allows a write of a
-   * kind.
+   * Returns the series that is next. It stays the same until it is begun, or is no longer due. `availableAt`: when the budget allows a
+   * write of this kind.
    */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
     admit(now);
@@ -88,7 +88,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     return typeof turn === 'number' ? undefined : turn;
   }
 
-  /** A flow that goes on waits for its next time. */
+  /** Moves series whose time has come to the ready ones, except flows that continue: these wait for their next time. */
   function admit(now: Millis): void {
     for (let series = waits.take(now); series !== undefined; series = waits.take(now)) {
       const later = now < series.windowEnd ? updateDue(series) : -Infinity;
@@ -99,10 +99,10 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
 }
 
 function createWaits() {
-  /** Times in the heap that are out of date are skipped. */
+  /** Entries with outdated times are skipped. */
   const heap = new Heap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
   const times = new Map<Series, Millis>();
-  /** Asked for each packet of a replay. */
+  /** Kept in a variable, because a replay asks for it with each packet. */
   let earliest: Millis = Infinity;
 
   return {

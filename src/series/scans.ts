@@ -4,11 +4,11 @@ import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/f
 import type { Series, ScanSigns } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 
-/** A peer that more objects of a node than this refuse within their hours scans. */
+/** A peer scans if more objects of a node than this refuse it within their hours. */
 const manyObjects = 8;
 const podsKnown = 4096;
 
-/** Knows who scans. This follows from the held series, so it is the same after a restart. */
+/** Knows which peers scan. It follows from the series, so it is the same after a restart. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
   let hasBegun = false;
@@ -17,7 +17,7 @@ export function createScans(restored: Iterable<Series>) {
   for (const series of restored) add(series);
 
   return {
-    /** Changes whenever the answers of `roleIn` may have changed. */
+    /** Changes whenever answers of `roleIn` may have changed. */
     get version(): number {
       return version;
     },
@@ -31,7 +31,7 @@ export function createScans(restored: Iterable<Series>) {
       refusals.add(peer.identity, objectKey(series.finding.regarding));
       if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) hasBegun = true;
     },
-    /** Whether a peer began to scan since the last call. */
+    /** Returns whether a peer began to scan since the last call. */
     endBegun(): boolean {
       const before = hasBegun;
       hasBegun = false;
@@ -40,7 +40,7 @@ export function createScans(restored: Iterable<Series>) {
     roleIn,
   };
 
-  /** Says whose Event counts a packet of a scan; undefined: it is no part of one. */
+  /** Returns whose Event counts a packet of a scan; undefined if the packet belongs to none. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
     const details = refusals.hasSuspects ? exampleOf(given) : undefined;
     if (details === undefined) return undefined;
@@ -74,12 +74,12 @@ export function createScans(restored: Iterable<Series>) {
 }
 
 function createRefusals() {
-  /** Series by the identity of the peer, then by object. */
+  /** The number of series, by the peer's identity and then by object. */
   const byPeer = new Map<string, Map<string, number>>();
   let suspects = 0;
 
   return {
-    /** Whether a peer scans, or would with one more object. While none does, packets need not be looked at. */
+    /** Whether any peer scans, or would scan with one more object. If none does, packets need no check. */
     get hasSuspects(): boolean {
       return suspects > 0;
     },
@@ -101,7 +101,7 @@ function createRefusals() {
   };
 }
 
-/** Makes the finding on the Node, which counts a packet of a scan where the scanner cannot have an Event. */
+/** Makes the finding about the Node. It counts a packet of a scan whose scanner cannot have an Event. */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -136,37 +136,35 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
   return details.kind === 'ports' ? details.example : undefined;
 }
 
-/** Whether a Pod or an unknown address opened the connection: no answer, and no service of the cluster itself. */
+/** Returns whether a Pod or an unknown address opened the connection. Replies and services of the cluster itself do not count. */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
 }
 
-/** Identities of the peers that the object of a series refuses in it. */
+/** Returns the identities of the peers that the object of the series refuses. */
 function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
   const example = exampleOf(details);
   if (example !== undefined) return isTry(example) ? [example.peer.identity] : [];
   return details.kind === 'scan' && details.of === 'target' ? peers.seen : [];
 }
 
-/** A scan and monitoring that is kept out differ in what is tried and when. Where both are possible, nothing is said. */
-
-/** So many ports of a Pod by each peer are a scan; monitoring asks on a few. */
+/** This many ports of a Pod for each peer mean a scan. Monitoring uses only a few ports. */
 const manyPorts = 16;
-/** More addresses than this within a minute are not health checks. */
+/** More addresses than this within a minute cannot be health checks. */
 const manySources = 64;
 const fewSources = 8;
 
-/** One attempt to connect is seven packets at most (net.ipv4.tcp_syn_retries): who sends more comes back. */
+/** One attempt to connect has at most seven packets (net.ipv4.tcp_syn_retries), so a peer with more has come back. */
 const packetsOfAttempt = 7;
 const minute: Millis = 60_000;
-/** A check each minute may come a little late, so that a minute has none. */
+/** The longest pause in minutes. A check every minute may be late, so that a minute has none. */
 const longestPause = 2;
 const steadyMinutes = 7;
-/** The busiest minute has at most so many times the average. */
+/** How many times the average the busiest minute may have. */
 const steadyPeak = 3;
 
-/** `tried`: finds the series of the Pod that a scanner tries. */
+/** Updates the signs of a scan or of monitoring. `tried`: finds the series of the Pod that a scanner tries to reach. */
 export function noteScanSigns(series: Series, weight: number, time: Millis, tried: () => Series | undefined): void {
   const signs = (series.scan ??= { since: time, minutes: 0, packets: 0, most: 0, current: 0 });
   const over = Math.floor((time - signs.since) / minute);
@@ -188,11 +186,11 @@ function looksLikeScan(series: Series, { look }: ScanSigns, tried: () => Series 
   const isTried = isOfTarget(series);
   if (ports.seen.length < manyPorts) return isTried && peers.seen.length >= manySources && last - first < minute;
   if (look === 'scan') return true;
-  // Monitoring of many Pods may need many ports, but not of one Pod.
+  // Monitoring of many Pods may use many ports, but not at one Pod.
   return isTried ? ports.seen.length >= manyPorts * peers.seen.length : tried()?.scan?.look === 'scan';
 }
 
-/** Few sources come back to one port, minute after minute, at the same pace. */
+/** Monitoring means that few sources come back to one port, minute after minute, at the same rate. */
 function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): boolean {
   const { peers, ports } = series;
   if (ports.seen.length > 1 || (isOfTarget(series) && peers.seen.length > fewSources)) return false;
@@ -200,7 +198,7 @@ function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): bo
   return most * minutes <= steadyPeak * packets;
 }
 
-/** The peers of such a series are those who try. */
+/** Returns whether the series is a target's. Its peers are those that try to reach it. */
 function isOfTarget({ finding: { details } }: Series): boolean {
   return details.kind === 'scan' && details.of === 'target';
 }

@@ -14,42 +14,42 @@ export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './t
 
 const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
-/** What has happened, how often, and what of it is to be published. */
+/** Knows what has happened, how often, and what must be published. */
 export interface SeriesTable
   extends
     Pick<Counter, 'count' | 'suppress'>,
     Pick<Queue, 'next' | 'begin' | 'giveBack' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
   /** Notes that the API server has the Event. Packets counted meanwhile are published later. */
   published: (series: Series, published: Written) => void;
-  /** It cannot be published before then, for a reason that is not its own. */
+  /** Delays a series until `at`, for a reason that is not its own. */
   delay: (series: Series, at: Millis) => void;
-  /** It was refused; try again then. */
+  /** Tries a refused series again at `at`. */
   retry: (series: Series, at: Millis) => void;
-  /** It will never be published. */
+  /** Gives up publishing a series. */
   abandon: (series: Series) => void;
-  /** Packets of no series, and of overflow series. */
+  /** Packets without a series, and packets of overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
-  /** Series held, and how many of them have something to publish. */
+  /** How many series are held, and how many of them have something to publish. */
   readonly sizes: { series: number; pending: number };
-  /** Changes with the counts. */
+  /** Changes with every change of the counts. */
   readonly revision: number;
-  /** Changes since the last call; at first everything. */
+  /** Returns the changes since the last call, or everything at first. */
   takeChanges: () => StateChange[];
-  /** Everything, copied when it is taken out. */
+  /** Returns everything. Each value is copied when it is read. */
   entries: () => Generator<StateChange>;
-  /** All else; not a copy. */
+  /** Returns the rest of the state, not copied. */
   rest: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
 }
 
 export interface SeriesTableOptions {
   limits?: SeriesLimits;
-  /** Of an earlier table; this one goes on with it as its own. */
+  /** The state of an earlier table. It becomes part of this one. */
   restored?: SeriesState | undefined;
-  /** The clock that writes go by; by default the packets' own. */
+  /** The clock for writes. By default the times of packets. */
   now?: (() => Millis) | undefined;
-  /** `nextDue` is earlier than it was. */
+  /** Called if `nextDue` has become earlier. */
   onEarlier?: (() => void) | undefined;
-  /** Delays the time at which a series is due; by default not at all. */
+  /** Returns how much later a series is due; by default 0. */
   spread?: ((series: Series) => Millis) | undefined;
 }
 
@@ -58,7 +58,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   const changes = createSeriesChanges();
   const all = restored ? [...restored.series, ...restored.past] : [];
   const queue = createQueue(all, onEarlier);
-  /** The API server may have an Event of these, even if no answer came. */
+  /** Series that may have an Event at the API server, even if no answer came. */
   const tried = new WeakSet(all);
   const open = createOpenSeries({ limits, restored, changes, withdraw });
   const counter = createCounter({ open, withdraw, restored, onCounted: schedule });
@@ -89,7 +89,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       changes.changed(series);
       const { count, suppressed, at } = published;
       if (series.count <= count && (!series.suppressed || suppressed)) leaveQueue(series);
-      // No more packets come in a past window, so there is nothing to wait for.
+      // A past window gets no more packets, so there is nothing to wait for.
       else queue.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
     },
     delay(series, at) {
@@ -121,7 +121,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     held.published(series);
   }
 
-  /** Takes a series out of the queue; false if the API server may have it. */
+  /** Removes a series from the queue; false if the API server may already have its Event. */
   function withdraw(series: Series): boolean {
     if (series.published.writes > 0 || tried.has(series)) return false;
     queue.remove(series);

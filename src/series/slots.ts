@@ -7,15 +7,15 @@ import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './times.ts';
 
 export interface SlotLimits {
-  /** Events of one object in one window; the overflow counts the rest. */
+  /** The most Events of one object in one window. The overflow counts the rest. */
   perObject: number;
-  /** Events about one peer among these; one for all its ports counts the rest. By default 3. */
+  /** The most Events about one peer among these. An Event for all its ports counts the rest. Default: 3. */
   perPeer?: number;
 }
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** Counts the Events of each object in its window, and those about one peer. */
+/** Counts the Events of each object in its window, and those about each peer. */
 export function createSlots(
   { perObject, perPeer = 3 }: SlotLimits,
   restored?: Pick<SeriesState, 'objects' | 'series'>,
@@ -23,12 +23,15 @@ export function createSlots(
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   const flows = createFlows();
-  /** The last slot is kept for peers that have none. */
+  /** The last slot is reserved for peers without an Event. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Whether a slot of the object is free, the share of the peer is used, or all are used. Incidents always have a slot. */
+    /**
+     * Returns whether a slot of the object is free (`free`), the peer has used its share (`past share`), or no slot is left (`full`).
+     * Incidents always have a slot.
+     */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -50,14 +53,14 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
-      // It counts all ports of the peer from now on, even when slots become free.
+      // From now on this Event counts all ports of the peer, even if slots become free.
       if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);
     },
-    /** Another series counts it, so its slot is free. */
+    /** Frees the slot of a series, because another series counts its packets. */
     giveBack: (series: Series): void => release(series, true),
-    /** The same, but the share of the peer stays used. */
+    /** Does the same, but keeps the peer's share as used. */
     giveUp: (series: Series): void => release(series, false),
     sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {
@@ -129,26 +132,26 @@ function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): vo
   slots.peers = { ...slots.peers, [identity]: events };
 }
 
-/** Names the series for all ports of a peer; undefined of a finding without a port. */
+/** Returns the identity of the series for all ports of a peer; undefined if the finding has no port. */
 export function portsIdentity({ details, regarding, node }: Finding): string | undefined {
   if (details.kind !== 'flow' || !hasPort(details)) return undefined;
   return `ports|${objectKey(regarding)}|${details.peer.identity}|${node}`;
 }
 
-/** Makes the finding that counts several ports of a peer, of the first one. */
+/** Makes a finding that counts several ports of a peer, from the finding of the first port. */
 export function portsFinding(finding: Finding, identity: string): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
   return { ...finding, identity, details: { kind: 'ports', example: details } };
 }
 
-/** Gives the finding of the first packet. */
+/** Returns the finding of the first packet. */
 export function singleFinding(finding: Finding): Finding {
   const { details } = finding;
   return details.kind === 'ports' ? { ...finding, details: details.example } : finding;
 }
 
-/** Whether what an Event of the series says holds for the finding. */
+/** Returns whether the text of the series' Event is also true for the finding. */
 export function isAlike({ finding }: Series, { details }: Finding): boolean {
   const known = finding.details.kind === 'ports' ? finding.details.example : finding.details;
   if (known.kind !== 'flow' || details.kind !== 'flow' || !hasPort(known)) return false;
@@ -169,14 +172,14 @@ export function moveInto(joint: Series, series: Series): void {
   noteOthers(joint, series.finding, series);
 }
 
-/** ICMP errors and martians are problems of their own, whatever their port. */
+/** Returns whether the port matters. ICMP errors and martians are separate problems, whatever their port. */
 function hasPort({ port, error, martian }: FlowDetails): boolean {
   return port !== undefined && error === undefined && !martian;
 }
 
 /**
- * Notes what differs between packets of a series: Pods of a workload, ports, peers. `from`: the series that counted them until now. Returns a
- * peer that is new to the target of a scan.
+ * Notes the values that differ between packets of a series: Pods of a workload, ports, peers. `from`: the series that has counted them
+ * until now. Returns the peer if it is new to the target of a scan.
  */
 export function noteOthers(series: Series, { details, related }: Finding, from?: Series): Endpoint | undefined {
   if (details.kind === 'incident' || details.kind === 'overflow') return undefined;
@@ -209,7 +212,7 @@ function noteAll(into: DistinctValues, { seen, past }: DistinctValues): void {
 
 export const distinctLimit = 512;
 
-/** Longer lists have a set beside the plain data. */
+/** Longer lists also have a set, because searching them is slow. */
 const searchable = 16;
 const sets = new WeakMap<DistinctValues, Set<string>>();
 
@@ -217,7 +220,7 @@ export function createDistinctValues(): DistinctValues {
   return { seen: [], past: 0 };
 }
 
-/** Counts a value once if it is remembered, else each time. */
+/** Counts a value once if it is remembered, and otherwise every time. */
 export function noteValue(into: DistinctValues, value: string): void {
   const { seen } = into;
   const known = seen.length <= searchable ? undefined : setOf(into);
@@ -226,7 +229,7 @@ export function noteValue(into: DistinctValues, value: string): void {
     into.past++;
     return;
   }
-  // A slice of a line would keep the line.
+  // A slice would keep the whole line in memory.
   const kept = copy(value);
   seen.push(kept);
   known?.add(kept);

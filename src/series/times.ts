@@ -1,30 +1,36 @@
-/** When windows end, when a series is due, and in which order series are written, as far as each alone shows. */
+/** Decides when windows end, when a series is due, and how urgent it is, as far as each series shows it by itself. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteKind } from '../model/series.ts';
 
-/** Each window has its own Event: the API server forgets Events after an hour, and exporters announce only new ones. */
+/**
+ * The length of a window. Each window has its own Event, because the API server deletes Events after an hour, and exporters announce only
+ * new ones.
+ */
 export const windowLength: Millis = 3_600_000;
 
-/** The first count includes the packets that follow at once. */
+/** The first write waits for this long, so that its count includes the packets that follow at once. */
 const firstDelay: Millis = 1000;
 
-/** Pauses between writes while packets keep coming; the last repeats. */
+/** Pauses between writes while packets keep coming. The last one repeats. */
 const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
 
-/** Nothing waits for longer to be published. */
+/** The longest time that anything waits to be published. */
 export const longestWait: Millis = 900_000;
 
-/** A flow is quiet after four of its usual pauses, between one and three minutes. */
+/** A flow counts as quiet after four times its average pause, but at least one minute and at most three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/** Nodes spread their work by so much for each Node of the cluster. Incidents get more, because each has two to four Events on every node. */
+/**
+ * Nodes spread their work over this time for each Node of the cluster. Incidents get more, because each has two to four Events on every
+ * node.
+ */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });
 
-/** Windows of different objects begin at different minutes. */
+/** Returns the window of a time. Windows of different objects begin at different minutes. */
 export function windowOf(time: Millis, uid: string): { number: number; end: Millis } {
   let phase = phases.get(uid);
   if (phase === undefined) {
@@ -35,22 +41,22 @@ export function windowOf(time: Millis, uid: string): { number: number; end: Mill
   return { number, end: (number + 1) * windowLength - phase };
 }
 
-/** Quiet: it is probably over, and its count will hardly change. */
+/** Returns whether a flow is quiet: it is probably over, so its count will hardly change. */
 export function isQuiet(series: Series, now: Millis): boolean {
   return now >= quietFrom(series);
 }
 
-/** When it becomes quiet, if no packet comes. */
+/** Returns when the flow becomes quiet, if no further packet comes. */
 export function quietFrom(series: Series): Millis {
   return Math.min(series.windowEnd, quietAt(series));
 }
 
-/** Soon if it was never written, else after its back-off, or once it is quiet. */
+/** Returns when a series is due: soon if it was never written, otherwise after its back-off or once it is quiet. */
 export function dueAfter(series: Series, time: Millis): Millis {
   return Math.max(time + firstDelay, updateDue(series));
 }
 
-/** Moves on while packets keep coming. */
+/** Returns when the next update is due. The time moves on while packets keep coming. */
 export function updateDue(series: Series): Millis {
   const { writes, at } = series.published;
   const [shortest = 0] = intervals;
@@ -64,17 +70,20 @@ function quietAt({ count, first, last }: Series): Millis {
   return last + Math.min(Math.max(pauses, quiet.least), quiet.most);
 }
 
-/** All nodes spread what becomes due on all of them at once over this time: 30 s for drops on 5,000 nodes, 0.6 s on 100. */
+/** Returns over what time all nodes spread work that is due on all of them at once: 30 s for drops on 5,000 nodes, 0.6 s on 100. */
 export function spreadOf({ finding: { details } }: Pick<Series, 'finding'>, nodes: number): Millis {
   return nodes * perNode[details.kind === 'incident' ? 'incident' : 'drop'];
 }
 
-/** The same for reads when an incident begins everywhere: 10 s on 5,000 nodes, with two requests each. */
+/** Returns the same for reads when an incident begins on all nodes: 10 s on 5,000 nodes, with two requests each. */
 export function readSpreadOf(nodes: number): Millis {
   return nodes * perNode.read;
 }
 
-/** Lines in the order in which they are written. Thousands of nodes may report on one Pod `elsewhere`, so its own node is first. */
+/**
+ * The waiting lines in the order of writing. Thousands of nodes may report on a Pod of another node (`elsewhere`), so that Pod's own node
+ * comes first.
+ */
 const lines = {
   incident: { first: 0, late: 1, rest: 4, update: 5 },
   drop: { first: 2, late: 3, rest: 6, update: 7 },
@@ -86,13 +95,13 @@ export const lastLine: number = lines.notice.update;
 export function lineOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;
   const line = lines[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
-  // Refused series must not keep updates from being written.
+  // Refused series must not delay updates.
   if (series.published.retried === true) return line.update;
   if (series.published.writes > 0) return isQuiet(series, now) ? line.rest : line.update;
   return series.windowEnd <= now || elsewhere === true ? line.late : line.first;
 }
 
-/** `isMore`: its object had its first write about a drop in this hour. */
+/** `isMore`: the object already had its first write about a drop in this hour. */
 export function kindOf(line: number, isMore: boolean): WriteKind {
   if (line === lines.incident.rest || line === lines.drop.rest) return 'rest';
   return line <= lines.incident.late || (line === lines.drop.first && !isMore) ? 'first' : 'more';
@@ -106,7 +115,7 @@ export function isIncident({ finding: { details } }: Series): boolean {
   return details.kind === 'incident';
 }
 
-/** Orders series of one object: single problems first, then by unpublished packets, then the newest. */
+/** Orders the series of one object: single problems first, then by unpublished packets, then the newest first. */
 export function byWeight(a: Series, b: Series): number {
   return (
     Number(isJoined(a)) - Number(isJoined(b)) ||

@@ -1,6 +1,6 @@
 /**
- * Decides which ready series is next: in the first line (`times.ts`) whose budget allows a write, the object whose namespace and peer had a
- * turn longest ago, and its series with the most unpublished packets.
+ * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
+ * namespace and peer have waited longest for a turn, and of that object the series with the most unpublished packets.
  */
 import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
@@ -9,19 +9,19 @@ import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { createLines, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
-/** Objects whose Events are remembered; the oldest is forgotten first. */
+/** The most objects whose Events are remembered. The oldest is forgotten first. */
 const objectsKnown = 8192;
 
-/** Idle namespaces and peers whose last turn is remembered. */
+/** The most idle namespaces and peers whose last turn is remembered. */
 const partiesKept = 1000;
 
-/** What a turn has changed, to undo it if the series was not written for a reason that is not its own. */
+/** What a turn has changed. It is undone if the series was not written for a reason that is not its own. */
 interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };
 }
 
-/** `restored`: series of an earlier run, which may have had Events. */
+/** `restored`: series of an earlier run, which may already have Events. */
 export function createTurns(restored: readonly Series[]) {
   const entries = new Map<Series, ReadySeries>();
   const ready = createReady();
@@ -38,7 +38,7 @@ export function createTurns(restored: readonly Series[]) {
     },
     arrive,
     leave,
-    /** Returns when a write is possible, if none is now. */
+    /** Returns the next turn, or the time when a write is possible. */
     next: ready.next,
     begin,
     refund,
@@ -82,7 +82,7 @@ export function createTurns(restored: readonly Series[]) {
     if (!isIncident(series) && !isUpdate(series)) noteTurn(object, series);
   }
 
-  /** Returns whether it was begun. Later turns stay as they are. */
+  /** Undoes the turn of a series; false if it had not begun. Later turns are not changed. */
   function refund(series: Series): boolean {
     const entry = begun.get(series);
     if (entry === undefined) return false;
@@ -138,7 +138,7 @@ function createParties() {
   }
 }
 
-/** Tens of thousands may be ready in a storm and at the end of a long log, so none is looked at twice. */
+/** Keeps the ready series. There may be tens of thousands, in a storm or at the end of a long log, so none is checked twice. */
 export function createReady() {
   const lines = createLines();
   const objects = new Map<string, Set<ReadySeries>>();
@@ -157,10 +157,10 @@ export function createReady() {
       lines.remove(entry);
       const same = objects.get(entry.key);
       if (same?.delete(entry) === true && same.size === 0) objects.delete(entry.key);
-      // A turn moves the other series of its object to another line.
+      // A turn moves the object's other series to another line.
       for (const other of same ?? []) lines.again(other);
     },
-    /** A turn that was given back moves some forward, so all are sorted again. */
+    /** Sorts all series again, because a turn that was given back moves some of them forward. */
     reorder(this: void): void {
       lines.reset();
     },

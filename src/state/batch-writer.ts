@@ -13,42 +13,42 @@ import {
 } from './segments.ts';
 
 export interface KeptState {
-  /** Changes with the counts and with what waits. */
+  /** Changes with the counts and with everything that waits. */
   revision: () => number;
-  /** Changes since the last call, in order, taken between two lines. */
+  /** Returns the changes since the last call in order. They are taken between two lines of a log. */
   takeChanges: () => KeptChange[];
-  /** Everything, one `set` for each key, copied when it is taken out. */
+  /** Returns everything, with one `set` for each key. Each value is copied when it is read. */
   all: () => IterableIterator<KeptChange>;
 }
 
 export interface BatchWriterOptions {
   folder: string;
-  /** Segments in the folder, removed once all of the state is in the first batch. */
+  /** The segments in the folder. They are removed once the first batch has the whole state. */
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
-  /** Tells that the files are gone or changed; all of the state is written again. */
+  /** Called if the files are gone or changed. The whole state is then written again. */
   lost: (reason: string) => void;
-  /** A segment of so many bytes is followed by another. */
+  /** How many bytes a segment may have before the next one begins. */
   segmentSize?: number;
 }
 
-/** Appends what has changed to a log in segments, one batch at a time. */
+/** Appends changes to a log in segments, one batch at a time. */
 export function createBatchWriter(options: BatchWriterOptions) {
   const { state, lost, segmentSize = 1024 * 1024 } = options;
   const files = createSegmentFiles(options);
-  /** The next batch holds everything, because nothing in the folder is built upon. */
+  /** The next batch must contain everything, because it cannot build on the segments in the folder. */
   let isNew = true;
-  /** A batch that failed goes first; nothing more is taken before it is on disk. */
+  /** A batch that failed. It is written again before further changes are taken. */
   let unwritten: readonly KeptChange[] | undefined;
   let round: Round | undefined;
-  /** Bytes of everything, as last written. */
+  /** The size in bytes of the whole state, when it was last written. */
   let whole = 0;
 
   return {
     write: (): Promise<number> =>
       writeAll().catch(async (error: unknown) => {
-        // A failed disk can be unmounted only when nothing is open on it.
+        // A failed disk can be unmounted only if no file on it is open.
         if (!isNoRoom(error)) await files.close();
         throw error;
       }),
@@ -74,7 +74,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
     return revision;
   }
 
-  /** The slice is taken in the same step, so that a batch is true at one moment. */
+  /** Takes the changes and the slice in one step, so that a batch shows the state at one moment. */
   function takeChanges(): KeptChange[] {
     const changes = state.takeChanges();
     if (round === undefined) return changes;
@@ -107,14 +107,14 @@ export function createBatchWriter(options: BatchWriterOptions) {
   }
 }
 
-/** Bytes of unchanged parts beside the changes: a few milliseconds of the event loop. */
+/** How many bytes of unchanged parts follow the changes. They take a few milliseconds of the event loop. */
 const sliceSize = 256 * 1024;
 
-/** A round writes everything once more, a slice with each batch, so that older segments can go. */
+/** A round writes the whole state once more, with a slice in each batch, so that older segments can be removed. */
 interface Round {
   began: number;
   rest: Iterator<KeptChange>;
-  /** With the current batch, all of the state is on disk. */
+  /** Whether the whole state is on disk after the current batch. */
   isTaken: boolean;
   bytes: number;
 }
@@ -144,7 +144,7 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
       return current;
     },
     size: (): number => sizes.values().reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
-    /** Makes another current one; the one before is not closed. */
+    /** Adds a segment and makes it current. It does not close the one before. */
     async add(): Promise<Segment> {
       const number = 1 + Math.max(0, ...sizes.keys(), ...(await segmentsIn(folder)));
       // There may be a file even if this fails.
@@ -153,7 +153,7 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
       sizes.set(number, current.size);
       return current;
     },
-    /** Returns the bytes of the batch. An unusable segment is no longer the current one. */
+    /** Returns the size of the batch in bytes. If the segment becomes unusable, it is no longer current. */
     async append(segment: Segment, batch: Iterable<Buffer>): Promise<number> {
       const before = segment.size;
       try {
@@ -171,7 +171,7 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
       for (const number of sizes.keys()) sizes.set(number, undefined);
       await closeCurrent();
     },
-    /** Removes older segments, also of another agent, which then writes all of its state again. */
+    /** Removes older segments. They may belong to another agent, which then writes its whole state again. */
     async removeBefore(first: number): Promise<void> {
       for (const number of [...sizes.keys(), ...(await segmentsIn(folder))]) {
         if (number >= first) continue;

@@ -18,11 +18,11 @@ export interface KeptParts {
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
   budget: { state: () => WriteBudgetState; readonly revision: number };
   audit?: Audit['kept'] | undefined;
-  /** The Pods of this node. `alive` gives about the present time, by the wall clock. */
+  /** The Pods of this node. `alive` returns roughly the present time by the wall clock. */
   pods?: { changes: LookupQueue['changes']; alive: () => Millis } | undefined;
 }
 
-/** Small parts are written whole when they differ; of tables only the changes are written. */
+/** Collects the state. Small parts are written whole if they differ; of tables only the changes are written. */
 export function createKeptState({
   agent,
   sources,
@@ -85,7 +85,7 @@ function setOf(key: string, value: () => unknown): string {
   return JSON.stringify(['set', key, value()]);
 }
 
-/** Puts the values together in the shape of one state; what is missing stays missing. */
+/** Joins the values to one state. Missing values stay missing. */
 export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const { id, node } = Object(values.get('agent')) as Record<string, unknown>;
   return {

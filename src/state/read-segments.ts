@@ -13,23 +13,23 @@ import {
   version,
 } from './segments.ts';
 
-/** Larger segments were not written by this program. */
+/** The largest segment that is read, because this program writes no larger ones. */
 const largest = 256 * 1024 * 1024;
 
 type Batch = readonly Exclude<KeptChange, string>[];
 
 export interface Kept {
   values: Map<string, unknown>;
-  /** Changes of another agent that uses the folder are left out. */
+  /** The agent whose changes count, because another agent may have used the same folder. */
   writer: unknown;
   segments: SegmentSizes;
-  /** The time of the last write to the newest; -Infinity without any. */
+  /** When the newest segment was last written; -Infinity if there is none. */
   saved: Millis;
-  /** Why reading ended early; undefined if all was as written, or only the last batch of a segment was cut off. */
+  /** Why reading ended early. Undefined if everything was read, or only the last batch of a segment was cut off. */
   damage: string | undefined;
 }
 
-/** Reads all segments, oldest first, up to damage, so the result was true at one moment. Throws if it cannot read. */
+/** Reads all segments, oldest first, up to the first damage. So the result was true at one moment. Throws if it cannot read. */
 export function readSegments(folder: string): Kept {
   const kept: Kept = { values: new Map(), writer: undefined, segments: new Map(), saved: -Infinity, damage: undefined };
   for (const number of numbersOf(namesIn(folder))) {
@@ -42,7 +42,7 @@ export function readSegments(folder: string): Kept {
   return kept;
 }
 
-/** Damage is anything wrong but a last line that is cut off. */
+/** Any error is damage, except that the last line is cut off. */
 function replay(text: string, file: string, kept: Kept): void {
   let continued: Batch = [];
   let writer: unknown;
@@ -75,7 +75,7 @@ function unreadable(header: Record<string, unknown>): string | undefined {
   return `has version ${String(header['version'])}, this program reads ${version}`;
 }
 
-/** After damage nothing counts before a batch that builds on nothing. */
+/** After damage, batches do not count until one of them begins with `clear`. */
 function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
   for (const change of batch) {
     if (change[0] === 'clear') {
@@ -86,7 +86,7 @@ function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
   }
 }
 
-/** `change` and what it holds become part of the values. */
+/** Applies a change. `change` and its contents become part of the values. */
 export function applyChange(change: StateChange, values: Map<string, unknown>): void {
   const [kind, key] = change;
   if (kind === 'set') values.set(key, change[2]);
@@ -109,7 +109,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Reads a file, but neither waits for a pipe nor reads a file that is too large. */
+/** Reads a file, but does not wait for a pipe, and does not read a file that is too large. */
 function readWhole(file: string): { text: string; size: number; modified: Millis } {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

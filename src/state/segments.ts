@@ -7,15 +7,15 @@ export const format = 'kube-netfilter-tailer state log';
 export const version = 1;
 const name = /^state-(\d{10})\.log$/;
 
-/** `clear`, as the first change of a batch, forgets everything before it. A text is JSON. */
+/** One change in a batch. `clear`, as the first one, forgets everything before it. A text is JSON. */
 export type KeptChange = StateChange | readonly ['clear'] | string;
 
 export type Segment = ReturnType<typeof segmentOf>;
 
-/** Bytes of each segment by its number, oldest first; undefined if that is not known. */
+/** The bytes of each segment by its number, oldest first; undefined if the size is not known. */
 export type SegmentSizes = Map<number, number | undefined>;
 
-/** Makes an empty segment, for this user only. Rejects if the number is taken, or it cannot be made. */
+/** Creates an empty segment that only this user can read. Rejects if the number is taken, or the file cannot be created. */
 export async function createSegment(folder: string, number: number, writer?: string): Promise<Segment> {
   await mkdir(folder, { recursive: true });
   const file = await open(segmentFile(folder, number), 'ax', 0o600);
@@ -34,7 +34,7 @@ export async function removeSegment(folder: string, number: number): Promise<voi
   await rm(segmentFile(folder, number), { force: true });
 }
 
-/** Why the segments are not as they were written; undefined if they are. */
+/** Returns how the segments differ from what was written; undefined if they do not. */
 export async function lossIn(folder: string, segments: Readonly<SegmentSizes>): Promise<string | undefined> {
   for (const [number, expected] of segments) {
     if (expected === undefined) continue;
@@ -56,14 +56,14 @@ function segmentOf(file: FileHandle, number: number, header: number) {
 
   return {
     number,
-    /** False if half a batch may be at its end, after which nothing would be read. */
+    /** False if half a batch may be at the end. Batches after it would never be read. */
     get usable(): boolean {
       return usable;
     },
     get size(): number {
       return size;
     },
-    /** It is on disk when this resolves; when it rejects, it may be. */
+    /** Appends a batch. When this resolves, the batch is on disk; when it rejects, it may be. */
     async append(batch: Iterable<Buffer>): Promise<void> {
       let end = size;
       try {
@@ -87,8 +87,8 @@ function segmentOf(file: FileHandle, number: number, header: number) {
 }
 
 /**
- * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). Only with the last, which is a list, the others
- * count.
+ * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). The lines count only together with the last
+ * one, which is a list.
  */
 export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 1024): Generator<Buffer> {
   let line: string[] = [];
@@ -108,7 +108,7 @@ export function textOf(change: KeptChange): string {
   return typeof change === 'string' ? change : JSON.stringify(change);
 }
 
-/** A line: eight hexadecimal digits of the CRC-32 of the rest, a space, JSON. */
+/** Encodes a line: eight hexadecimal digits of the CRC-32 of the rest, a space, JSON. */
 function encode(body: string): Buffer {
   return Buffer.from(`${checksum(body)} ${body}\n`);
 }
@@ -120,17 +120,17 @@ export function numbersOf(files: readonly string[]): number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** The disk or a quota is full: what is written stays, and there may be room later. */
+/** Returns whether the disk or a quota is full. Earlier data is safe then, and there may be room later. */
 export function isNoRoom(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Returns undefined for a missing file, and throws any other error. */
+/** Returns undefined for a missing file. Throws any other error. */
 export function ifMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Syncs a folder, because a new file name is on disk only after that. */
+/** Syncs a folder, because a new file's name is on disk only after that. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -2,43 +2,45 @@ import type { Millis } from '../model/log-line.ts';
 import { type BatchWriterOptions, createBatchWriter } from './batch-writer.ts';
 
 export interface StateReport {
-  /** `bytes`: of all that is kept. */
+  /** `bytes`: the size of everything on disk. */
   saved: (bytes: number) => void;
   failed: (error: unknown) => void;
-  /** The files are gone, for the reason given; all of the state is written again. */
+  /** The files are gone or changed, for this reason. The whole state is written again. */
   lost: (reason: string) => void;
 }
 
 export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
   report: StateReport;
-  /** A slower write counts as failed, as on a full disk. */
+  /** A write that takes longer counts as failed, like one on a full disk. */
   timeout?: Millis;
 }
 
 const noAnswer = 'the disk does not answer';
 
-/** A log of changes. Each batch has a slice of the rest, so older segments can go. */
+/** Writes the state as a log of changes. Each batch also has a slice of the unchanged state, so that older segments can be removed. */
 export function createStateLog(options: StateLogOptions) {
   const { timeout = 10_000 } = options;
   const { report } = options;
   const writer = createBatchWriter({ ...options, lost: report.lost });
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  /** An unanswered batch holds one of the four threads for file access, so no other begins before it ends. */
+  /**
+   * Whether a batch got no answer from the disk. It blocks one of four threads for file access, so no other batch begins before it ends.
+   */
   let hanging = false;
   let kept: number | undefined;
 
   return {
-    /** Resolves when all changes before the call are on disk, or were too late. Calls share a write. Never rejects. */
+    /** Resolves when all changes before the call are on disk, or have failed. Simultaneous calls share a write. Never rejects. */
     keep: (): Promise<void> =>
       kept === options.state.revision() && running === undefined ? Promise.resolve() : save(),
-    /** The same, also when nothing was counted: for read positions. */
+    /** Does the same, and also writes if only read positions have changed. */
     keepPositions: save,
   };
 
   function save(): Promise<void> {
     if (running === undefined) return begin();
-    // The batch under way does not have the latest changes.
+    // The running batch does not have the latest changes.
     return (next ??= running.then(begin));
   }
 

@@ -1,4 +1,4 @@
-/** Keeps on disk what an agent must not forget, as a log of changes, and reads it again after a restart. */
+/** Saves on disk what an agent must not forget, as a log of changes, and reads it after a restart. */
 import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import * as z from 'zod/mini';
@@ -17,33 +17,33 @@ import { segmentFile, type SegmentSizes } from './segments.ts';
 export { createKeptState } from './kept-state.ts';
 export { createStateLog } from './state-log.ts';
 
-/** What an agent must not forget: its place in each log, and what it had counted up to there. */
+/** What an agent must not forget: its position in each log, and its counts up to there. */
 export interface AgentState {
-  /** A run that has lost its memory has another one. */
+  /** Identifies the memory of a run. A run that lost its state gets a new one. */
   id: string;
   node: string;
   positions: Record<string, Position>;
-  /** Records that one source has shown and others not. */
+  /** Records that one source has shown and others have not. */
   once: Json;
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
   budget: WriteBudgetState;
   audit?: AuditState | undefined;
-  /** Pods of the node as they were read, and when that agent was alive. */
+  /** The Pods of the node as read from the state, and when that agent was alive. */
   pods?: { records: readonly unknown[]; alive: unknown } | undefined;
 }
 
 export interface Restored {
   state: AgentState | undefined;
   id: string;
-  /** A sentence for a person; undefined when all is as it should be. */
+  /** A sentence for a person; undefined if there is no problem. */
   problem: string | undefined;
   first: boolean;
   segments: Readonly<SegmentSizes>;
 }
 
-/** Enough to recognise a state; its checksum covers the rest. */
+/** Enough to recognize a state. A checksum protects the rest. */
 const shape = z.looseObject({
   id: z.string(),
   node: z.string(),
@@ -61,7 +61,7 @@ const shape = z.looseObject({
   budget: z.looseObject({ left: z.number(), at: z.number() }),
 });
 
-/** Reads the state of an earlier run. What cannot be used is set aside, and a sentence says so. Never throws. */
+/** Restores the state of an earlier run. Unusable files are renamed, and `problem` says so. Never throws. */
 export function restoreState(folder: string, node: string, now: Date): Restored {
   const fresh = {
     state: undefined,
@@ -97,26 +97,26 @@ export interface Found {
   segments: Readonly<SegmentSizes>;
 }
 
-/** Undefined if there is none. Throws if it cannot be read. */
+/** Returns undefined if there is no state. Throws if it cannot be read. */
 export function findState(folder: string): Found | undefined {
   const { segments, values, damage, saved } = readSegments(folder);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
   return segments.size === 0 ? undefined : { state: readKeptValues(values), damage, files, segments, saved };
 }
 
-/** Why an agent cannot go on with it; undefined if it can. */
+/** Returns why an agent cannot continue with a state; undefined if it can. */
 export function unusableReason({ state, damage }: Found): string | undefined {
   return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
 
-/** These times may be so far ahead of the clock; all others are past. */
+/** How far these times may be ahead of the clock. All other times are in the past. */
 const longestAhead: Readonly<Record<string, Millis>> = {
   windowEnd: windowLength,
   nextSweep: windowLength,
   due: longestWait,
 };
 
-/** Corrects times of a clock that was ahead. No other number is as large as a time. */
+/** Corrects times from a clock that was ahead. It recognizes times by their size, because no other number is as large. */
 export function clampTimes(state: unknown, now: Millis): void {
   if (typeof state !== 'object' || state === null) return;
   const fields = state as Record<string, unknown>;
@@ -127,7 +127,7 @@ export function clampTimes(state: unknown, now: Millis): void {
   }
 }
 
-/** Times of the last drop and the last Event, of problems that are still counted. */
+/** Returns the times of the last drop and the last Event among problems that are still counted. */
 export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>) {
   const all = [...series, ...past];
   const drops = all.filter(({ finding }) => finding.details.kind !== 'incident');
@@ -141,7 +141,7 @@ function latest(times: readonly Millis[]): Millis | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
 }
 
-/** Renames files to `FILE.unusable-TIME`. Returns a sentence for a person. */
+/** Renames unusable files to `FILE.unusable-TIME`. Returns a sentence for a person. */
 function unusable(files: readonly string[], reason: string, now: Date): string {
   const suffix = `.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
   const [first = ''] = files;
