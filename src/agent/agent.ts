@@ -1,4 +1,4 @@
-/** Puts the parts of the agent of one node together. */
+/** Assembles the agent of one node from its parts. */
 import { EventEmitter } from 'node:events';
 import { type Config, type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
@@ -21,7 +21,7 @@ export { minuteCounts } from './scrape.ts';
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
-/** Reads the state of an earlier run and puts the parts together, but starts none. Rejects if the config cannot work. */
+/** Reads the state of an earlier run and assembles the parts, but starts none. Rejects if the configuration cannot work. */
 export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const { config } = loaded;
   const clock = createSteadyClock();
@@ -112,7 +112,7 @@ export interface PublishingOptions {
   clock: Clock;
 }
 
-/** The cold path: counts are kept on disk, then published. */
+/** The cold path: it saves counts on disk and then publishes them. */
 function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;

@@ -11,24 +11,24 @@ export interface ApiAnswersOptions {
   metrics: Metrics;
   clock: Pick<Clock, 'now' | 'wall'>;
   server: () => string;
-  /** Whether Pods, Nodes and Services have been listed: packets are not counted before. */
+  /** Returns whether Pods, Nodes and Services have been listed. Packets are not counted before that. */
   isListed: () => boolean;
 }
 
 /**
- * Learns from answers about rights, the token and the API server itself. `verb` is one of RBAC, `subject` what is read (`pods`), or Events
- * and their namespace.
+ * Learns about rights, the token and the API server from its answers. `verb` is one of RBAC's. `subject` is the kind of object that is read
+ * (`pods`), or Events and their Namespace.
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
-/** A starting server may refuse for so long what it grants later. */
+/** How long a starting server may refuse requests that it grants later. */
 const startingTime: Millis = 10_000;
 
 export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isListed }: ApiAnswersOptions) {
   const { now } = clock;
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
-  /** Since when each right is missing, and for which subjects: rights to Events may be granted by namespace. */
+  /** Since when each right is missing, and for which subjects. Rights to Events may be granted for each Namespace. */
   const missing = new Map<string, { since: Millis; subjects: Set<string> }>();
   return {
     shared,
@@ -41,7 +41,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
         const text = 'The API server does not accept our token (401): it is read again and tried again';
         return shared.report('token', subject, 'error', about, text);
       }
-      // A server that was away throttles while it starts, which is the same problem.
+      // A server that did not answer throttles while it starts, so this is still the same problem.
       if (status === 429 && !shared.has('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
@@ -57,7 +57,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     },
     denied,
     granted,
-    /** The server has done what was asked; `but` is still a problem. */
+    /** Notes that the server has done what was asked. `but`: a problem that continues. */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
       shared.well(subject, but);
@@ -82,10 +82,10 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     missing.set(right, { since, subjects: subjects.add(subject) });
     const starting = shared.isThere('api server') && now() - since < startingTime;
     shared.well(subject);
-    // A starting server knows no rights for a moment.
+    // A starting server may not know any rights for a moment.
     if (starting) return;
     report(
-      // Only explanations need these.
+      // Only explanations need these rights.
       ['endpointslices', 'felixconfigurations', 'nodes/status'].includes(resource) ? 'warn' : 'error',
       right,
       { verb, resource, answer },
@@ -94,7 +94,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
   }
 }
 
-/** A server that refuses now and then has one problem all the time. */
+/** How long a problem must be absent to count as over, because a server that sometimes refuses has one problem all the time. */
 const quietFor: Millis = 20_000;
 
 const endings = {
@@ -115,8 +115,8 @@ export type Problem = keyof typeof endings;
 const problems = Object.keys(endings) as Problem[];
 
 /**
- * Problems of several subjects: logged when the first has one, and as over when none had it for a while. `subject`: a kind of object that is
- * read (`pods`), Events and their namespace, or the shared directory.
+ * Tracks problems that several subjects may have. A problem is logged when the first subject has it, and as over when no subject has had it
+ * for a while. `subject`: a kind of object that is read (`pods`), Events and their Namespace, or the shared directory.
  */
 function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis) {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
@@ -127,15 +127,15 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
       reported.set(problem, now());
       report(level, problem, fields, text);
     },
-    /** The API server has done what was asked for that subject; `but` is still a problem. */
+    /** Notes that the API server has done what was asked for this subject. `but`: a problem that continues. */
     well(subject: string, but?: Problem): void {
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
     has: (problem: Problem, subject: string): boolean => affected.get(problem)?.has(subject) ?? false,
-    /** It was reported, and not as over. */
+    /** Returns whether the problem was reported, and not yet as over. */
     isOpen: (problem: Problem): boolean => reported.has(problem),
     isThere: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
-    /** Logs the ends of problems that are over. */
+    /** Logs the end of problems that are over. */
     settle(this: void): void {
       for (const [problem, at] of reported) {
         if ((affected.get(problem)?.size ?? 0) > 0 || now() - at < quietFor) continue;

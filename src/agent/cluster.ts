@@ -28,7 +28,7 @@ import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from '../directory/directory.ts';
 import { readSpreadOf } from '../series/series.ts';
 
-/** `cluster`: an owner of an address may be known now. `due`: an Event is due earlier than before. */
+/** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
 export type Changes = EventEmitter<{ cluster: []; due: [] }>;
 
 export type ClusterContext = ReturnType<typeof createClusterContext>;
@@ -50,7 +50,7 @@ export interface ConnectOptions {
   clock: Clock;
 }
 
-/** Rejects if the kubeconfig is missing or no API server can be found. */
+/** Rejects if the kubeconfig is missing, or no API server can be found. */
 export async function connect({ config, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
     load: await findAccess(config.kubeconfig),
@@ -102,7 +102,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     clock,
     random: Math.random,
   });
-  // Every Namespace counts as opted out until they are listed.
+  // Until Namespaces are listed, each counts as opted out.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
 
@@ -119,7 +119,7 @@ export function createClusterContext(options: ClusterContextOptions) {
   }
 }
 
-/** Only these name Namespaces that opted out. */
+/** Returns whether opt-outs matter: only these settings name Namespaces. */
 function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
@@ -135,7 +135,7 @@ export interface PodLookupsOptions {
   nodeCount: () => number;
 }
 
-/** Finds Pods of other nodes by address; undefined if all Pods are watched, or none is looked up. */
+/** Makes look-ups that find Pods of other nodes by address; undefined if all Pods are watched, or nothing is looked up. */
 function createPodLookups({
   config,
   podLabels,
@@ -157,10 +157,10 @@ function createPodLookups({
   });
   return createFinderChain(
     finders,
-    // The first look-ups of all nodes may be in the same second, so this log line is spread.
+    // All nodes may make their first look-up in the same second, so this log line is spread.
     () => void setTimeout(() => void logWays(), Math.random() * readSpreadOf(nodeCount())).unref(),
     (way, error) => {
-      // The connection reports failures of the API server.
+      // The connection already reports failures of the API server.
       if (way === 'directory') problems.directory(error);
     },
   );
@@ -173,7 +173,7 @@ function createPodLookups({
   }
 }
 
-/** Pod ranges of watched Nodes, and whether Pods have addresses of their node's range. */
+/** Knows the Pod ranges of watched Nodes, and whether this node's Pods have addresses of its range. */
 function createLiveRanges(
   { node, maxNodes }: PodLookupsOptions['config'],
   lists: PodLookupsOptions['lists'],

@@ -27,7 +27,7 @@ export interface AgentIncidentsOptions {
   now: () => Millis;
 }
 
-/** Requests for Services whose EndpointSlices are not watched: one for each that an incident names. */
+/** The budget for Services whose EndpointSlices are not watched. Each Service that an incident names takes one request. */
 const backendBudget = { rate: 6 / 60, burst: 8 };
 const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
@@ -67,7 +67,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
   });
 }
 
-/** Services by their chains. Backends are watched, or looked up when an incident names the Service. */
+/** Finds Services by their chains. Their endpoints are watched, or looked up when an incident names the Service. */
 function createChains(
   { lists, connection, cluster }: ClusterContext,
   now: () => Millis,
@@ -101,7 +101,7 @@ function createChains(
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
       const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
-      // All are asked before any is waited for.
+      // Begin all look-ups before waiting for any.
       while ([...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
     },
   };

@@ -27,7 +27,7 @@ import { createAgentIncidents } from './incidents.ts';
 import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
 
-/** The hot path: from lines to counts, without waiting. */
+/** The hot path: it counts lines, and never waits. */
 export type Ingest = ReturnType<typeof createIngest>;
 
 interface IngestOptions {
@@ -42,10 +42,10 @@ interface IngestOptions {
 
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
-/** About 9 Events for each of 250 Pods are 2,250; metrics count the rest. */
+/** Enough for about 9 Events for each of 250 Pods, which are 2,250. Metrics count the rest. */
 const seriesLimits = { perObject: 8, total: 5000 };
 
-/** Enough for a long outage of the API server; each takes 1.5 KB. */
+/** Enough for a long outage of the API server. Each flow takes 1.5 KB. */
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions) {
@@ -130,7 +130,7 @@ interface AgentAuditOptions {
   policies: Pick<PolicyAnswers, 'factsOn'> | undefined;
 }
 
-/** Undefined if no sink is configured; the audit then costs nothing. */
+/** Returns undefined if no sink is configured. The audit then costs nothing. */
 function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
   const { config, restored, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
@@ -148,7 +148,7 @@ function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
   });
 }
 
-/** Undefined if no address serves them. They hide what the audit hides. */
+/** Returns undefined if no address serves live flows. They hide the same things as the audit. */
 function createAgentLiveFlows(
   options: Pick<AgentAuditOptions, 'config' | 'clock' | 'hasOptedOut'>,
 ): LiveFlowTable | undefined {
@@ -166,7 +166,7 @@ function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | '
   };
 }
 
-/** Counts a packet beside its Events: for the audit, for its workloads, and for its flow. */
+/** Counts a packet for everything besides Events: the audit, its workloads, and its flow. */
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

@@ -59,11 +59,11 @@ function createNodeCondition({ config, context, ingest, problems, clock }: NodeC
   });
 }
 
-/** While it is True it is written again, to show those who drain nodes that the agent runs. */
+/** How often a True condition is written again, which shows to whoever drains nodes that the agent still runs. */
 const heartbeatEvery: Millis = 600_000;
-/** Writes are so far apart at least, because a Node is a large object that many watch. */
+/** The shortest time between two writes, because a Node is a large object that many clients watch. */
 const shortestPause: Millis = 60_000;
-/** For each Node of the cluster: a condition that begins on 5,000 nodes at once is written over 75 s. */
+/** For each Node of the cluster: if a condition begins on 5,000 nodes at once, it is written over 75 s. */
 const spreadPerNode: Millis = 15;
 const retries = { first: 30_000, longest: 600_000 };
 
@@ -80,13 +80,13 @@ export interface NodeConditionOptions {
 export type NodeConditionWriter = ReturnType<typeof createNodeConditionWriter>;
 
 /**
- * Keeps the condition of this Node as open incidents have it. It is read once after a start: an agent without state clears what an earlier
- * run set, and one without incidents writes nothing.
+ * Keeps this Node's condition in line with its open incidents. It is read once after a start. So an agent without state removes what an
+ * earlier run set, and an agent without incidents writes nothing.
  */
 export function createNodeConditionWriter(options: NodeConditionOptions) {
   const { store, node, incidents, nodeCount, problems, clock, random } = options;
   const backOff = createBackOff(retries, random);
-  /** Undefined: the Node has none, or it was not read yet. */
+  /** Undefined if the Node does not have the condition, or it was not read yet. */
   let known: NodeCondition | undefined;
   let wasRead = false;
   let isBusy = false;
@@ -95,7 +95,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   let nextHeartbeat: Millis = -Infinity;
 
   return {
-    /** Resolves when all that is due is done; never rejects. */
+    /** Resolves when everything that is due is done. Never rejects. */
     async round(): Promise<void> {
       if (isBusy || clock.now() < notBefore) return;
       isBusy = true;
@@ -111,7 +111,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     if (found.kind === 'refused') return putOff(found);
     backOff.reset();
     [known, wasRead, due] = [found.condition, true, undefined];
-    // Another clock may have stamped its heartbeat, so it is checked in the next round.
+    // Another clock may have stamped the heartbeat, so check it in the next round.
     nextHeartbeat = clock.now();
     await keep();
   }
@@ -148,7 +148,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   function conditionOf({ status, reason, message, since }: RulesCondition): NodeCondition {
     const wall = clock.wall();
     const now = timestamp(wall);
-    // A log may have any stamp, but this is neither in the future nor before there were dates.
+    // A log may have any stamp, so limit the time to the past and to valid dates.
     const changed = timestamp(since === undefined ? wall : Math.min(Math.max(clock.toWall(since) || 0, 0), wall));
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime || changed : changed;
     return { type: conditionType, status, reason, message, lastHeartbeatTime: now, lastTransitionTime };
@@ -159,15 +159,15 @@ function isSame(known: NodeCondition | undefined, { status, reason, message }: R
   return known?.status === status && known.reason === reason && known.message === message;
 }
 
-/** An incident begins at this share. From 95 % on the kernel drops flows without answers. */
+/** An incident begins at this share. From 95 % on, the kernel drops flows without replies. */
 export const highShare = 0.9;
-/** The incident ends below it, so that a table around one share is one incident. */
+/** The incident ends below this share. It is lower, so that a table around one share makes one incident. */
 const lowShare = 0.8;
 const lookEvery: Millis = 30_000;
 
 export interface ConntrackLevelOptions {
   proc: Pick<ConnectionTracking, 'conntrack'>;
-  /** It was high when the last run ended. */
+  /** Whether it was high when the last run ended. */
   wasHigh: boolean;
   take: (observation: ConntrackHigh, time: Millis) => void;
   now: () => Millis;
@@ -176,7 +176,7 @@ export interface ConntrackLevelOptions {
 export type ConntrackLevel = ReturnType<typeof createConntrackLevel>;
 
 /**
- * Looks how full the host's connection tracking table is. In a Pod with a /proc of its own only the limit can be read, so there is no
+ * Checks how full the host's connection tracking table is. In a Pod with its own /proc, only the limit can be read, so there is no
  * incident.
  */
 export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLevelOptions) {

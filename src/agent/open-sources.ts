@@ -35,9 +35,9 @@ import { createSharedLines, type SharedLines } from './shared-lines.ts';
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
   positions: Readonly<Record<string, Position>>;
-  /** Records of programs that one source had shown and others not. */
+  /** Records of programs that only some of the sources have shown so far. */
   once: Json | undefined;
-  /** No earlier run is known, so recent lines are read, too. */
+  /** Whether there was no earlier run, so that recent lines are read, too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   problems: Pick<Problems, 'source' | 'lost'>;
@@ -54,7 +54,7 @@ type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
 const firstReach: Millis = 600_000;
 
-/** Opens the logs, which hand lines to the pipeline once they are started. */
+/** Opens the logs. Once they are started, they hand lines to the pipeline. */
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
@@ -68,13 +68,13 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   );
   const shared = createSharedLines({
     kernelGiver: giver && nameOf(giver),
-    // Some programs write to standard error and a file; only then a record may come twice.
+    // Some programs write to standard error and to a file, and only then a record may come twice.
     programSources: found.some(({ kind }) => kind === 'program')
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
       : [],
     saved: options.once,
   });
-  // Lines may be compared by their bytes only if none is skipped, but two files may have lines of ulogd.
+  // Lines can be compared by their bytes only if none is skipped. Of two files, both may have lines of ulogd.
   const hasRepeats = found.filter(({ kind }) => kind === 'file').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();
@@ -127,7 +127,7 @@ function settle(options: OpenSourcesOptions): Found[] {
     const { source, isCertain, text } = choose();
     const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
     problems.source('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
-    // If nothing can be read now, the device is tried again.
+    // If nothing can be read now, the device is tried again later.
     return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
   });
   if (config.sources.some(({ kind }) => kind === 'auto')) {
@@ -141,7 +141,7 @@ function settle(options: OpenSourcesOptions): Found[] {
       });
     }
   }
-  // A setting may name the file that was found.
+  // A setting may name the same file that was found.
   return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
 }
 
@@ -166,7 +166,7 @@ function listenerOf(
 ): SourceListener {
   const name = nameOf(setting);
   const { repeats } = pipeline;
-  // Losses of a ring buffer that is not counted do not matter.
+  // Losses in a ring buffer do not matter if its packets are not counted.
   const mayLosePackets = isGiver || setting.kind !== 'kernel';
   return {
     take(line, origin) {
@@ -182,13 +182,13 @@ function listenerOf(
     notice: (notice) => problems.source(name, notice),
   };
 
-  /** A stamp from the future is of the wrong zone or of another clock. */
+  /** Limits a stamp to the present, because a stamp from the future has a wrong zone or comes from another clock. */
   function timeOf(stamp: Millis): Millis {
     return Math.min(clock.fromWall(stamp), clock.now());
   }
 }
 
-/** The same as `timeOf`, with clocks that are read once in a turn of the event loop. */
+/** Converts times as `timeOf` does, but reads the clocks only once in a turn of the event loop. */
 function byClock(repeats: Repeats, clock: Clock): Repeats {
   let read: { ahead: Millis; now: Millis } | undefined;
   return {

@@ -8,7 +8,7 @@ import type { Loss, Notice } from '../sources/sources.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
 
-/** Exporters discard Events whose time is further off. */
+/** The largest tolerable difference of clocks. Exporters ignore Events whose time is further off. */
 const tolerableSkew: Millis = 5000;
 
 /** What the agent does instead of watching too many objects. */
@@ -20,7 +20,7 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   namespaces: 'none is watched; the audit names no Pod',
 };
 
-/** Reports what goes wrong between the agent and the API server. */
+/** Reports problems between the agent and the API server. */
 export type ApiProblems = ReturnType<typeof createApiProblems>;
 
 export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts) {
@@ -34,7 +34,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      // If its etcd is away, the server is silent, too: one problem.
+      // If the server's etcd does not answer, watches are silent, too. That is one problem.
       if (silent !== true || answers.shared.isOpen('api server')) return;
       const text = `The watch of ${resource} was silent and is started again`;
       answers.shared.report('silence', resource, 'info', { resource }, text);
@@ -54,7 +54,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
       report('error', 'node', { nodes: others.slice(0, 5) }, text);
     },
-    /** The problem of the shared directory; undefined: it has answered. */
+    /** Reports a problem of the shared directory; undefined means that it has answered. */
     directory: (error: unknown): void => {
       if (error === undefined) return answers.shared.well('directory');
       const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
@@ -66,7 +66,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
         return answers.denied('get', 'felixconfigurations', '');
       answers.granted('get', 'felixconfigurations');
     },
-    /** `refusal` undefined: it was done. */
+    /** `refusal` is undefined if the request was done. */
     nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined): void => {
       const resource = verb === 'patch' ? 'nodes/status' : 'nodes';
       if (refusal === undefined) answers.answered(verb, resource, 'node condition');
@@ -95,7 +95,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   };
 }
 
-/** Totals of problems, for the line of each minute. */
+/** Totals of problems, for the log line of each minute. */
 export type ProblemCounts = ReturnType<typeof noProblems>;
 
 export function noProblems() {
@@ -126,7 +126,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
     const right = eventVerbs[verb];
-    // One namespace alone may be throttled (429), or its webhook fail.
+    // A single Namespace may be throttled (429), or have a webhook that fails.
     const subject = `events of ${namespace}`;
     switch (result) {
       case 'ok':
@@ -141,7 +141,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
-        // Admission or a webhook failed on this Event. Failures of the server itself have no reason.
+        // Admission or a webhook failed on this Event. A failure of the server itself has no reason.
         if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
         const text = 'The API server failed on an Event; it is tried again every minute';
         return shared.report('event failed', subject, 'warn', about, text);
@@ -167,7 +167,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
 /** Notices with these keys end when the source reports `well`. */
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];
 
-/** Reports problems: once in the log, each time in the metrics. */
+/** Reports problems: once in the log, and each time in the metrics. */
 export type Problems = ReturnType<typeof createProblems>;
 
 export function createProblems(options: ApiAnswersOptions & { counts: ProblemCounts }) {
@@ -232,7 +232,7 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
           report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');
       },
     },
-    /** Incidents are no problem of this program, but worth a line. */
+    /** An incident is not a problem of this program, but deserves a log line. */
     incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
       const about = { code, failing, failures };
       if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);

@@ -26,7 +26,7 @@ const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
 const wayResults = ['hit', 'miss', 'failed', 'refused'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
-/** What is counted elsewhere is collected at each scrape. */
+/** Collects counts of other parts at each scrape. */
 export function createScrape(options: ScrapeOptions): MetricsText {
   const { metrics, context, ingest, conntrackLevel, reload, lastSeen, clock } = options;
   return scrapeOf(metrics, ingest.legacyMetric, () => {
@@ -117,7 +117,7 @@ function collectLookups(metric: Metrics['podLookups'], counts: Readonly<LookupCo
   for (const result of lookupResults) metric.setTotal(counts[result], { result });
 }
 
-/** Totals since the start, for the line of each minute. */
+/** Returns totals since the start, for the log line of each minute. */
 export function minuteCounts({
   problems,
   context,

@@ -3,19 +3,22 @@ import type { LogLine } from '../model/log-line.ts';
 import type { Json, LineOrigin } from '../sources/sources.ts';
 
 export interface SharedLinesOptions {
-  /** The source that gives the kernel's lines. */
+  /** The source whose kernel lines are used. */
   kernelGiver: string | undefined;
   programSources: readonly string[];
-  /** Of an earlier run. */
+  /** The state of an earlier run. */
   saved: Json | undefined;
 }
 
-/** Sources have a record at nearly the same time. */
+/** The most records that are remembered. A few are enough, because the sources show a record at nearly the same time. */
 const maxRecords = 1024;
 
 export type SharedLines = ReturnType<typeof createSharedLines>;
 
-/** Takes lines of several sources once: of the kernel and of ulogd from one source, of programs from the first that shows them. */
+/**
+ * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and lines of programs from the
+ * first source that shows them.
+ */
 export function createSharedLines({ kernelGiver, programSources, saved }: SharedLinesOptions) {
   const programs = restore(saved, programSources);
   let ulogdGiver: string | undefined;
@@ -41,14 +44,14 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
     if (origin === 'program' || origin === 'container')
       return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
     if (origin !== 'kernel') return true;
-    // No other source has these.
+    // Only one source has these lines.
     if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
-    // The kernel gives these packets to ulogd alone.
+    // The kernel gives these packets only to ulogd, so any source may have them.
     if (program === 'ulogd' || program === 'ulogd2') return (ulogdGiver ??= source) === source;
     return source === kernelGiver;
   }
 
-  /** Compares texts only, because sources may stamp in different zones. */
+  /** Compares only texts, because sources may write stamps in different zones. */
   function isFirstRecord(source: string, hash: number): boolean {
     const shownBy = programs.get(hash);
     if (shownBy !== undefined && !shownBy.includes(source)) {
@@ -77,12 +80,12 @@ function restore(saved: Json | undefined, sources: readonly string[]): Map<numbe
   );
 }
 
-/** klog stamps to the microsecond, so no record is logged twice. Texts of others come again. */
+/** Returns whether klog wrote the text. klog stamps to the microsecond, so none of its records occurs twice. Texts of other loggers may. */
 function isKlog(text: string): boolean {
   return hasKlogHeader(text) || klogJsonTime(text) !== undefined;
 }
 
-/** 53 bits of cyrb53 (public domain) over visible ASCII, because sources differ in all other bytes. */
+/** Hashes the visible ASCII characters with cyrb53 (public domain, 53 bits), because sources differ in all other bytes. */
 function hashOf(text: string): number {
   let low = 0xdeadbeef;
   let high = 0x41c6ce57;

@@ -1,4 +1,4 @@
-/** Keeps flow records of what a node dropped: counts by flow and interval, keeps them on disk, and sends them to sinks. */
+/** Makes flow records of the packets that a node dropped: counts them by flow and interval, saves them on disk, and sends them to sinks. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
@@ -16,7 +16,7 @@ export { createLiveFlows, liveFlowsVersion, type LiveFlowTable } from './live-fl
 export { noNamespace, type Privacy, redactionOf } from './privacy.ts';
 export { createSink, type SinkSetting } from './sinks/create-sink.ts';
 
-/** The rest of the kept audit, beside flows and rows. */
+/** The kept audit except for its flows and rows. */
 export interface AuditRest extends QueueState {
   closings: number;
 }
@@ -32,20 +32,20 @@ export interface AuditOptions {
   cluster: string | undefined;
   interval: Millis;
   sinks: readonly Sink[];
-  /** Bytes of rows that wait for receivers at most. */
+  /** The most bytes of rows that wait for receivers. */
   queueSize: number;
   restored: AuditState | undefined;
   privacy: Privacy;
-  /** Undefined: policies are not asked. */
+  /** Undefined if policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
-  /** `toWall`: what the wall clock showed at a time of the lines. */
+  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
   report: DeliveryReport;
 }
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** Flows closed in one turn of the event loop, which takes a few milliseconds. */
+/** How many flows are closed in one turn of the event loop, which takes a few milliseconds. */
 const slice = 200;
 
 export function createAudit(options: AuditOptions) {
@@ -72,7 +72,7 @@ export function createAudit(options: AuditOptions) {
   return {
     count: (...packet: Parameters<typeof intervals.count>): void => intervals.count(...packet),
     lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
-    /** Closes intervals that are over, keeps them on disk, and wakes the deliveries. */
+    /** Closes intervals that are over, saves their records on disk, and wakes the deliveries. */
     async round(keep: () => Promise<void>): Promise<void> {
       while (!closeSome()) await nextTurn();
       const { newest } = queue;
@@ -125,7 +125,7 @@ export function createAudit(options: AuditOptions) {
   }
 }
 
-/** Finds the audit in the state on disk. */
+/** Reads the audit from the state on disk. */
 export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
   const rest = values.get('audit') as AuditRest | undefined;
   if (rest === undefined) return undefined;

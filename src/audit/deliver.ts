@@ -4,9 +4,9 @@ import { createBackOff } from '../platform/back-off.ts';
 import type { AuditQueue, Batch } from './queue.ts';
 
 export interface DeliveryReport {
-  /** The receiver refused `refused` of the rows for good. */
+  /** The receiver has the rows, but refused `refused` of them for good. */
   sent: (sink: string, rows: number, refused: number) => void;
-  /** All rows are sent again. */
+  /** The whole batch will be sent again. */
   failed: (sink: string, error: unknown) => void;
 }
 
@@ -21,13 +21,13 @@ export interface DeliverOptions {
 
 export interface Delivery {
   wake: () => void;
-  /** Ends after the batch under way, or after `grace`. */
+  /** Ends after the current batch, or after `grace`. */
   stop: (grace: Millis) => Promise<void>;
 }
 
 const usualBackOff = { first: 1000, longest: 60_000 };
 
-/** Sends one batch after another, each until it is taken, so an outage of the receiver loses nothing that the queue can hold. */
+/** Sends batches one after another, and repeats each until the receiver has it. So an outage loses nothing that the queue can hold. */
 export function startDelivery({ queue, sink, gapRow, report, ...options }: DeliverOptions): Delivery {
   const backOff = createBackOff(options.backOff ?? usualBackOff, Math.random);
   const stopping = new AbortController();
@@ -76,9 +76,9 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
 
 export interface Sink {
   readonly name: string;
-  /** Rows of one batch at most. */
+  /** The most rows in one batch. */
   readonly most: number;
-  /** Resolves to how many rows were refused, when the receiver has the rest for good. Rejects if all must be sent again. */
+  /** Resolves to the number of refused rows when the receiver has stored the others. Rejects if all rows must be sent again. */
   send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
   close: () => Promise<void>;
 }

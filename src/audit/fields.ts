@@ -1,6 +1,9 @@
-/** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit-fields.md and the JSON Schema are made from it. */
+/**
+ * Defines every field of a flow record: its type, its meaning, and its names elsewhere. docs/audit-fields.md and the JSON Schema are
+ * generated from it.
+ */
 
-/** Says whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
+/** Whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
 type Cardinality = 'fine' | 'careful' | 'avoid';
 
 export interface Field<
@@ -9,16 +12,16 @@ export interface Field<
   type: Type;
   about: string;
   cardinality: Cardinality;
-  /** All values, where there are few. */
+  /** All possible values, if there are only a few. */
   values?: readonly string[];
-  /** Name in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
+  /** The name in the Elastic Common Schema, and below, in OCSF's class 4001; '' if there is none. */
   ecs: string;
   ocsf: string;
-  /** Packets of one flow may differ in it; the record leaves it out then. */
+  /** Packets of one flow may have different values. The record then leaves the field out. */
   varies?: true;
-  /** The flows of the last hour do without it. */
+  /** The live flows of the last hour do not have this field. */
   live?: false;
-  /** An address, which the settings of privacy may cut. */
+  /** The field is an address, which the privacy settings may shorten. */
   address?: true;
 }
 
@@ -40,7 +43,7 @@ const time = of('time');
 const integer = of('integer');
 const boolean = of('boolean');
 
-/** Major: readers refuse what they do not know. Minor: fields were added. */
+/** The version of the fields. With another major version, readers refuse records. A new minor version only adds fields. */
 export const schemaVersion = '1.2';
 
 /** Both ends have the same fields. */
@@ -225,12 +228,12 @@ export type FlowRecord = {
 
 const rows: readonly (readonly [string, Field])[] = Object.entries(fields);
 
-/** Returns the names of the fields that meet a condition, in the order of the table. */
+/** Returns the fields that meet a condition, in the order of the table. */
 export function fieldsThat<Name extends keyof FlowRecord = keyof FlowRecord>(have: (field: Field) => boolean): Name[] {
   return rows.flatMap(([name, field]) => (have(field) ? [name as Name] : []));
 }
 
-/** Fields that every record has. */
+/** The fields that every record has. */
 export const requiredFields = [
   '@timestamp',
   'schema.version',

@@ -3,11 +3,11 @@ import type { FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
 
 export interface FlowLimits {
-  /** Flows of all open intervals. When these are taken, namespaces share them equally. */
+  /** The most flows in all open intervals. When they are used up, Namespaces share them equally. */
   total: number;
-  /** Flows of one workload in one interval; one more counts the rest. */
+  /** The most flows of one workload in one interval. One more flow counts the rest. */
   perSubject: number;
-  /** Flows that count the rest of a namespace, beside `total`; past these one counts all. */
+  /** The most flows that count the rest of a Namespace, in addition to `total`. Beyond these, one flow counts everything. */
   joined: number;
 }
 
@@ -16,13 +16,13 @@ export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joi
 type Held = Flow & { start: Millis };
 
 export interface FoundRoom<F> {
-  /** The flow itself, or the one that counts it. */
+  /** The flow itself, or the flow that counts its packets. */
   flow: Flow;
-  /** Flows that make room, each with the one that counts it on. */
+  /** Flows that are removed to make room, each with the flow that takes over its count. */
   evicted: readonly (readonly [old: F, joined: Flow])[];
 }
 
-/** Decides which flows are counted by themselves. Others are joined by workload, by namespace or all together. */
+/** Decides which flows are counted separately. Others are joined by workload, by Namespace, or all together. */
 export function createFlowRoom<F extends Held>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
@@ -58,7 +58,8 @@ export function createFlowRoom<F extends Held>(
       const largest = largestNamespace();
       const excess = largest.size - (ofNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
-      // Evicts several at once, because finding the largest namespace takes time; the newest, so that flows from before a flood stay.
+      // Removes several flows at once, because finding the largest Namespace takes time. The newest are removed, so that flows from before
+      // a flood stay.
       const evicted = [...largest].slice(-Math.ceil(excess / 16));
       return { flow, evicted: evicted.map((old) => [old, joinNamespace(old.start, old)]) };
     },
@@ -86,7 +87,7 @@ function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string
   return `${start} ${subject}`;
 }
 
-/** Known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
+/** The fields that a joined flow keeps of a workload. Its Pods and addresses are merged as in any flow. */
 const ofWorkload = [
   'address',
   'k8s.namespace.name',
@@ -106,7 +107,7 @@ function joinAll(flow: Flow): Flow {
   return { ...joinedFlow(flow, []), namespace: '' };
 }
 
-/** Makes a flow that counts others: with the named fields of the subject, without the other end, port and rule. */
+/** Makes a flow that counts others. It has the named fields of the subject, but no other end, port or rule. */
 function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeof ofWorkload)[number][]): Flow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
   const all = known.length === 0;
@@ -127,12 +128,12 @@ function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeo
   };
 }
 
-/** Whether it counts the rest of a namespace, or of all. */
+/** Returns whether the flow counts the rest of a Namespace, or of everything. */
 function isJoined({ key, subject }: Flow): boolean {
   return subject === '' && key.startsWith('["joined"');
 }
 
-/** Gaps take no room, because they are few and no other record says the same. */
+/** Returns whether the flow takes room. Gaps take none, because they are few and no other record has their information. */
 function isOwn(flow: Flow): boolean {
   return !isJoined(flow) && flow.fields['event.name'] !== 'network.flow.gap';
 }

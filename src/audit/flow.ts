@@ -14,22 +14,22 @@ export interface AuditedPacket {
   ends: Ends;
   node: string;
   noise: string | undefined;
-  /** Without these policies are not asked. */
+  /** Without findings, policies are not asked. */
   findings?: readonly Finding[];
 }
 
-/** What the packets of one flow have in common. */
+/** What all packets of one flow have in common. */
 export interface Flow {
-  /** Equal for packets that are counted together, of any Pod, address and interface. */
+  /** Equal for all packets that are counted together, whatever their Pod, address or interface. */
   key: string;
-  /** The workload of the Pod that causes the flow, else of the one that it is for, else ''. */
+  /** The workload of the sending Pod; or else of the receiving Pod, or else ''. */
   subject: string;
-  /** Its namespace. Both share the room for flows, so that no Pod takes that of others. */
+  /** The subject's Namespace. Both limit the room for flows, so that no Pod takes that of others. */
   namespace: string;
   fields: FlowRecord;
 }
 
-/** Redacted values are not even in the key, because ids are made of it. */
+/** Makes the flow of a packet. Redacted values are not even part of the key, because ids are derived from it. */
 export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): Flow {
   const { observation, ends, node, noise } = packet;
   const { kind: _, ...service } = serviceOf(observation);
@@ -47,7 +47,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   const fields = redact === undefined ? found : redact(found);
   const isShown = (end: 'source' | 'destination'): boolean => fields[`${end}.kind`] !== 'redacted';
   const isPod = (end: 'source' | 'destination'): boolean => ends[end].kind === 'pod' && isShown(end);
-  // The sender counts first, so that a scan does not use up the room of its target.
+  // The sender is preferred, so that a scan does not use up the room of its target.
   const subject = isPod('source') ? ends.source : isPod('destination') ? ends.destination : undefined;
   const { 'interface.in': __, 'interface.out': ___, ...logged } = ruleOf(observation);
   const rule =
@@ -57,7 +57,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   const common = [action, noise, node, fields['network.direction'], service, rule];
   const identityOf = (end: 'source' | 'destination'): string | undefined => {
     if (!isShown(end)) return 'redacted';
-    // A cut address is no longer one peer.
+    // Without an object, the shortened address counts, which may stand for several peers.
     return redact === undefined || ends[end].object !== undefined ? ends[end].identity : fields[`${end}.address`];
   };
   return {
@@ -68,7 +68,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   };
 }
 
-/** The fields of one packet; the caller adds its time and name. */
+/** Returns the fields of one packet, apart from its time and name. */
 function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
   const { fields } = flowOf(packet);
   const of: FlowRecord = {
@@ -151,7 +151,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   };
 }
 
-/** The interfaces show the direction, or else the nodes of the Pods. */
+/** Returns the direction by the interfaces, or else by the nodes of the Pods. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
   const isOut = ends.fromPodInterface || isOn(source, node);
@@ -181,14 +181,14 @@ function endOf({ kind, address, evidence, object, workload, role, labels }: Endp
   };
 }
 
-/** A name in place of an address may have one: `shop/web-*`, `NetworkSet shop/partners`. */
+/** Returns the Namespace in a name that replaces an address: `shop/web-*`, `NetworkSet shop/partners`. */
 function namespaceIn(address: string): string | undefined {
   if (!isName(address)) return undefined;
   const slash = address.indexOf('/');
   return slash < 0 ? undefined : address.slice(address.indexOf(' ') + 1, slash);
 }
 
-/** Written out, because V8 makes a hash table of an object with computed names, and a flow costs twice as much. */
+/** Written out, because V8 makes a hash table of an object with computed names, and a flow would take twice the memory. */
 function endsOf({ source, destination }: Ends): FlowRecord {
   const from = endOf(source);
   const to = endOf(destination);
@@ -215,7 +215,7 @@ function endsOf({ source, destination }: Ends): FlowRecord {
   };
 }
 
-/** `SYN ACK`; undefined if no TCP header was shown. */
+/** Returns `SYN ACK`; undefined if the line showed no TCP header. */
 export function flagNames(flags: number | undefined): string | undefined {
   if (flags === undefined) return undefined;
   return Object.entries(TcpFlag)
@@ -230,7 +230,7 @@ interface RowContext {
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 
-/** One line of NDJSON for one packet (`replay --output audit`). */
+/** Returns a line of NDJSON for one packet (`replay --output audit`). */
 export function packetRow(line: LogLine, packet: AuditedPacket, context: RowContext = {}): string {
   const { cluster, policies, redact = (same: FlowRecord) => same } = context;
   const { observation, node } = packet;

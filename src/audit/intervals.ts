@@ -9,7 +9,7 @@ import type { Finding } from '../model/finding.ts';
 import { policyFields } from './record.ts';
 import { withoutForeignPolicies } from './privacy.ts';
 
-/** Lines come late: journald syncs, and look-ups take up to two seconds. */
+/** How long an interval stays open after its end, because lines come late: journald syncs, and look-ups take up to two seconds. */
 const grace: Millis = 5000;
 
 export interface IntervalsOptions {
@@ -19,7 +19,7 @@ export interface IntervalsOptions {
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
-  /** `toWall`: what the wall clock showed at a time of the lines. */
+  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
   now: () => Millis;
   toWall: (time: Millis) => Millis;
 }
@@ -29,15 +29,15 @@ export type Intervals = ReturnType<typeof createIntervals>;
 export function createIntervals(options: IntervalsOptions) {
   const { interval, cluster, redact, restored, now, toWall } = options;
   const flows = createOpenFlows(options.limits ?? defaultFlowLimits, restored?.flows);
-  /** The flow of each `meaning`: computing the key of each packet would cost more. */
+  /** The flow of each `meaning`. Computing a key for each packet would cost more. */
   const found = new WeakMap<object, OpenFlow>();
-  /** Intervals with packets since the last look stay open, because a backlog is being read. */
+  /** Intervals with new packets since the last check. They stay open, because older lines are being read. */
   const touched = new Set<Millis>();
   const policies = createFlowPolicies(options.policiesOn);
   const gaps = createGaps(restored?.flows ?? []);
   let closings = restored?.closings ?? 0;
   let revision = 0;
-  /** Limits times from a clock that was ahead, which would keep an interval open for years. */
+  /** Returns the interval of a time. A time from a clock that was ahead is limited, because it would keep an interval open for years. */
   const startOf = (time: Millis): Millis => Math.floor(Math.min(time, now() + interval) / interval) * interval;
 
   return {
@@ -52,7 +52,7 @@ export function createIntervals(options: IntervalsOptions) {
     },
     takeChanges: () => flows.takeChanges(),
     entries: () => flows.entries(),
-    /** Packets with one `meaning` object are of one flow, with the same Pods and interfaces. */
+    /** Counts packets. Packets with the same `meaning` object belong to one flow, with the same Pods and interfaces. */
     count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
       revision++;
       const start = startOf(time);
@@ -77,8 +77,8 @@ export function createIntervals(options: IntervalsOptions) {
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
     /**
-     * Closes `most` flows at most, of intervals that are over. Their records must get into one batch of the state with them. `isDone`: there
-     * are no more.
+     * Closes at most `most` flows of intervals that are over. Save their records in the same batch of the state as the closing. `isDone`:
+     * there are no more such flows.
      */
     close(most: number): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
@@ -97,20 +97,20 @@ export function createIntervals(options: IntervalsOptions) {
     flows.remove(flow);
     const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
     const complete = policies.addTo(record, flow);
-    // `found` may lead to this flow; 0 packets say that it is closed.
+    // `found` may still lead to this flow. 0 packets mean that it is closed.
     flow.packets = 0;
     return complete;
   }
 }
 
-/** One more than `most` at most. */
+/** Returns the flows to close, at most one more than `most`. */
 function dueOf(
   flows: ReturnType<typeof createOpenFlows>,
   mayClose: (flow: OpenFlow) => boolean,
   most: number,
 ): OpenFlow[] {
   const due: OpenFlow[] = [];
-  // Gaps are closed last: after a kill in between, the others must still know of them.
+  // Close gaps last: if the agent is killed in between, the other flows must still know of them.
   for (const isOfGaps of [false, true]) {
     for (const flow of flows.all()) {
       if (isGap(flow) !== isOfGaps || !mayClose(flow)) continue;
@@ -154,22 +154,22 @@ function gapOf(by: string, node: string): Flow {
   };
 }
 
-/** Martians are warnings of the kernel, which have a rate limit of their own. */
+/** Returns whether the flow is a kernel warning: martians are, and they have a rate limit of their own. */
 function isWarning({ fields }: OpenFlow): boolean {
   return fields['log.prefix']?.startsWith('martian ') === true;
 }
 
-/** Evaluates known policies; undefined: they say nothing. `first`: the time of the first packet. */
+/** Evaluates known policies; undefined if they say nothing. `first`: the time of the first packet. */
 export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 
 function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
-  /** Findings of the first packet. They are not on disk, so after a restart a row lacks the verdict. */
+  /** The findings of each flow's first packet. They are not on disk, so after a restart a row has no verdict. */
   const found = new WeakMap<OpenFlow, readonly Finding[]>();
   return {
     note(flow: OpenFlow, findings: readonly Finding[] | undefined): void {
       if (policiesOn !== undefined && findings !== undefined && !found.has(flow)) found.set(flow, findings);
     },
-    /** Adds the verdict once, because records are kept and sent again unchanged. */
+    /** Adds the verdict only once, because a record that is sent again must not change. */
     addTo(record: FlowRecord, flow: OpenFlow): FlowRecord {
       const findings = found.get(flow);
       const facts = findings && policiesOn?.(findings, flow.first);

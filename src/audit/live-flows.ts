@@ -6,16 +6,16 @@ import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { stampOf } from './record.ts';
 
-/** Changes when a key goes or gets another meaning. */
+/** The version of the answer. It changes when a key is removed or its meaning changes. */
 export const liveFlowsVersion = 1;
 
-/** The answer of `/drops`, as JSON. The keys of a flow are fields of docs/audit-fields.md. */
+/** The answer of `/drops`, as JSON. The keys of a flow are explained in docs/audit-fields.md. */
 export interface LiveFlows {
   version: typeof liveFlowsVersion;
   node: string;
-  /** RFC 3339, when it was answered. */
+  /** The time of the answer in RFC 3339. */
   time: string;
-  /** Flows that were replaced since the start; no flow counts their packets. */
+  /** How many flows were removed since the start to make room. No flow counts their packets any more. */
   forgotten: number;
   flows: FlowRecord[];
 }
@@ -24,7 +24,7 @@ export interface LiveFlowsOptions {
   node: string;
   limits?: FlowLimits & { bytes: number };
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
-  /** `toWall`: what the wall clock showed at a time of the lines. */
+  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
 }
 
@@ -38,7 +38,7 @@ interface Held extends Flow {
 
 export type LiveFlowTable = ReturnType<typeof createLiveFlows>;
 
-/** 10,000 usual flows are 6 MB; a Pod that scans has 500 of them. */
+/** 10,000 usual flows take 6 MB. A Pod that scans has at most 500 of them. */
 const defaultLimits = { total: 10_000, perSubject: 500, joined: 1000, bytes: 16 * 1024 * 1024 };
 const keptFor: Millis = 3_600_000;
 const sweepInterval: Millis = 60_000;
@@ -47,11 +47,11 @@ const ofEach = 300;
 
 const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
-/** Counts packets by flow. The table is bounded in bytes and in flows, also of each workload and namespace. */
+/** Counts packets by flow. Bytes and flows are limited, and also the flows of each workload and Namespace. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
   const flows = new Map<string, Held>();
   const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
-  /** The flow of each `meaning`: computing the key of each packet would cost more. */
+  /** The flow of each `meaning`. Computing a key for each packet would cost more. */
   const found = new WeakMap<object, Held>();
   let bytes = 0;
   let forgotten = 0;
@@ -70,7 +70,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
       flow.packets += packets;
       flow.last = Math.max(flow.last, Math.min(time, clock.now()));
     },
-    /** The answer to whoever asks, with the newest flows first. */
+    /** Returns the answer, with the newest flows first. */
     text(): string {
       sweep();
       const all: LiveFlows = {
@@ -89,7 +89,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     if (known !== undefined) return join(known, given.fields);
     if (clock.now() - swept >= sweepInterval) sweep();
     const { flow, evicted } = room.find(0, given);
-    // Their counts are not moved: the answer is about the present.
+    // Counts of these flows are dropped, because the answer is about the present.
     for (const [old] of evicted) forget(old);
     const same = flows.get(flow.key);
     if (same !== undefined) return join(same, flow.fields);
@@ -118,7 +118,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flows.delete(flow.key);
     room.leave(flow);
     bytes -= flow.bytes;
-    // `found` may lead to this flow; 0 packets say that it is gone.
+    // `found` may still lead to this flow. 0 packets mean that it is gone.
     flow.packets = 0;
   }
 
@@ -128,7 +128,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
   }
 }
 
-/** A field that differs between Pods of a workload is left out. */
+/** Fields that may differ between Pods of a workload. If they do, they are left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
 function join(flow: Held, fields: FlowRecord): Held {

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { headOf, stampOf } from './record.ts';
 
-/** A flow in an interval that is not over. Plain JSON. */
+/** A flow in an open interval. Plain JSON. */
 export interface OpenFlow {
   start: Millis;
   key: string;
@@ -15,9 +15,9 @@ export interface OpenFlow {
   packets: number;
   first: Millis;
   last: Millis;
-  /** Further addresses of each end, besides the one in `fields`. */
+  /** More addresses of each end, apart from the one in `fields`. */
   others: Record<'source' | 'destination', string[]>;
-  /** Fields with several values among the packets. */
+  /** Fields that have several values among the packets. */
   mixed: (keyof FlowRecord)[];
 }
 
@@ -25,7 +25,7 @@ const mostAddresses = 255;
 
 const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
-/** Flows of open intervals, and what of them is not on disk yet. */
+/** Keeps the flows of open intervals, and tracks what is not on disk yet. */
 export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
   const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
   const room = createFlowRoom<OpenFlow>(limits, (start, key) => flows.has(idOf({ start, key })));
@@ -38,7 +38,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       return flows.size;
     },
     all: () => flows.values(),
-    /** Finds or makes the flow of the interval that begins at `start`. */
+    /** Finds or makes a flow in the interval that begins at `start`. */
     of(start: Millis, given: Flow, time: Millis): OpenFlow {
       const known = flows.get(idOf({ start, key: given.key }));
       if (known !== undefined) return take(known, given.fields);
@@ -77,14 +77,14 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     removed.push(flow);
   }
 
-  /** The joined flow counts on. */
+  /** Adds the old flow's counts to the joined flow, which continues to count. */
   function moveInto(old: OpenFlow, joined: Flow): void {
     const { start, packets, first, last } = old;
     remove(old);
     const flow = flows.get(idOf({ start, key: joined.key })) ?? add(start, joined, first);
     count(flow, packets, first);
     count(flow, 0, last);
-    // A meaning may lead to the old flow, which must not be counted on.
+    // A meaning may still lead to the old flow. With 0 packets, it is not used any more.
     old.packets = 0;
   }
 
@@ -117,7 +117,7 @@ function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time:
   };
 }
 
-/** It is written while the flow is counted on. */
+/** Copies a flow, because it is written to disk while counting continues. */
 function copy(flow: OpenFlow): OpenFlow {
   const { fields, mixed, others } = flow;
   const { source, destination } = others;
@@ -132,7 +132,7 @@ function copy(flow: OpenFlow): OpenFlow {
 export interface RecordContext {
   interval: Millis;
   cluster: string | undefined;
-  /** Number of the closing: late lines make another record. */
+  /** The number of the closing. It makes a separate record of lines that come late. */
   closing: number;
   atLeast: boolean;
   toWall: (time: Millis) => Millis;
@@ -173,7 +173,7 @@ function idOf({ start, key }: Pick<OpenFlow, 'start' | 'key'>): string {
   return `${start} ${key}`;
 }
 
-/** Adds packets of another Pod or interface. Returns whether anything changed. */
+/** Adds packets of other Pods or interfaces. Returns whether a field changed. */
 function join(flow: OpenFlow, fields: FlowRecord): boolean {
   let hasChanged = false;
   for (const name of mayDiffer) {

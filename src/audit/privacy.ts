@@ -3,12 +3,12 @@ import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { rowOf, withoutHiddenPolicies } from './record.ts';
 
-/** What records leave out, before they are written anywhere. */
+/** What is removed from records before they are written anywhere. */
 export interface Privacy {
-  /** Whether peers of other namespaces are named. */
+  /** Whether peers in other Namespaces are named. */
   peers: 'shown' | 'redacted';
   bits: { ipv4: number; ipv6: number };
-  /** Namespaces that asked not to be named. */
+  /** Returns whether a Namespace asked not to be named. */
   isHidden: (namespace: string) => boolean;
   labels: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Privacy {
 type End = 'source' | 'destination';
 const ends = ['source', 'destination'] as const;
 
-/** Undefined if everything is shown, so that the hot path need not ask. */
+/** Returns the redaction; undefined if everything is shown, so that the hot path calls nothing. */
 export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { peers, bits, isHidden } = privacy;
   const cutsAddresses = bits.ipv4 < 32 || bits.ipv6 < 128;
@@ -42,7 +42,7 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/** The end that is not the subject: the policy that dropped the packet, or else the node, is of the other one. */
+/** Returns the foreign end. The Namespace of the policy that dropped the packet owns the other end; without a policy, the node does. */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;
@@ -52,7 +52,7 @@ function foreignPeerOf(fields: FlowRecord): End | undefined {
   return fields['network.direction'] === 'egress' ? 'destination' : 'source';
 }
 
-/** CNI plugins name interfaces after Pods. */
+/** Removes the fields of an end. The interface is one of them, because CNI plug-ins name interfaces after Pods. */
 function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
   const kept = Object.entries(fields).filter(
     ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),
@@ -62,7 +62,7 @@ function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
 
 const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
 
-/** A policy would name a namespace that is not named elsewhere in the record. */
+/** Removes a policy that would name a Namespace which is named nowhere else in the record. */
 function withoutPolicy(
   redacted: FlowRecord,
   fields: FlowRecord,
@@ -70,7 +70,7 @@ function withoutPolicy(
 ): FlowRecord {
   const policy = fields['policy.namespace'];
   if (policy === undefined || ends.some((end) => namespaceOf(redacted, end) === policy)) return redacted;
-  // If the Pod of an address is not known, no end has its namespace.
+  // If the Pod of an address is not known, no end has its Namespace.
   if (!hidden.some((end) => namespaceOf(fields, end) === policy) && !isHidden(policy)) return redacted;
   const kept = Object.entries(redacted).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
@@ -78,13 +78,13 @@ function withoutPolicy(
   return Object.fromEntries(kept);
 }
 
-/** Removes policies that tell the Namespace of a redacted end. */
+/** Removes policies that would reveal the Namespace of a redacted end. */
 export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
   if (!ends.some((end) => fields[`${end}.kind`] === 'redacted')) return fields;
   return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
 }
 
-/** The packet in an ICMP error may have addresses of redacted ends. */
+/** Removes the packet in an ICMP error, because it may have addresses of redacted ends. */
 function withoutOriginal(fields: FlowRecord): FlowRecord {
   const { 'original.source.address': source, 'original.destination.address': destination, ...kept } = fields;
   return source === undefined && destination === undefined ? fields : kept;
@@ -102,7 +102,7 @@ function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord
   return cut;
 }
 
-/** An address that was cut before is cut further, or stays. A name is no address. */
+/** Shortens an address. If it was already shortened, it is shortened further or stays. A name is not an address, and stays, too. */
 function cutAddress(address: string, bits: Privacy['bits']): string | undefined {
   const [bare = '', length] = address.split('/', 2);
   const limits =
@@ -118,8 +118,8 @@ interface Restorable {
 }
 
 /**
- * Redacts what an earlier run kept: hidden namespaces are not known yet, and other labels may have been asked for. Undefined: there is
- * nothing to redact.
+ * Redacts records of an earlier run by the present settings, because other labels may be asked for now. Hidden Namespaces are not known
+ * yet. Undefined if there is nothing to redact.
  */
 export function redactionOfKept(
   privacy: Privacy,
@@ -145,7 +145,7 @@ function withLabels(fields: FlowRecord, names: readonly string[]): FlowRecord {
   return shown;
 }
 
-/** Ids and numbers stay, so that a record sent again is the same record. */
+/** Redacts the state. Ids and numbers stay, so that a record that is sent again is the same record. */
 export function redactRestored<Kept extends Restorable>(state: Kept, redact: (fields: FlowRecord) => FlowRecord): Kept {
   return {
     ...state,

@@ -9,13 +9,13 @@ export interface QueueState {
 export interface Batch {
   rows: readonly string[];
   through: number;
-  /** Rows that the sink lost before the first of these. */
+  /** Rows that the sink lost before this batch. */
   lost: LostRows | undefined;
 }
 
 export interface AuditQueueOptions {
   sinks: readonly string[];
-  /** Bytes of all rows; then the oldest is lost. */
+  /** The most bytes of all rows. Beyond that, the oldest rows are lost. */
   most: number;
   restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
   now: () => Millis;
@@ -23,12 +23,12 @@ export interface AuditQueueOptions {
 
 export type AuditQueue = ReturnType<typeof createAuditQueue>;
 
-/** Rows in order, for sinks at places of their own. The state on disk contains it. */
+/** Keeps rows in order until every sink has them. Sinks have separate positions. The state on disk contains the queue. */
 export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptions) {
   const rows = new Map(restored?.rows);
   const changes = createKeyedChanges('record', rows);
   let newest = restored?.state.newest ?? 0;
-  /** Rows up to this one are on disk. */
+  /** The last row that is on disk. */
   let released = newest;
   let oldest = newest + 1 - rows.size;
   let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
@@ -36,7 +36,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 
   return {
     changes,
-    /** The newest row. Once all before a call is on disk, `release` it. */
+    /** The number of the newest row. When all rows up to it are on disk, call `release` with it. */
     get newest(): number {
       return newest;
     },
@@ -56,11 +56,11 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       bytes += row.length;
       for (let over = bytes - most; over > 0 && rows.size > 1; over = bytes - most) loseOldest();
     },
-    /** Rows up to this one are on disk, so receivers may have them. */
+    /** Notes that rows up to `through` are on disk, so that receivers may get them. */
     release(through: number): void {
       released = Math.max(released, through);
     },
-    /** Undefined: the sink has all that were released. */
+    /** Returns the next batch; undefined if the sink has all released rows. */
     next(sink: string, mostRows: number): Batch | undefined {
       const { confirmed, lost } = places.of(sink);
       if (confirmed >= released) return undefined;
@@ -69,7 +69,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       for (; through < released && batch.length < mostRows; through++) batch.push(rows.get(String(through + 1)) ?? '');
       return { rows: batch, through, lost };
     },
-    /** The receiver has the batch for good. */
+    /** Notes that the receiver has stored the batch. */
     confirm(sink: string, { through, lost }: Pick<Batch, 'through' | 'lost'>): void {
       places.confirm(sink, through, lost);
       for (const last = places.confirmedByAll(); oldest <= last;) removeOldest();
@@ -89,10 +89,10 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   }
 }
 
-/** Rows that a sink never had: the queue was full. */
+/** Rows that a sink never got, because the queue was full. */
 export interface LostRows {
   rows: number;
-  /** The times at which the first and the last were lost. */
+  /** When the first row was lost, and below, the last one. */
   first: Millis;
   last: Millis;
 }
@@ -118,7 +118,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   return {
     all: places as Readonly<Record<string, SinkPlace>>,
     of: placeOf,
-    /** Counts for each sink the rows that it has not confirmed, and those that it lost since the start. */
+    /** Returns for each sink how many rows it has not confirmed, and how many it has lost since the start. */
     summary: (newest: number): Record<string, { behind: number; lost: number }> =>
       Object.fromEntries(
         Object.entries(places).map(([sink, { confirmed }]) => [
@@ -136,14 +136,14 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
         place.lost = { rows: rows + 1, first, last: now() };
       }
     },
-    /** The receiver has all rows up to this one, and knows of the lost ones given. */
+    /** Notes that the receiver has all rows up to `through`, and knows of the lost ones. */
     confirm(sink: string, through: number, lost: LostRows | undefined): void {
       const place = placeOf(sink);
       place.confirmed = Math.max(place.confirmed, through);
-      // Rows lost meanwhile are reported with the next batch.
+      // Rows that were lost meanwhile are reported with the next batch.
       if (place.lost === lost) delete place.lost;
     },
-    /** Number of the last row that all sinks have. */
+    /** The last row that all sinks have confirmed. */
     confirmedByAll: (): number => Math.min(...Object.values(places).map(({ confirmed }) => confirmed)),
   };
 

@@ -5,12 +5,12 @@ import type { PacketObservation } from '../model/packet.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
 
-/** One line of NDJSON, printable, in the order of the fields given. */
+/** Returns a line of NDJSON, printable, with the fields in their given order. */
 export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** The first fields of every record. `identity`: equal only for the same record. */
+/** Returns the first fields of every record. `identity` is equal only for the same record. */
 export function headOf(at: Millis, name: FlowRecord['event.name'], identity: readonly unknown[]): FlowRecord {
   return {
     '@timestamp': stampOf(at),
@@ -24,8 +24,7 @@ export function stampOf(time: Millis): string {
   return new Date(time).toISOString();
 }
 
-/** Fields that say what policies decide, beside the policy in the log. */
-/** Bytes of a list; whole names are left out. */
+/** The longest list in bytes. If a list is longer, whole names are left out. */
 const longest = 1000;
 
 export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
@@ -48,7 +47,10 @@ function fitting(names: readonly string[]): readonly string[] {
   return past < 0 ? names : names.slice(0, past);
 }
 
-/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only says that a rule matched. */
+/**
+ * Returns the verdict in the log. Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only shows that a rule
+ * matched.
+ */
 export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
   if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
   const facts: PolicyFacts = {
@@ -62,7 +64,7 @@ export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObser
   return policyFields(facts, 'logged');
 }
 
-/** Leaves out the policies if one is of a hidden Namespace. */
+/** Removes the policies if one of them is in a hidden Namespace. */
 export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: string) => boolean): FlowRecord {
   const names = [...(fields['policy.decided_by']?.split(',') ?? []), fields['policy.nearest'] ?? ''];
   if (names.every((name) => isShownName(name, isShown))) return fields;

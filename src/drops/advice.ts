@@ -13,11 +13,11 @@ interface Own {
 interface Advice {
   applies: (details: FlowDetails, own: Own) => boolean;
   say: (details: FlowDetails, own: Own) => string;
-  /** Replaces `say` if policies were asked and their answer is known. */
+  /** Replaces `say` if policies were asked and gave a certain answer. */
   sayAnswer?: (answer: PolicyVerdict, details: FlowDetails, own: Own) => string;
 }
 
-/** Says what a drop means and what to do. The first row that applies counts, so the most specific stand first. */
+/** What a drop means and what to do. The first row that applies is used, so the most specific rows come first. */
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
@@ -135,12 +135,18 @@ const table: readonly Advice[] = [
 
 const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
-/** It reports denied egress of Pods that only ingress policies select (aws-network-policy-agent#582). */
+/**
+ * Returns whether the report is often false: AWS's agent reports denied egress of Pods that only ingress policies select
+ * (aws-network-policy-agent#582).
+ */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
-/** Several ways may lead to such a device of the node. A Pod's must stay strict, and a container names its own. */
+/**
+ * Returns whether the reverse-path filter may be loosened on the device, because a node's device may have several routes. A Pod's device
+ * must stay strict, and the names of others may be chosen by a container.
+ */
 function isLoosened(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
 }
@@ -149,14 +155,17 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** Every IPv4 host takes so much (RFC 791), and every IPv6 link (RFC 8200). Old routers send 0 for unknown (RFC 1191). */
+/**
+ * Returns whether the MTU is possible. Every IPv4 host accepts 576 bytes (RFC 791), and every IPv6 link 1280 (RFC 8200). Old routers send 0
+ * for unknown (RFC 1191).
+ */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
   return error.mtu >= (isFour ? 576 : 1280) && error.mtu <= 65_535;
 }
 
-/** A Pod can answer for itself, but neither for others nor for the links on the way. */
+/** Returns whether only a router may report this error. A Pod can report about itself, but not about others or about links on the way. */
 function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   if (error?.reporter.kind !== 'pod') return false;
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
@@ -170,7 +179,10 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/** Routed packets, packets to the node and packets of the node have policies of their own (ufw(8)). */
+/**
+ * Returns the advice for the packet's way. In ufw, routed packets, packets to the node and packets from the node have separate policies
+ * (ufw(8)).
+ */
 function letThroughUfw({ path }: FlowDetails): string {
   if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
   if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
@@ -181,19 +193,19 @@ function probes(details: FlowDetails, own: Own): string {
   return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
 }
 
-/** The names that `kubectl` has for the kinds of Antrea's log, because other projects use the same short names. */
+/** kubectl's names for the kinds in Antrea's log. The short names are ambiguous, because other projects use them, too. */
 const resources = new Map([
   ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
 ]);
 
-/** Names come from logs, so only valid ones go into a command. */
+/** Returns whether the policy may be part of a command. Names come from logs, so only valid ones may. */
 function isShown({ kind, namespace, name }: PolicyName): boolean {
   if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
   return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
 }
 
-/** The command that shows a policy; Calico's own kinds are best shown by its own tool. */
+/** Returns the command that shows a policy. Calico's own kinds are best shown by calicoctl. */
 function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   const kind = resources.get(given ?? '') ?? given;
   const object = isSubdomain(name) ? ` ${name}` : '';
@@ -204,12 +216,12 @@ function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
-/** The command that shows the policies of a namespace. */
+/** Returns the command that shows the policies of a Namespace. */
 function describeIn(namespace: string, { logger }: FlowDetails): string {
   return `kubectl -n ${namespace} describe ${logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy'}`;
 }
 
-/** '' if no advice fits all such drops. `answer`: the verdict of policies, if they were asked. */
+/** Returns '' if no advice fits all such drops. `answer`: the verdict of policies, if they were asked. */
 export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
   const row = table.find(({ applies }) => applies(details, own));
   const advice = row?.say(details, own) ?? '';
@@ -228,7 +240,8 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
   const [mine, theirs] = receiving ? (['ingress', 'egress'] as const) : (['egress', 'ingress'] as const);
-  // Programs that enforce policies write records without a prefix, of what a policy denied. A prefix is chosen by an operator, and the rule behind the LOG rule is not known.
+  // A record without a prefix comes from a program that enforces policies, and names the policy that denied. An operator chooses a prefix,
+  // and the rule after the LOG rule is not known.
   const isRecord = prefix === '';
   const of = (side: 'ingress' | 'egress', whose: string): string =>
     isRecord ? `an ${side} policy of ${whose}` : `${side} policies of ${whose}`;

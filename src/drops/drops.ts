@@ -1,4 +1,4 @@
-/** Makes findings of a dropped packet: whose problem it is, why, and what to do; and says what policies decide about it. */
+/** Makes findings about a dropped packet: whose problem it is, why, and what to do. It also says what policies decide about it. */
 export { nameOf } from './names.ts';
 export { bareFlow, explainMartian, explainPacket } from './findings.ts';
 export { icmpName } from './names.ts';

@@ -23,7 +23,7 @@ export function explainPacket(
   return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own, service, name));
 }
 
-/** The owner of the port names it; of an answer, that is the sender. */
+/** Returns the port's name as its owner calls it. For a reply, the owner is the sender. */
 function portNameOf(
   { protocol }: Packet,
   { port, reply }: Orientation,
@@ -49,7 +49,7 @@ function ofBothEnds(
   }
 }
 
-/** A martian is a drop by the kernel's routing, no rule involved. */
+/** Explains a martian: the kernel's routing dropped it, without any rule. */
 export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
   return ofBothEnds(ends, node, (direction, peer, own) => ({
     ...bareFlow(direction, peer, own),
@@ -84,7 +84,10 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
   };
 }
 
-/** The peer is what could not be reached; the reporter is only the messenger, and has its own finding if it is a Pod. */
+/**
+ * Explains an ICMP error. The peer is the end that could not be reached. The reporter of the error only sent the message, and has its own
+ * finding if it is a Pod.
+ */
 function explainError(
   observation: PacketObservation,
   inner: Packet,
@@ -125,7 +128,7 @@ function explainError(
   return findings;
 }
 
-/** One literal: of a packet of another flow, copies of a part would take longer than all the rest of it. */
+/** Written as one literal, because copying a part for each packet of another flow would take longer than everything else. */
 function flow(
   observation: PacketObservation,
   ends: Ends,
@@ -167,7 +170,10 @@ function isForeign({ kind, note }: Endpoint): boolean {
   return kind === 'pod' && note !== undefined;
 }
 
-/** Policies act at a Pod's interface: what came from one and left by none was refused at its sender, else at its receiver. */
+/**
+ * Policies act at a Pod's interface. A packet that came from one and was not to leave by one was refused at its sender; in the opposite
+ * case, at its receiver.
+ */
 function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {
   if (policySide !== undefined || logger === kernelDrop) return policySide;
   return ends.fromPodInterface === ends.toPodInterface ? undefined : ends.fromPodInterface ? 'sender' : 'receiver';
@@ -193,7 +199,7 @@ function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: F
   return result;
 }
 
-/** `|` is in no name, address or keyword. */
+/** Joins the parts by `|`, which occurs in no name, address or keyword. */
 function identityOf(
   regarding: ObjectRef,
   direction: Direction,
@@ -205,7 +211,7 @@ function identityOf(
   const about = error === undefined ? '' : `${error.type}.${error.code}`;
   const by =
     policy === undefined ? (dropReason ?? '') : `${policy.kind ?? ''}/${policy.namespace ?? ''}/${policy.name}`;
-  // Joined text is one piece in memory; a template would be a tree of twenty until it is first compared.
+  // A joined text is one piece in memory. A template would be a tree of twenty pieces until its first comparison.
   return [
     'PacketDrop',
     objectKey(regarding),
@@ -223,11 +229,11 @@ function identityOf(
   ].join('|');
 }
 
-/** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
+/** ICMPv6 types: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
 const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
 
-/** Names chatter between machines of one link, which host firewalls log by the thousand; undefined for an application's traffic. */
+/** Returns a name for traffic between machines of one link that host firewalls log all the time; undefined for traffic of applications. */
 export function noiseOf(
   packet: Packet,
   destinationMac: string | undefined,

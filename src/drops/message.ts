@@ -8,12 +8,12 @@ import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
-/** So many ports of one peer look like a scan. */
+/** This many ports of one peer look like a scan. */
 const portsOfScan = 16;
 
 /**
- * Alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. `answer`: the verdict of
- * policies, if they were asked.
+ * Writes the message of a drop. Users' alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending
+ * traffic to`. `answer`: the verdict of policies, if they were asked.
  */
 export function dropMessage(
   series: Series,
@@ -22,7 +22,7 @@ export function dropMessage(
   answer?: PolicyVerdict,
 ): string {
   const sentences = sentencesOf(details, series, answer);
-  // Escape the whole message at the end, so that no text of a stranger can be forgotten.
+  // Escape the whole message at the end, so that no stranger's text is missed.
   return withoutMarkup([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
 }
 
@@ -42,7 +42,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
   const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
-    // Stands before the advice, which may end in a command, so that no stranger's text is pasted with it.
+    // This comes before the advice, which may end in a command, so that nobody pastes a stranger's text with it.
     loggedAt(details, series.finding.node),
     sharedText(details),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
@@ -66,7 +66,7 @@ function opening({ direction }: FlowDetails): string {
     : 'Packet dropped when sending traffic to';
 }
 
-/** `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */
+/** Returns `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */
 function peerText(peer: Endpoint, peers: DistinctValues): string {
   const more = peers.seen.length + peers.past - 1;
   if (peer.workload && more > 0) {
@@ -77,7 +77,7 @@ function peerText(peer: Endpoint, peers: DistinctValues): string {
   return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
 }
 
-/** ` on port 443/TCP (https)`, `: ICMP echo request (ping)`, ` over SCTP`. */
+/** Returns ` on port 443/TCP (https)`, `: ICMP echo request (ping)`, ` over SCTP`. */
 function whatOf(details: FlowDetails): string {
   const { protocol, port, reply, laterFragment, icmpType, icmpCode, direction } = details;
   if (port !== undefined) {
@@ -90,13 +90,16 @@ function whatOf(details: FlowDetails): string {
   return ` over ${protocol}${laterFragment ? ' (later fragments, which have no ports)' : ''}`;
 }
 
-/** `9090/TCP (metrics)`, as its Pod or Service names it, else as IANA does. */
+/** Returns `9090/TCP (metrics)`. The name is the Pod's or Service's own, or else IANA's. */
 function portText(port: number, { protocol, portName }: FlowDetails): string {
   const name = portName ?? ianaName(port, protocol);
   return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
 }
 
-/** `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to 203.0.113.9 on port 443/TCP` */
+/**
+ * Returns `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to 203.0.113.9 on
+ * port 443/TCP`.
+ */
 function reporterOf(details: FlowDetails): string {
   const { error, peer, port, protocol, reply } = details;
   if (!error) return '';
@@ -126,16 +129,17 @@ function decidedBy(details: FlowDetails): string {
 }
 
 /**
- * After Calico's action Log, and in kube-router (k3s 9032), the next rule or policy may admit the packet. Antrea and OVN log what denied it,
- * without a prefix; host firewalls name the rule that dropped it.
+ * Returns whether the logged policy may not be the one that denied. After Calico's action Log, and in kube-router (k3s 9032), the next rule
+ * or policy may admit the packet. Antrea and OVN log the policy that denied it, without a prefix, and host firewalls name the rule that
+ * dropped it.
  */
 function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
   return enforcer !== 'host-firewall' && prefix !== '';
 }
 
 /**
- * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`. If a policy denied the packet, interfaces only repeat the
- * Pods.
+ * Returns `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`. If a policy denied the packet, the interfaces are
+ * left out, because they only repeat the Pods.
  */
 function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node: string): string {
   const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
@@ -146,7 +150,7 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
 const none = undefined;
 const differing = { port: none, policy: none, refusedBy: none, clusterTier: none, dropReason: none };
 
-/** One peer with many ports: a scan by or of this Pod, or a protocol that chooses ports. */
+/** Describes one peer with many ports: a scan by or of this Pod, or a protocol that chooses ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const example: FlowDetails = { ...given, ...differing };
@@ -168,7 +172,7 @@ function scanAdvice({ direction, peer }: FlowDetails): string {
   return who === undefined ? `T${look}` : `Check what ${who} runs: t${look}`;
 }
 
-/** What has no Event of its own. */
+/** Describes the findings that have no Event of their own. */
 function overflowSentences(example: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= portsOfScan;
@@ -212,20 +216,20 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
   return [`Packets from ${peerText(peer, aloneAs(peer))} to ${which}.`, look, summary, ...ends];
 }
 
-/** Advice for all packets, or the verdict of policies for the named peer. */
+/** Returns advice that fits all packets, or the verdict of policies about the named peer. */
 function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: PolicyVerdict | undefined): string {
   const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
   if (answer === undefined) return adviseOn({ ...example, policy: undefined, refusedBy: undefined }, own);
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Packets may have come by several ways and policies. */
+/** Leaves out path and policy, because the packets may differ in them. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];
 }
 
-/** `Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 3 other peers, on ports 22/TCP and 80/TCP`. */
+/** Returns `Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 3 other peers, on ports 22/TCP and 80/TCP`. */
 function openingOfMany(example: FlowDetails, { peers, ports }: Series): string {
   const others = peers.seen.length + peers.past - 1;
   const more =

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { PolicyName } from '../model/packet.ts';
 
-/** `shop/db-0`, `node node-a`, `Service default/kubernetes`, or the address. */
+/** Returns `shop/db-0`, `node node-a`, `Service default/kubernetes`, or the address. */
 export function nameOf({ object, address }: Endpoint): string {
   if (!object) return address;
   if (object.kind === 'Node') return `node ${object.name}`;
@@ -11,25 +11,25 @@ export function nameOf({ object, address }: Endpoint): string {
   return object.kind === 'Pod' ? name : `${object.kind} ${name}`;
 }
 
-/** `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown (tier security)`. */
+/** Returns `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown (tier security)`. */
 export function policyText({ kind, namespace, name, tier }: PolicyName): string {
   const full = namespace === undefined ? name : `${namespace}/${name}`;
   return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
 }
 
-/** `a, b, c, d, e and 12 more`. */
+/** Returns `a, b, c, d, e and 12 more`. */
 export function listed(seen: readonly string[], past: number): string {
   if (seen.length <= 6) return seen.join(', ');
   return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
 }
 
-/** Well-known ports, one a line: `443/tcp https`. `scripts/build.mjs` replaces this call by the text. */
+/** Well-known ports, one per line: `443/tcp https`. `scripts/build.mjs` replaces this call by the text. */
 const registry = readFileSync(new URL('../../data/iana-ports.txt', import.meta.url), 'latin1');
 
-/** Names that people know, where the registry has an alias. */
+/** More familiar names, where the registry has an unusual one. */
 const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http' };
 
-/** IANA's name for a port below 1024: `443/TCP` → `https`. */
+/** Returns IANA's name for a port below 1024: `443/TCP` → `https`. */
 export function ianaName(port: number, protocol: string): string | undefined {
   if (port > 1023) return undefined;
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
@@ -44,7 +44,7 @@ function registered(key: string): string | undefined {
   return registry.slice(from, registry.indexOf('\n', from));
 }
 
-/** IANA's ICMP types (RFC 792 and others), those that people meet. */
+/** IANA's ICMP types (RFC 792 and others) that occur in practice. */
 const icmp: Record<number, string> = {
   0: 'echo reply',
   3: 'destination unreachable',
@@ -98,7 +98,7 @@ const unreachable6: Record<number, string> = {
   6: 'route rejected',
 };
 
-/** `fragmentation needed`, `echo request (ping)`, or `type 42 code 0`. */
+/** Returns `fragmentation needed`, `echo request (ping)`, or `type 42 code 0`. */
 export function icmpName(protocol: string, type: number, code: number | undefined): string {
   const six = protocol === 'ICMPv6';
   const detail = six ? (type === 1 ? unreachable6 : undefined) : type === 3 ? unreachable : undefined;
@@ -106,7 +106,7 @@ export function icmpName(protocol: string, type: number, code: number | undefine
   return named ?? `type ${type}${code === undefined ? '' : ` code ${code}`}`;
 }
 
-/** ICMP "fragmentation needed" and ICMPv6 "packet too big": a router asks for smaller packets. */
+/** Returns whether a router asks for smaller packets: ICMP "fragmentation needed" or ICMPv6 "packet too big". */
 export function isPacketTooBig(protocol: string, type: number | undefined, code: number | undefined): boolean {
   return protocol === 'ICMPv6' ? type === 2 : type === 3 && code === 4;
 }

@@ -1,4 +1,4 @@
-/** The policies that are asked about a drop, and what they say of it. */
+/** Finds the policies that apply to a drop, and evaluates them. */
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
@@ -17,9 +17,8 @@ import {
   type Trace,
 } from '../policies/policies.ts';
 
-/** Known objects of the cluster. */
 export interface KnownPolicies {
-  /** The Namespace with its labels; undefined: not known. */
+  /** Returns the Pod; undefined if it is not known. */
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly namespace: (name: string) => Namespace | undefined;
   readonly trace: Evaluator['trace'];
@@ -31,14 +30,14 @@ export interface PolicyNeeds {
   readonly namespaces: readonly string[];
 }
 
-/** The connection that policies are asked about; of a scan of one port that of the first packet. */
+/** Returns the connection that policies are asked about. For a scan of one port, that is the one of the first packet. */
 export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
   const { details } = finding;
   const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
   return isOfOne ? { ...finding, details: details.example } : finding;
 }
 
-/** Undefined if policies have no part in the drop, or too little of the packet is known. */
+/** Returns undefined if policies have no part in the drop, or too little is known about the packet. */
 export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
@@ -46,8 +45,9 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 }
 
 /**
- * Records of Antrea and OVN name the policy that denied. A LOG prefix names one whose LOG rule matched. ClusterNetworkPolicies of AWS are not
- * evaluated. Policies do not see addresses of Services, and the address of a peer that is only named (Calico's flows) is unknown.
+ * Returns whether policies can be asked. Records of Antrea and OVN already name the policy that denied; a LOG prefix only names one whose
+ * LOG rule matched. ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If the logger only names
+ * the peer (Calico's flows), its address is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
   const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
@@ -70,7 +70,7 @@ export interface Side {
   readonly isOwn: boolean;
 }
 
-/** The end that denies the drop, or else is unknown, or admits it. */
+/** The end that denies the drop; or else the one whose verdict is unknown, or that admits it. */
 interface TracedDrop {
   readonly side: Side;
   readonly trace: Trace;
@@ -81,7 +81,7 @@ interface Question {
   readonly sides: readonly Side[];
 }
 
-/** Undefined if there is nothing to say, as for `policyNeeds`. */
+/** Returns undefined in the same cases as `policyNeeds`. */
 export function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pod = known.pod(regarding.namespace ?? '', regarding.name);
@@ -93,7 +93,7 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
 }
 
-/** Undefined if there is nothing to say, as for `policyNeeds`. */
+/** Returns undefined in the same cases as `policyNeeds`. */
 export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
   const question = questionOf(finding, known);
   if (question === undefined) return undefined;
@@ -106,17 +106,17 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
   );
 }
 
-/** The ends whose policies may have dropped it: the one that the interfaces show, else both, the own first. */
+/** Returns the ends whose policies may have dropped the packet: the one that the interfaces show, or else both, the own end first. */
 function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
   const receiving = direction === 'receiving';
-  // Answers are admitted with the connection, so both ends are asked.
+  // Replies are admitted together with the connection, so both ends are asked.
   const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
   const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
   if (reply || refusedBy === undefined) return [own, other];
   return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
 }
 
-/** It had the address then, whatever has become of it. */
+/** Returns the Pod as if it still ran, because it had the address at the time. */
 function podEnd(pod: Pod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
@@ -141,16 +141,16 @@ function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pic
   return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address };
 }
 
-/** Names what the known policies decide about a drop, for a row of the audit. */
+/** What the known policies decide about a drop, for a row of the audit. */
 export interface PolicyFacts {
   readonly verdict: 'denied' | 'admitted' | 'unknown';
-  /** Whose policies decide: of the destination or the source. */
+  /** `ingress`: the policies of the destination decide; `egress`: those of the source. */
   readonly direction: 'ingress' | 'egress' | undefined;
-  /** The policy whose rule decides, or else those that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
+  /** The policy whose rule decides, or else the policies that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
   readonly decidedBy: readonly string[];
   readonly count: number;
   readonly rule: string | undefined;
-  /** The denying rule that fails at the fewest places: `NetworkPolicy shop/allow-frontend ingress[0]`. */
+  /** The rule that would have admitted, with the fewest failing conditions: `NetworkPolicy shop/allow-frontend ingress[0]`. */
   readonly nearest: string | undefined;
 }
 
@@ -158,7 +158,7 @@ const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
 
-/** The facts on the first finding that policies can decide; undefined if there is none, or too little is known. */
+/** Returns the facts about the first finding that policies can decide; undefined if there is none, or too little is known. */
 export function policyFacts(
   findings: readonly Finding[],
   known: (finding: Finding) => KnownPolicies | undefined,
@@ -189,23 +189,26 @@ function factsOf(trace: Trace): PolicyFacts {
 function isolating({ verdict, policies, selecting }: Trace): { policies: readonly PolicyRef[]; count: number } {
   if (verdict.reason !== 'isolated') return { policies: [], count: 0 };
   const found = policies.filter(({ tier, selects }) => tier === verdict.tier && selects === true);
-  // The tier of policies without a trace is not known.
+  // Policies without a trace may belong to any tier, so all of them count.
   const untraced = selecting - policies.length;
   return { policies: found.map(({ policy }) => policy), count: found.length + untraced };
 }
 
-/** The same spelling as `loggedName`. */
+/** Spells a policy as `loggedName` does. */
 function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   return loggedName({
     kind: ofCalico && kind === 'NetworkPolicy' ? 'NetworkPolicy.projectcalico.org' : kind,
     namespace,
-    // Calico stores policies with their tier before the name.
+    // Calico stores policies with the tier before their name.
     name: ofCalico ? name.replace(/^default\./, '') : name,
   });
 }
 
-/** `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown`; without commas, which stand between several. */
+/**
+ * Spells a policy: `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown`. It has no commas, because they separate several
+ * policies.
+ */
 export function loggedName({ kind, namespace, name }: Pick<PolicyName, 'kind' | 'namespace' | 'name'>): string {
   const full = namespace === undefined ? name : `${namespace}/${name}`;
   return `${kind ?? 'policy'} ${full}`.replaceAll(',', '_');

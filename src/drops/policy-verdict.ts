@@ -10,16 +10,16 @@ import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
-  /** Printable, of `longest` bytes at most, the reason first. */
+  /** Printable text of at most `longest` bytes, the reason first. */
   readonly text: string;
-  /** The only policy that denies; undefined if several do, or the reader may not know it. */
+  /** The only policy that denies; undefined if several do, or if the reader must not know it. */
   readonly policy: PolicyName | undefined;
 }
 
-/** Bytes; the whole message stays below 600. */
+/** The longest text in bytes. With it, the whole message stays below 600. */
 const longest = 400;
 
-/** `at`: the wall-clock time of the packet. Undefined as for `policyNeeds`. */
+/** `at`: the time of the packet by the wall clock. Returns undefined in the same cases as `policyNeeds`. */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
   const { details, regarding } = finding;
   const traced = traceDrop(finding, known);
@@ -28,13 +28,13 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   const shown = withoutLabels(trace, details.peer, regarding, known);
   const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
   if (details.policy === undefined) return verdict;
-  // Then only the policy in the log is known.
+  // If the outcome is unknown, only the policy in the log is certain.
   return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
 }
 
 /**
- * A rule that logs a packet need not deny it: the next rule, or another policy, may admit it. Undefined if the logged policy is unknown, so
- * that others do not contradict the log.
+ * Combines the verdict with the policy in the log. A rule that logs a packet need not deny it, because the next rule or another policy may
+ * admit it. Returns undefined if the logged policy is not known, so that the text does not contradict the log.
  */
 function besideLog(
   verdict: PolicyVerdict,
@@ -44,7 +44,7 @@ function besideLog(
 ): PolicyVerdict | undefined {
   const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
   if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
-  // A cut name means the only policy that begins so. A policy of another Namespace keeps the name in the log.
+  // If the log has cut off the name, the only policy with this beginning is meant. A policy of another Namespace keeps the name in the log.
   const [only] = asked.length === 1 ? asked : [];
   const isShown = only !== undefined && (only.namespace === undefined || only.namespace === own.namespace);
   const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
@@ -53,7 +53,7 @@ function besideLog(
   return { ...verdict, text: `${verdict.text} The log names ${policyText(logged)}.`, policy: logged };
 }
 
-/** Calico stores policies with their tier before the name. */
+/** Returns whether the log means this policy. Calico stores policies with the tier before their name. */
 function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): boolean {
   if (namespace !== undefined && !matches(policy.namespace ?? '', namespace)) return false;
   return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
@@ -69,7 +69,10 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
   return { outcome, text, policy: denying(trace) };
 }
 
-/** Readers of this Namespace's Events may know policies of the cluster and about Nodes, but none of other Namespaces. */
+/**
+ * Describes the peer's verdict. Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other
+ * Namespaces.
+ */
 function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
@@ -92,7 +95,7 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
   return { outcome, text, policy };
 }
 
-/** The policy of the rule that denies, or the one that isolates the Pod. */
+/** Returns the policy of the rule that denies, or the only one that isolates the Pod. */
 function denying({ verdict, policies, selecting }: Trace): PolicyName | undefined {
   if (verdict.outcome !== 'denies') return undefined;
   const policy = verdict.decision?.policy ?? (selecting === 1 ? policies[0]?.policy : undefined);
@@ -101,10 +104,10 @@ function denying({ verdict, policies, selecting }: Trace): PolicyName | undefine
   return { kind, namespace, name, tier: undefined };
 }
 
-/** Clauses that show labels, of Kubernetes, Cilium and Calico. */
+/** Matches paths of clauses that show labels, of Kubernetes, Cilium and Calico. */
 const ofPeer = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
 
-/** Hides labels of the peer if its Namespace asked not to be named, or is not known. */
+/** Hides the peer's labels if its Namespace asked not to be named, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
   if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;

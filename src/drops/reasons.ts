@@ -1,13 +1,13 @@
-/** Says what the reasons for which a data plane drops packets mean, and what to do; docs/logging/cilium.md has the same list. */
+/** Explains the reasons that data planes give for dropping packets, and says what to do. docs/logging/cilium.md has the same list. */
 
 interface Reason {
-  /** What happened. */
+  /** What has happened. */
   readonly means: string;
-  /** What to do; some of it in the namespace of the Pod. */
+  /** What to do. Some commands need the Pod's Namespace. */
   readonly act: string | ((namespace: string) => string);
-  /** It is a policy's doing, but not one by addresses and ports. */
+  /** A policy has caused it, but not one about addresses and ports. */
   readonly ofPolicy?: true;
-  /** Who dropped it; by default Cilium. */
+  /** Who dropped the packet. Default: Cilium. */
   readonly by?: string;
 }
 
@@ -60,7 +60,7 @@ const traffic: Reason = {
   act: 'The log of the eBPF data plane names the policy: turn it on',
 };
 
-/** Names as in DropReason of Cilium's api/v1/flow/flow.proto. */
+/** By the names in DropReason of Cilium's api/v1/flow/flow.proto. */
 export const reasons: ReadonlyMap<string, Reason> = new Map([
   [
     'INVALID_SOURCE_IP',
@@ -177,7 +177,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map([
   ['L7_KAFKA', layer7],
 ]);
 
-/** Names as in the kernel's include/net/dropreason-core.h; docs/kernel-drops.md has the same list. */
+/** By the names in the kernel's include/net/dropreason-core.h. docs/kernel-drops.md has the same list. */
 export const kernelReasons: ReadonlyMap<string, Reason> = new Map([
   ['IP_INNOROUTES', route],
   ['IP_OUTNOROUTES', route],
@@ -219,7 +219,7 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map([
   ['XDP', traffic],
 ]);
 
-/** Packets that Cilium does not handle, or handles itself: no connection of a Pod is lost. */
+/** Packets that Cilium does not forward, or handles itself. No connection of a Pod is lost. */
 const noise: ReadonlySet<string> = new Set([
   'UNSUPPORTED_L2_PROTOCOL',
   'UNSUPPORTED_L3_PROTOCOL',

@@ -16,41 +16,44 @@ import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
 export type { Moment } from './pod-index.ts';
 
-/** Finds the object that an address or interface belonged to at a moment. */
+/** Finds the object that had an address or interface at a moment. */
 export interface Directory {
   podByInterface: (name: string, address: string, at: Moment) => Endpoint | undefined;
-  /** The node of the Pod of an interface, which exists on one node only. */
+  /** Returns the node of an interface's Pod, because the interface exists only there. */
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
-  /** `named`: the Pod that the logger names, `shop/web-0`. If another Pod has the address, neither is believed. */
+  /** `named`: the Pod that the logger names, such as `shop/web-0`. If another Pod has the address, neither is trusted. */
   byAddress: (address: string, at: Moment, named?: string) => Endpoint;
-  /** The end that a logger without addresses names. `shop/web-*` are Pods of `node`; '': of any; undefined: of an unknown one. */
+  /**
+   * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`; '' means any node, undefined an
+   * unknown one.
+   */
   byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
-  /** The name of a port at addresses of its own Pod or Service; `protocol` as in a packet (`TCP`). */
+  /** Returns a port's name at an address of its Pod or Service. `protocol` as in a packet (`TCP`). */
   portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
   node: (name: string) => Node | undefined;
-  /** The node that a log line names as its host: by name or, as talosctl does, by address. */
+  /** Finds the node that a log line names as its host: by name or, as in talosctl, by address. */
   nodeOfHost: (host: string) => Node | undefined;
   homeOf: (address: string) => string | undefined;
   readonly nodes: readonly Node[];
   readonly podCount: number;
-  /** The time around `time` in which no answer changes, as long as `version` stays. */
+  /** Returns the time span around `time` in which no answer changes, as long as `version` is the same. */
   epoch: (time: Millis) => { from: Millis; until: Millis };
   readonly version: number;
 }
 
-/** Answers of look-ups about single addresses; undefined: there is none yet. */
+/** Answers of look-ups about single addresses; undefined if there is no answer yet. */
 export interface Remote {
   podsOf: (address: string) => readonly Pod[] | undefined;
   nodeOf: (address: string) => string | undefined;
   hostNameOf: (address: string) => string | undefined;
-  /** No change of these Pods is later. */
+  /** The latest change of these Pods. */
   readonly latestChange: Millis;
 }
 
-/** The lists of a directory; `changed` must be called after a change. */
+/** The lists of a directory. Call `changed` after each change. */
 export interface Lists {
   pods: PodIndex;
-  /** Pods that an earlier run knew, for what `pods` does not have. */
+  /** The Pods of an earlier run. They are used for addresses that `pods` does not have. */
   earlier?: PodIndex | undefined;
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
@@ -61,7 +64,7 @@ export interface EditableDirectory extends Directory {
   changed: (what: 'pods' | 'nodes' | 'services' | 'remote') => void;
 }
 
-/** A directory of what was saved of a cluster. */
+/** Makes a directory from saved objects of a cluster. */
 export function createDirectory(objects: ClusterObjects): Directory {
   const pods = createPodIndex(undefined);
   for (const pod of objects.pods) pods.add(pod);
@@ -70,7 +73,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
 
 export function directoryOf(lists: Lists): EditableDirectory {
   const { pods, earlier, remote } = lists;
-  /** Made when first asked for, because a list that comes in changes thousands of objects. */
+  /** Computed on first use, because a new list changes thousands of objects. */
   let nodeIndexes: NodeIndexes | undefined;
   let serviceIndex: Map<string, Service> | undefined;
   const nodes = (): NodeIndexes => (nodeIndexes ??= indexNodes([...lists.nodes()]));
@@ -95,7 +98,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
     epoch(time) {
       const { from, until } = epochOf(earlier ? [pods, earlier] : [pods], time);
       if (remote === undefined) return { from, until };
-      // Answers for older packets, which are read only at a start, are not cached.
+      // Answers for older packets are not cached, because such packets are read only after a start.
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(from, remote.latestChange), until };
     },
@@ -155,8 +158,8 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
 }
 
 /**
- * Compares the Pod in the log with the owner of the address. The log is as old as the packet, so a Pod of that name that ever had the address
- * wins; otherwise neither is believed.
+ * Compares the Pod in the log with the owner of the address. The log is as old as the packet, so a Pod of this name that ever had the
+ * address is the owner. Otherwise neither is trusted.
  */
 function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
@@ -188,11 +191,11 @@ function byInterfaceIn(
 ): Endpoint | undefined {
   const pod = ownerOf(pods, name, address, at);
   if (pod === undefined) return undefined;
-  // The Pod did send this, because a veth is its alone: it spoofs, or routes for another sender.
+  // A veth belongs to one Pod, so this Pod did send the packet: it uses a false address, or routes for another sender.
   return podEndpoint(pod, address, evidence, isOwn(pods, pod, address, at) ? undefined : 'not its own address');
 }
 
-/** The only port of a Service may have none. */
+/** Returns the name of a Service's port. The only port of a Service may have no name. */
 function servicePortName(service: Service | undefined, port: number, transport: string): string | undefined {
   return service?.ports.find((each) => each.port === port && each.protocol === transport)?.name || undefined;
 }
@@ -207,12 +210,12 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** A Node that is not in the directory gets its name, without a uid. */
+/** Returns a reference to a Node. A Node that is not known has only its name, and no uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
 }
 
-/** Finds a node by any of its names, in full or short, in any case. A short name that two nodes share finds neither. */
+/** Finds a node by any of its names, full or short, in capitals or not. A short name that two nodes share finds none. */
 export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
   const full = new Map<string, Node>();
   const short = new Map<string, Node | undefined>();
@@ -232,7 +235,7 @@ export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node |
   };
 }
 
-/** `ip-10-0-1-3.ec2.internal` → `ip-10-0-1-3`; an address stays whole. */
+/** Shortens `ip-10-0-1-3.ec2.internal` to `ip-10-0-1-3`. An address stays as it is. */
 export function shorten(name: string): string {
   return /^[\d.]+$/.test(name) ? name : (name.split('.', 1)[0] ?? name);
 }

@@ -16,10 +16,10 @@ export function addressOnly(address: string) {
   return { address, identity: address, range: rangeOf(address), ...none };
 }
 
-/** The last endpoint of each Pod, which nearly always has one address and interface. */
+/** Caches the last endpoint of each Pod, because a Pod nearly always has one address and one interface. */
 const latest = new WeakMap<Pod, Endpoint>();
 
-/** Returns the same object as for the packet before, if it would be equal. */
+/** Returns the same object as for the last packet, if it would be equal. */
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
   const known = latest.get(pod);
   if (
@@ -56,7 +56,7 @@ export function serviceEndpoint(service: Service, address: string): Endpoint {
   return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
 }
 
-/** An address of a Pod range that no Pod had then. */
+/** Returns the endpoint for an address in a Pod range that no Pod had at the time. */
 export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
   const { range, role } = scopeOf(address);
   return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
@@ -77,13 +77,13 @@ export function nodeRef({ name, uid, resourceVersion }: Node): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid, resourceVersion };
 }
 
-/** A uid is missing where the Service is known by name only. */
+/** Returns a reference to a Service. Its uid is empty if only its name is known. */
 export function serviceRef(service: Pick<Service, 'namespace' | 'name'> & Partial<Service>): ObjectRef {
   const { namespace, name, uid = '', resourceVersion } = service;
   return { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion };
 }
 
-/** A Node that is known by name only. */
+/** Returns a Node of which only the name is known. */
 export function namedNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
@@ -94,7 +94,7 @@ export interface Scope {
   note: string | undefined;
 }
 
-/** Link-local addresses that are services all the same. */
+/** Link-local addresses that are services nevertheless. */
 const known: Record<string, [Endpoint['role'], string]> = {
   '169.254.169.254': ['metadata', "the cloud's metadata service"],
   'fd00:ec2::254': ['metadata', "the cloud's metadata service"],
@@ -113,7 +113,7 @@ export function scopeOf(address: string): Scope {
   return { range, role: undefined, note: notes[range] };
 }
 
-/** A name in place of an address mostly stands for Pods. */
+/** Returns the range of an address. A name in its place usually stands for Pods. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);
@@ -133,7 +133,7 @@ const notes: Record<AddressRange, string | undefined> = {
   public: 'outside the cluster',
 };
 
-/** ipaddr.js knows the IANA registries; only what matters for a drop is told apart. */
+/** Translates a range of ipaddr.js, which knows the IANA registries, into the few that matter for a drop. */
 function ourRange(range: string): AddressRange {
   switch (range) {
     case 'multicast':
@@ -154,7 +154,7 @@ function ourRange(range: string): AddressRange {
 
 const dot = 46;
 
-/** A canonical dotted decimal address as 32-bit number; undefined for IPv6. */
+/** Returns a canonical dotted decimal address as a 32-bit number; undefined for IPv6. */
 function ipv4Number(address: string): number | undefined {
   let value = 0;
   let part = 0;
@@ -173,7 +173,9 @@ function ipv4Network(value: number, length: number): number {
   return length === 0 ? 0 : Math.floor(value / 2 ** (32 - length));
 }
 
-/** IANA's special-purpose registry by hand, because a flood asks for every packet and ipaddr.js takes 4 µs. A test compares both. */
+/**
+ * Reads IANA's special-purpose registry without ipaddr.js, which takes 4 µs: in a flood, this runs for every packet. A test compares both.
+ */
 function ipv4Range(value: number): AddressRange {
   const first = value >>> 24;
   const second = (value >>> 16) & 0xff;

@@ -8,23 +8,23 @@ import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 
 export interface EarlierPods {
   records: readonly Json[];
-  /** The time at which that run was alive, by the wall clock. */
+  /** When that run was last alive, by the wall clock. */
   alive: Json;
 }
 
-/** A kubelet runs 110 Pods by default, and 500 where it is set to. */
+/** The most Pods that are kept. A kubelet runs 110 by default, and 500 if it is configured to. */
 const most = 1024;
 
-/** An idle node writes its state that often, so the next run knows for how long there was none. */
+/** How often an idle node saves its state, so that the next run knows how long no agent ran. */
 const aliveStep: Millis = 300_000;
-/** A container that crashes again and again is away for five minutes. After longer, other Pods may have the addresses. */
+/** If no agent ran for longer than this, other Pods may have the addresses. A container that keeps crashing is away for five minutes. */
 const longestAway: Millis = 3 * aliveStep;
 
 export type KeptPods = ReturnType<typeof createKeptPods>;
 
 /**
- * The Pods of this node for the state. `earlier` has those of an earlier run, until the API server has listed Pods, and for `age` after that
- * for older packets.
+ * Keeps the Pods of this node for the state. `earlier` contains the Pods of an earlier run until the API server has listed Pods, and for
+ * `age` after that for older packets.
  */
 export function createKeptPods(
   node: string,
@@ -58,7 +58,7 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** The first complete list replaces what an earlier run knew. Returns whether that knew any. */
+    /** Replaces what an earlier run knew by the first complete list. Returns whether there was anything. */
     endEarlier(): boolean {
       if (listed === undefined) return false;
       const knewAny = ofEarlier.length > 0;
@@ -68,7 +68,7 @@ export function createKeptPods(
       listed = undefined;
       return knewAny;
     },
-    /** Forgets old Pods of an earlier run. Returns whether there were any. */
+    /** Forgets the Pods of an earlier run when they are too old. Returns whether there were any. */
     sweep(): boolean {
       if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
       for (const pod of ofEarlier) earlier.remove(pod);
@@ -89,7 +89,7 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends a Pod of an earlier run. One that exists is kept only by addresses that it has lost. */
+  /** Ends a Pod of an earlier run. If it still exists, only addresses that it has lost lead to it. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;

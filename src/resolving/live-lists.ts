@@ -7,12 +7,12 @@ import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 import { type Workload, workloadKey } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
-/** For packets from before its end, a deleted Pod is found by its addresses for so long. */
+/** How long and how many deleted Pods are found by their addresses, for packets from before their end. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
-/** The objects of a cluster as they are now. `now` is the clock of log lines. */
+/** The present objects of a cluster. `now` is the clock of log lines. */
 export function createLiveLists(
   ownNode: string,
   remote: Remote | undefined,
@@ -32,7 +32,7 @@ export function createLiveLists(
 
   return {
     directory,
-    /** Whoever watches EndpointSlices gives them to it. */
+    /** The watch of EndpointSlices fills this index. */
     chains,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
@@ -66,9 +66,9 @@ export function createLiveLists(
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
-    /** Pods that have an address, or had it in the last minutes. */
+    /** Returns the Pods that have an address, or had it in the last minutes. */
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
-    /** Pods of this node. One with a restart in the last ten minutes is `restarting`. */
+    /** Returns the Pods of this node. A Pod that restarted in the last ten minutes counts as `restarting`. */
     podsHere: (now: Millis): Pod[] => pods.here(now),
     sweep(now: Millis): void {
       chains.sweep(now);
@@ -78,14 +78,14 @@ export function createLiveLists(
   };
 }
 
-/** Compares all fields but the version. */
+/** Compares all fields except the version. */
 function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
 const recently: Millis = 600_000;
 
-/** Pods, and for a while deleted ones. */
+/** Keeps Pods, and deleted ones for a while. */
 function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
@@ -105,7 +105,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
       const after = seen(pod, before, now);
       const { resourceVersion, running, problem, restarted } = after;
       const status = { resourceVersion, running, problem, restarted } satisfies Partial<Pod>;
-      // Most updates change nothing that matters here.
+      // Most updates change nothing that is used here.
       if (before !== undefined && isEqual({ ...before, ...status }, after)) {
         Object.assign(before, status);
         return;
@@ -132,11 +132,11 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
     sweep: tombstones.sweep,
   };
 
-  /** The Pod as it was stays known by its addresses and interface. */
+  /** Keeps the former state of the Pod, so that its old addresses and interface still find it. */
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    // Addresses that it kept find the Pod as it is now.
+    // Addresses that the Pod has kept find its new state.
     const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
     if (lost?.length === 0) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
@@ -155,9 +155,9 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
     workload: pod.workload && internWorkload(workloadKey(pod.workload), pod.workload),
     labels: pod.labels && intern(pod.labels, pod.labels),
     ports: pod.ports && intern(pod.ports, pod.ports),
-    // A Pod that is seen now has begun, even if its node's clock is ahead.
+    // The Pod exists now, even if it seems to begin later because its node's clock is ahead.
     from: same?.from ?? Math.min(pod.from, now),
-    // If it was evicted or its node is gone, no container has an end; but it was seen to run.
+    // If a Pod was evicted or its node is gone, no container has an end time. But the Pod did run, so it ends now.
     until: same !== undefined && pod.until <= pod.from ? Math.min(same.until, now) : pod.until,
   };
 }

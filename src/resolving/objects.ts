@@ -4,30 +4,30 @@ import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Backend } from '../model/incident.ts';
 
-/** The fields of a Pod that are kept; each byte counts with thousands of Pods on every node. */
+/** The fields of a Pod that are kept. Each byte counts, because every node may keep thousands of Pods. */
 export interface Pod {
   namespace: string;
   name: string;
-  /** The uid that Events need: for a mirror Pod the hash in its annotation, not `metadata.uid`. */
+  /** The uid for Events. For a mirror Pod that is the hash in its annotation, not `metadata.uid`. */
   uid: string;
   resourceVersion: string | undefined;
   node: string | undefined;
   hostNetwork: boolean;
-  /** Canonical, all families. */
+  /** The addresses in canonical form, of all families. */
   addresses: string[];
   workload: Workload | undefined;
   role: Endpoint['role'];
-  /** The labels that were asked for, `app=web,team=shop`. */
+  /** The labels that the settings ask for, `app=web,team=shop`. */
   labels?: string | undefined;
-  /** The ports with a name, as `packPorts` writes them. */
+  /** The named ports, in the form of `packPorts`. */
   ports?: string | undefined;
-  /** When it held its addresses; `until` is Infinity while it runs. */
+  /** From when the Pod had its addresses, and below, until when: Infinity while it runs. */
   from: Millis;
   until: Millis;
   running: boolean;
-  /** `restarting`: a container that was restarted is not there. `unready`: one runs and is not ready. */
+  /** `restarting`: a container that has restarted before is not running. `unready`: a container runs, but is not ready. */
   problem: 'restarting' | 'unready' | undefined;
-  /** When a container that was started again last ended. */
+  /** The last end of a container that was started again. */
   restarted: Millis | undefined;
 }
 
@@ -35,9 +35,9 @@ export interface Node {
   name: string;
   uid: string;
   resourceVersion: string | undefined;
-  /** Canonical: internal, external and tunnel addresses. */
+  /** The internal, external and tunnel addresses in canonical form. */
   addresses: string[];
-  /** CIDR notation. */
+  /** The Pod ranges in CIDR notation. */
   podRanges: string[];
   hostNames: string[];
 }
@@ -47,7 +47,7 @@ export interface Service {
   name: string;
   uid: string;
   resourceVersion: string | undefined;
-  /** Canonical: cluster, external and load balancer addresses. */
+  /** The cluster, external and load balancer addresses in canonical form. */
   addresses: string[];
   role: Endpoint['role'];
   ports: readonly ServicePort[];
@@ -56,9 +56,9 @@ export interface Service {
 export type ServiceProtocol = 'tcp' | 'udp' | 'sctp';
 
 export interface ServicePort {
-  /** '' for the only port of a Service, if it has none. */
+  /** '' if it is the only port of a Service and has no name. */
   name: string;
-  /** Of a Service, of the endpoints of a slice, or of a container. */
+  /** The port of a Service, of the endpoints in a slice, or of a container. */
   port: number;
   protocol: ServiceProtocol;
 }
@@ -67,10 +67,10 @@ export interface EndpointSlice {
   namespace: string;
   name: string;
   resourceVersion: string | undefined;
-  /** A Service in the same namespace; '' where it is no Service's. */
+  /** The Service, which is in the same Namespace; '' if the slice belongs to none. */
   service: string;
   ports: readonly ServicePort[];
-  /** Endpoints as `packEndpoints` writes them. */
+  /** The endpoints, in the form of `packEndpoints`. */
   endpoints: string;
 }
 
@@ -79,7 +79,7 @@ export interface ClusterObjects {
   nodes: Node[];
   services: Service[];
   endpointSlices: EndpointSlice[];
-  /** Names only. */
+  /** The names of the Namespaces. */
   namespaces: string[];
 }
 
@@ -87,7 +87,7 @@ export function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Compares the plain data above, whose fields have the same order. */
+/** Compares plain data whose fields have the same order. */
 export function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
@@ -97,16 +97,19 @@ export interface Owner {
   name: string;
 }
 
-/** Finds a Deployment by the template hash of its Pod (`web-6c8d5f7b94`), a CronJob by the minute of its Job (`report-29920440`). */
+/**
+ * Returns the workload of a Pod. A Deployment is found by the Pod's template hash (`web-6c8d5f7b94`), a CronJob by the minute in its Job's
+ * name (`report-29920440`).
+ */
 export function workloadOf(
   namespace: string,
   owner: Owner | undefined,
   labels: Record<string, string>,
 ): Workload | undefined {
-  // The owner of a static Pod is its node, which is not a workload.
+  // The owner of a static Pod is its Node, which is not a workload.
   if (owner === undefined || owner.kind === 'Node') return undefined;
   if (owner.kind === 'ReplicaSet') {
-    // Argo Rollouts label their Pods with a key of their own.
+    // Argo Rollouts label Pods with a key of their own.
     for (const [label, kind] of [
       ['pod-template-hash', 'Deployment'],
       ['rollouts-pod-template-hash', 'Rollout'],
@@ -117,14 +120,14 @@ export function workloadOf(
     }
   }
   if (owner.kind === 'Job') {
-    // Kubernetes ≥ 1.21 names the Job by minutes since 1970 (8 digits), before that by seconds (10).
+    // Since Kubernetes 1.21 a Job's name has the minutes since 1970 (8 digits), before that the seconds (10 digits).
     const run = /^(.+)-(?:\d{8}|\d{10})$/.exec(owner.name);
     if (run) return { kind: 'CronJob', namespace, name: run[1] ?? owner.name };
   }
   return { kind: owner.kind, namespace, name: owner.name };
 }
 
-/** Finds the Pod that runs a program, by the names that installers give, on the host's network, which others rarely have. */
+/** Finds the Pod of a program, by the names that installers use. It is on the host's network, as few other Pods are. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
@@ -136,7 +139,10 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
 
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
-/** Returns the first value of a key, because JSON.parse copies texts. Bounded by the characters of the keys. */
+/**
+ * Returns the first value that was used with a key, because JSON.parse makes copies of equal texts. Memory is bounded by the characters of
+ * the keys.
+ */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
   const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
   return (key, value) => {
@@ -147,11 +153,12 @@ export function createInterner<T extends {}>(): (key: string, value: T) => T {
 }
 
 /**
- * The common beginnings of all names; then for each endpoint its address, the rest of `[NAMESPACE/]POD` and of its node, or 0, and readiness.
+ * The common beginnings of all names; then for each endpoint its address, the rest of `[NAMESPACE/]POD` and of its node (0 if there is
+ * none), and its readiness.
  */
 type Packed = [pods: string, nodes: string, ...(string | 0 | 1)[]];
 
-/** Keeps the endpoints of a slice as one text, which takes a quarter of the memory of objects. */
+/** Packs the endpoints of a slice into one text, which takes a quarter of the memory of objects. */
 export function packEndpoints(namespace: string, endpoints: readonly Backend[]): string {
   const names = endpoints.map(
     ({ pod }) => pod && (pod.namespace === namespace ? pod.name : `${pod.namespace}/${pod.name}`),
@@ -191,7 +198,7 @@ function podNamed(namespace: string, text: string): { namespace: string; name: s
   return slash < 0 ? { namespace, name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-/** A Pod counts once, though each family and set of ports has a slice. Being ready in one is enough. */
+/** Returns each Pod once, though each family and each set of ports has its own slice. A Pod that is ready in one slice counts as ready. */
 export function backendsIn(slices: Iterable<EndpointSlice>): Backend[] {
   const found = new Map<string, Backend>();
   for (const slice of slices) {

@@ -4,29 +4,29 @@ import type { Millis } from '../model/log-line.ts';
 import { addressOnly, nodeEndpoint, podEndpoint } from './endpoints.ts';
 import type { Node, Pod } from './objects.ts';
 
-/** Time stamps in the API are cut to seconds, and the log's clock may be off a little. */
+/** Tolerance, because time stamps in the API are cut to seconds, and the log's clock may be a little wrong. */
 export const slack: Millis = 2000;
 
-/** Pods and past Pods, by what a packet shows of them. Several may have had an address one after the other. */
+/** Finds present and past Pods by address, interface or name. Several Pods may have had the same address one after the other. */
 export type PodIndex = ReturnType<typeof createPodIndex>;
 
-/** `ownNode`: interfaces find Pods of this node only; undefined: of any, for saved logs. */
+/** `ownNode`: interfaces lead only to Pods of this node. Undefined: to Pods of any node, for saved logs. */
 export function createPodIndex(ownNode: string | undefined) {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
   const interfaces = new Map<string, Pod[]>();
   let latestChange: Millis = -Infinity;
-  /** All changes in order, made when first asked for. */
+  /** All times of changes in order. Computed on first use. */
   let changes: Millis[] | undefined;
-  /** Made when first asked for after a change: few loggers name Pods. */
+  /** Computed on first use after a change, because few loggers name Pods. */
   let names: Map<string, Pod[]> | undefined;
 
   return {
     get size(): number {
       return all.size;
     },
-    /** `lost`: addresses that an existing Pod has lost; it is found by nothing else. */
+    /** Adds a Pod. `lost`: addresses that an existing Pod no longer has. They alone lead to this entry. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
@@ -54,11 +54,11 @@ export function createPodIndex(ownNode: string | undefined) {
     },
     byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
-    /** `shop/web-0`, or for Pods that share a `generateName`, `shop/web-*`. */
+    /** Returns the Pods named `shop/web-0`, or those that share the `generateName` in `shop/web-*`. */
     byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name) ?? [],
-    /** The span of time around `time` in which no Pod takes or leaves an address. */
+    /** Returns the time span around `time` in which no Pod gets or loses an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
-      // An agent nearly always asks for a time after every change.
+      // An agent nearly always asks about a time after the last change.
       if (time >= latestChange) return { from: latestChange, until: Infinity };
       changes ??= [...new Set([...all].flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
         (a, b) => a - b,
@@ -95,18 +95,21 @@ function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
   return index;
 }
 
-/** Names of controllers end in five letters or a number. */
+/** Returns the `generateName` of a Pod, because controllers add five letters or a number to it. */
 export function generateNameOf(pod: string): string {
   return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
 
-/** The time of a packet. An inexact one does not decide between Pods unless it must. */
+/** The time of a packet. An inexact time decides between Pods only if nothing else does. */
 export interface Moment {
   time: Millis;
   exact: boolean;
 }
 
-/** Names of interfaces hold 44 bits of a hash. Of two Pods with one, it is the Pod with the address, or the only one with addresses. */
+/**
+ * Returns the Pod of an interface. An interface's name has only 44 bits of a hash. If two Pods share it, the one with the address is
+ * chosen, or else the only one with addresses.
+ */
 export function ownerOf(index: PodIndex, name: string, address: string, at: Moment): Pod | undefined {
   const named = index.byInterface(name);
   if (named === undefined || isOne(named)) return holder(named, at);
@@ -119,13 +122,13 @@ export function isOwn(index: PodIndex, { addresses, uid }: Pod, address: string,
   return addresses.includes(address) || hadThen(index.byAddress(address), uid, at);
 }
 
-/** Whether all have one name, one after the other. */
+/** Returns whether all are Pods of one name, one after the other. */
 function isOne(pods: readonly Pod[]): boolean {
   if (pods.length === 1) return true;
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 
-/** The Pod that held the address by the API's clock, or else within what clocks may differ. */
+/** Returns the Pod that held the address by the API's clock, or else by that clock with its tolerance. */
 export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
   if (!exact) {
@@ -136,7 +139,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 
-/** Pods keep addresses to their end, so of two that seem to have one, it is the first to end. */
+/** Returns the Pod at a time. A Pod keeps its addresses to its end, so if two seem to have one, it belongs to the one that ends first. */
 function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {
@@ -151,19 +154,19 @@ function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }:
   return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
 }
 
-/** The host's ends of a Pod's veth pair, as Calico (`cali`) and the AWS VPC CNI (`eni`) name them in 15 characters. */
+/** Returns the names of a Pod's veth pair on the host, as Calico (`cali`) and the AWS VPC CNI (`eni`) choose them: up to 15 characters. */
 export function interfaceNames(namespace: string, pod: string): string[] {
   const hash = createHash('sha1').update(`${namespace}.${pod}`).digest('hex').slice(0, 11);
   return [`cali${hash}`, `eni${hash}`];
 }
 
-/** Whether a name has that shape, so it is of some Pod of this node. */
+/** Returns whether a name has this form and so belongs to a Pod of this node. */
 export function isPodInterface(name: string): boolean {
-  // No regular expression: asked several times for every packet.
+  // No regular expression, because this runs several times for every packet.
   return (name.length === 15 && name.startsWith('cali')) || (name.length === 14 && name.startsWith('eni'));
 }
 
-/** Finds the ends of packets that a logger without addresses names (parsing/policy-loggers/calico.ts). */
+/** The lists that find the ends of a packet by name, for loggers without addresses (parsing/policy-loggers/calico.ts). */
 interface NamedLists {
   pods: PodIndex;
   earlier: PodIndex | undefined;
@@ -173,8 +176,8 @@ interface NamedLists {
 const mostCandidates = 8;
 
 /**
- * Finds the owner of `shop/netcheck` or `Node node-a`. `shop/web-*` are the Pods of a workload on `node` ('': any), or none if that is
- * undefined, because Pods of other nodes are not all known.
+ * Finds the owner of a name such as `shop/netcheck` or `Node node-a`. `shop/web-*` means the Pods of a workload on `node` ('': on any
+ * node). Without a node nothing is found, because Pods of other nodes are not all known.
  */
 export function ownerOfName(name: string, at: Moment, node: string | undefined, lists: NamedLists): Endpoint {
   const host = name.startsWith('Node ') ? lists.nodes(name.slice('Node '.length)) : undefined;
@@ -185,7 +188,7 @@ export function ownerOfName(name: string, at: Moment, node: string | undefined, 
   const index = lists.pods.byName(name).length > 0 ? lists.pods : lists.earlier;
   const isThere = (pod: Pod): boolean => !isGroup || node === '' || pod.node === node;
   const all = ownersAt(index?.byName(name).filter(isThere) ?? [], at);
-  // A Pod that was made by hand may have such a name, too.
+  // A Pod without a controller may have such a name, too.
   const replicas = isGroup ? all.filter(({ workload }) => workload !== undefined) : [];
   const owners = replicas.length > 0 ? replicas : all;
   const candidates = owners.map((pod) => podEndpoint(pod, pod.addresses[0] ?? name, 'pod-name'));
@@ -202,7 +205,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** Pods that were there at a time or later, each once: the time is that of the beginning of an interval. */
+/** Returns the Pods that existed at the time or later, each once. They may be later, because the time is the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const once = new Map(there.map((pod) => [objectKey(pod), pod]));

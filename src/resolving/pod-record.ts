@@ -6,10 +6,10 @@ import type { Clock } from '../platform/clock.ts';
 import { at, type Json, list, spelled } from '../platform/json.ts';
 import type { Pod, ServicePort } from './objects.ts';
 
-/** A Pod as plain JSON; its times are of the wall clock. */
+/** A Pod as plain JSON. Its times are of the wall clock. */
 export type PodRecord = ReturnType<typeof podRecordOf>;
 
-/** Each network attachment of a Pod has one or two addresses. */
+/** The most addresses of a Pod. Each network attachment has one or two. */
 const addressLimit = 16;
 
 export function podRecordOf(pod: Pod, toWall: Clock['toWall']) {
@@ -22,7 +22,7 @@ function finite(time: Millis): Millis | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Reads a Pod from a record; undefined if an API server would not accept its names. Whether it exists is not known. */
+/** Reads a Pod from a record; undefined if an API server would not accept its names. It is not certain that the Pod exists. */
 export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
   const namespace = spelled(at(record, 'namespace'), isLabel);
   const name = spelled(at(record, 'name'), isSubdomain);
@@ -52,7 +52,7 @@ export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | 
   return onSteadyClock(pod, fromWall);
 }
 
-/** Times of the API server are of a wall clock, those of packets and lists are not. */
+/** Converts the Pod's times. The API server's times are of a wall clock, but those of packets and lists are not. */
 export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
   const { from, until, restarted } = pod;
   return Object.assign(pod, {
@@ -72,7 +72,7 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
 }
 
-/** Only namespaces of the system have such Pods; advice must not lead anywhere else. */
+/** Reads a role. Only system Namespaces have Pods with a role, and advice must not point anywhere else. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
   if (!/^(?:kube-system|openshift-(?:dns|kube-apiserver))$/.test(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;
@@ -80,7 +80,7 @@ function roleIn(value: Json, namespace: string): Endpoint['role'] {
 
 const most = 16;
 
-/** `,http=80/tcp,metrics=9090/tcp,`: one text takes less memory than a list of objects. */
+/** Packs ports into one text, `,http=80/tcp,metrics=9090/tcp,`, which takes less memory than a list of objects. */
 export function packPorts(ports: readonly ServicePort[]): string | undefined {
   const parts = new Set(ports.map(({ name, port, protocol }) => `${name}=${port}/${protocol}`));
   return parts.size === 0 ? undefined : `,${[...parts].slice(0, most).join(',')},`;
@@ -97,7 +97,7 @@ function isPackedPort(part: string): boolean {
   return isPortName(name) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
-/** Finds the first name with that number and protocol (`tcp`). */
+/** Returns the first name with this number and protocol (`tcp`). */
 export function packedName(packed: string, port: number, protocol: string): string | undefined {
   const end = packed.indexOf(`=${port}/${protocol},`);
   return end < 0 ? undefined : packed.slice(packed.lastIndexOf(',', end) + 1, end);

@@ -14,8 +14,8 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
 }
 
 /**
- * A Pod's interface is the best evidence, even if the address is not its own. `logged`: the node of the packet, for loggers that name Pods;
- * '': unknown.
+ * Finds the ends of a packet. The best evidence is a Pod's interface, even if the address is not the Pod's own. `logged`: the node of the
+ * packet, for loggers that name Pods; '' if unknown.
  */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
   const {
@@ -38,7 +38,7 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
     destination = { ...externalEndpoint(packet.destination, destinationHost), hostName: destinationHost };
   if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
-  // Conntrack translates an error and the packet in it together, so if the sender differs, the packet is forged.
+  // Conntrack translates an ICMP error together with the packet in it. If the addresses disagree, the packet is forged.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
@@ -51,14 +51,17 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   }
 }
 
-/** The kernel names no input device for packets of the node itself. An address in its Pod range is then that of its bridge or gateway. */
+/**
+ * Returns the own node for packets that it sent itself, because the kernel then names no input device. An address in the node's Pod range
+ * is that of its bridge or gateway.
+ */
 function ownNode(address: string, directory: Directory): Endpoint | undefined {
   const home = directory.homeOf(address);
   const node = home === undefined ? undefined : directory.node(home);
   return node && nodeEndpoint(node, address);
 }
 
-/** The kernel does not believe the source of a martian, so only the interface shows its sender. */
+/** Finds the ends of a martian. The kernel does not trust its source address, so only the interface shows the sender. */
 export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
   const sender = directory.podByInterface(device, source, at);
   const claimed = directory.byAddress(source, at);
@@ -83,7 +86,9 @@ export function resolveMartian({ source, destination, device }: Martian, directo
   };
 }
 
-/** Finds the node of a line: its host, the node of the interface, any name that looks like a host, or the only node; else ''. */
+/**
+ * Finds the node of a line: by its host, by the interface, by a name that looks like a host, or because there is only one node; else ''.
+ */
 export function nodeOf(
   host: string | undefined,
   observation: PacketObservation | undefined,

@@ -1,4 +1,4 @@
-/** Finds whose an address or an interface was at a moment, from lists of the cluster and look-ups. */
+/** Finds who had an address or an interface at a moment, from lists of the cluster and look-ups. */
 export { createDirectory, type Directory, type Moment, nodeRefOf, shorten } from './directory.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
 export { createKeptPods } from './kept-pods.ts';

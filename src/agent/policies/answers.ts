@@ -1,4 +1,6 @@
-/** Says what policies decide about drops. They are read when an Event's message is made, never for a packet or a row of the audit. */
+/**
+ * Says what policies decide about drops. Policies are read only for the message of an Event, and never for a packet or a row of the audit.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   askedOf,
@@ -31,16 +33,16 @@ export interface PolicyAnswersOptions {
   readonly log: Pick<Log, 'info'>;
   readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
-  /** An Event waits for so long at most; its next write has a later answer. */
+  /** How long an Event waits at most. Its next write contains an answer that came later. */
   readonly longestWait?: Millis;
-  /** A steady clock with parts of a millisecond. */
+  /** A steady clock with fractions of a millisecond. */
   readonly stopwatch?: () => Millis;
 }
 
 export interface PolicyAnswers {
-  /** Undefined if policies have no part in it, or too little is known in time. Never rejects. */
+  /** Returns undefined if policies have no part in the drop, or too little is known in time. Never rejects. */
   readonly answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
-  /** Answers at once by what was read for Events. `first`: the time of the first drop. Never throws. */
+  /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
   readonly factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
 
@@ -48,13 +50,16 @@ const impatience: Millis = 10_000;
 
 const oldest: Millis = 60_000;
 
-/** A denial is believed for so long if nothing newer can be read. */
+/** How long a denial is still reported if nothing newer can be read. */
 const tooOld: Millis = 600_000;
 
-/** The policies of an Event that goes on are read every fifteen minutes; rows in between have the same verdict. */
+/**
+ * How old policies may be for rows. For an Event that continues, they are read every fifteen minutes, and rows in between get the same
+ * verdict.
+ */
 const tooOldForRows: Millis = 1_200_000;
 
-/** The share of the time for rows: some thousand at once if a hundred policies select each Pod. */
+/** The share of the time for rows. It is enough for some thousand rows at once if a hundred policies select each Pod. */
 const rowsShare = { part: 0.01, atOnce: 100 };
 
 export function createPolicyAnswers({
@@ -80,13 +85,13 @@ export function createPolicyAnswers({
       if (needs === undefined) return undefined;
       const now = clock.now();
       const recent = now - oldest;
-      // Policies read before the packet may lack the one that denied it.
+      // Policies that were read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
       await patiently(read(finding, needs, { policies: since, pods: recent }));
       const known = knownFor(finding, needs, now - tooOld);
       if (known === undefined) return undefined;
       const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
-      // Older policies would admit what a new policy denies.
+      // Older policies may admit what a new policy denies.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
     factsOn(findings, first) {
@@ -114,13 +119,13 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Undefined if any of it was read before `since`. */
+  /** Returns undefined if any part was read before `since`. */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;
   }
 
-  /** A fault of the evaluation must not cost the Event or the row. */
+  /** Catches errors, because a fault in the evaluation must not cost the Event or the row. */
   function evaluated<T>(evaluate: () => T | undefined): T | undefined {
     try {
       return evaluate();
@@ -146,7 +151,7 @@ function createWaitLimit({
   };
 }
 
-/** Logs that a list is too large to be read, and that it is read again. */
+/** Logs that a list is too large to be read, and later that it can be read again. */
 export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): OnListed {
   return ({ plural, namespace, isTooLarge }) => {
     const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
@@ -159,7 +164,7 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
   };
 }
 
-/** A missing right is asked for again after so long. */
+/** How often a missing right is asked for again. */
 const age: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
@@ -170,7 +175,7 @@ export interface PolicyRightsOptions {
   readonly now: () => Millis;
 }
 
-/** Whether NetworkPolicies may be listed; asked at the first need, and logged when it changes. */
+/** Knows whether NetworkPolicies may be listed. It asks when this is first needed, and logs each change. */
 export function createPolicyRights({ connection, log, now }: PolicyRightsOptions) {
   let known: { granted: boolean; at: Millis } | undefined;
   let asking: Promise<boolean> | undefined;

@@ -1,4 +1,4 @@
-/** Policies, Namespaces and Pods that Events have needed, within a budget and bounds. */
+/** Keeps policies, Namespaces and Pods that Events have needed, within a budget and limits. */
 import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../drops/drops.ts';
 import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Finding } from '../../model/finding.ts';
@@ -17,15 +17,15 @@ import {
 } from '../../policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
-/** Look-ups of one node: a Pod, a Namespace with its policies, or the policies of the cluster. */
+/** The look-ups of one node: a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
 
 const failedFor: Millis = 10_000;
 
-/** Policies of all Namespaces together. */
+/** The most objects in memory. `policies` counts those of all Namespaces together. */
 const most = { policies: 10_000, namespaces: 256, pods: 512 };
 
-/** Labels and ports of a Pod that is kept as one: 24 KB where all are as long as they may be. */
+/** The labels and ports of a usual Pod. A Pod with more counts as several. They take up to 24 KB, if all have the greatest length. */
 const valuesOfPod = 64;
 
 export interface PolicyObjectsOptions {
@@ -35,18 +35,18 @@ export interface PolicyObjectsOptions {
 }
 
 export interface PolicyObjects {
-  /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
+  /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
   readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
   readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
   readonly known: (finding: Finding, needs: PolicyNeeds) => Known | undefined;
 }
 
 export interface Known {
-  /** `trace` is for that connection. A verdict that needs an unknown object is unknown. */
+  /** Its `trace` is valid only for this connection. If a verdict needs an unknown object, it is unknown. */
   readonly policies: KnownPolicies;
   /** Other objects that policies need, for each end that is asked. */
   readonly required: readonly Requirements[];
-  /** When the oldest known part was read. */
+  /** When the oldest of the known parts was read. */
   readonly at: Millis;
 }
 
@@ -143,13 +143,13 @@ function createStores({ reader, common }: StoresOptions) {
   return { cluster, namespaces, pods };
 }
 
-/** In usual Pods: anybody may give one ten thousand labels and ports. */
+/** Returns how many usual Pods a Pod counts for, because anybody may give one ten thousand labels and ports. */
 function sizeOfPod(pod: Pod | undefined): number {
   const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
   return 1 + Math.floor(values / valuesOfPod);
 }
 
-/** Policy sets of the cluster and one Namespace, made once for each state of their parts. */
+/** Makes the policy sets of the cluster and one Namespace, once for each state of their parts. */
 function createSets(): (
   ofCluster: ClusterPolicies,
   own: NamespacePolicies | undefined,
@@ -174,7 +174,7 @@ interface Made {
   readonly set: PolicySet;
 }
 
-/** Pods of one Namespace may need different things, and the set without any says what they need. */
+/** How many sets are kept for a Namespace. Its Pods may need different objects, and a set without any shows what they need. */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -1,4 +1,4 @@
-/** Reads what Calico's policies refer to, once a policy that selects the Pod of an Event needs it. */
+/** Reads objects that Calico's policies refer to, when a policy that selects the Pod of an Event needs them. */
 import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
@@ -14,14 +14,14 @@ export interface RequiredObjectsOptions {
 }
 
 export interface RequiredObjects {
-  /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
+  /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
   readonly refresh: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** The known values, which stay the same objects until they are read again. */
+  /** Returns the known values. They stay the same objects until they are read again. */
   readonly known: (requirements: Requirements) => KnownRequired;
 }
 
 export interface KnownRequired {
-  /** Names and values of the parts, so that two can be compared; unknown values are undefined. */
+  /** The names and values of all parts, so that two results can be compared. Unknown values are undefined. */
   readonly parts: readonly unknown[];
   readonly at: Millis;
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
@@ -84,7 +84,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
   };
 }
 
-/** `''`: all Namespaces in one list, also if too many are named. */
+/** Returns the Namespaces to list. `''` means all Namespaces in one list, which is also used if too many are named. */
 function setKeys({ networkSets }: Requirements): readonly string[] {
   return networkSets === 'all' || networkSets.length > mostOfOne.namespaces ? [''] : networkSets;
 }

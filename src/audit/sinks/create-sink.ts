@@ -6,18 +6,18 @@ import { writeAll } from '../../platform/write-all.ts';
 
 export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
-/** The settings of sinks; `config/` puts them together with all others. */
+/** The settings of sinks. `config/` combines them with all others. */
 export interface SinkSettings {
   node: string;
   cluster?: string | undefined;
-  /** MiB. */
+  /** In MiB. */
   auditFileSize: number;
   auditFileTotal: number;
   auditOtlpHeaders?: string | undefined;
   auditOtlpCa?: string | undefined;
 }
 
-/** Throws where a file that the settings name cannot be read. */
+/** Throws if a file that the settings name cannot be read. */
 export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
   switch (sink.kind) {
     case 'stdout':
@@ -42,7 +42,7 @@ export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
   }
 }
 
-/** Reads `NAME: VALUE` lines. Errors name only the number of a line, because its text may be a secret. */
+/** Reads `NAME: VALUE` lines. Errors contain only the number of a line, because its text may be a secret. */
 function readHeaders(file: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
@@ -54,7 +54,7 @@ function readHeaders(file: string): Record<string, string> {
   return headers;
 }
 
-/** Rows stand between lines of the log: only rows have `event.name`, only the log has `msg`. */
+/** Writes rows between the lines of the log. Only rows have `event.name`, and only log lines have `msg`. */
 function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
   return {
     name: 'stdout',

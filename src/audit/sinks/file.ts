@@ -7,9 +7,9 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
 
 export interface FileSinkOptions {
-  /** Older files lie beside it as `NAME-STAMP-N.ndjson.gz`. */
+  /** The path of the current file. Older files are beside it as `NAME-STAMP-N.ndjson.gz`. */
   path: string;
-  /** MiB of one file, and of all finished ones. */
+  /** The size of one file in MiB, and below, the size of all finished ones. */
   size: number;
   total: number;
   now?: () => Millis;
@@ -17,7 +17,7 @@ export interface FileSinkOptions {
 
 const mebibyte = 1024 * 1024;
 
-/** NDJSON in files of a size or a day. Rows in the page cache are confirmed. */
+/** Writes rows as NDJSON, and begins a new file at a certain size and every day. A row in the page cache counts as delivered. */
 export function createFileSink({ path, size, total, now = Date.now }: FileSinkOptions): Sink {
   const finished = createFinishedFiles(path, total * mebibyte);
   let handle: FileHandle | undefined;
@@ -42,7 +42,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     },
   };
 
-  /** Opens the file, again if it was moved or removed. Resolves to its length. */
+  /** Opens the file, also when it was moved or removed. Resolves to its length. */
   async function openFile(): Promise<number> {
     const found = await stat(path).catch(() => undefined);
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
@@ -57,15 +57,15 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
   }
 
   async function followUp(): Promise<void> {
-    // Unpacked files would take the room of packed ones.
+    // Wait, because unpacked files would take the room of packed ones.
     await finished.settled();
     await closeFile();
     await rename(path, await finished.nameAt(now()));
-    // Packs it while the next file is written.
+    // The file is packed while the next one is written.
     finished.tidy();
   }
 
-  /** Writes all or nothing: on a full disk the kernel writes a part, and only the next attempt fails. */
+  /** Writes all bytes or none: on a full disk the kernel writes a part, and only the next attempt fails. */
   async function append(bytes: Buffer, length: number): Promise<void> {
     const file = handle as FileHandle;
     try {
@@ -90,7 +90,7 @@ function dayOf(time: Millis): string {
 
 const tailLength = mebibyte;
 
-/** Removes part of a row, which a killed run has left and which is written again. Resolves to the length. */
+/** Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));
@@ -104,14 +104,14 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
 }
 
 export interface FinishedFiles {
-  /** A free name for a finished file. */
+  /** Returns a free name for a finished file. */
   nameAt: (time: Millis) => Promise<string>;
-  /** Packs files, and removes the oldest past the total, in the background. */
+  /** Packs files, and removes the oldest ones above the total size, in the background. */
   tidy: () => void;
   settled: () => Promise<void>;
 }
 
-/** `most`: bytes of all of them together. */
+/** `most`: the most bytes of all finished files. */
 function createFinishedFiles(path: string, most: number): FinishedFiles {
   const folder = dirname(path);
   const extension = extname(path);
@@ -141,7 +141,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
   async function run(): Promise<void> {
     while (again) {
       again = false;
-      // A failure, such as a full disk, is tried again with the next file.
+      // After a failure, such as a full disk, it is tried again with the next file.
       await packAll().catch(() => undefined);
       await removeOldest().catch(() => undefined);
     }
@@ -152,7 +152,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
     const names = await namesOf();
     for (const name of names) {
       if (name.endsWith('.gz')) continue;
-      // A killed run had packed it already.
+      // A run that was killed had already packed it.
       if (!names.includes(`${name}.gz`)) await pack(join(folder, name), join(folder, `.${stem}.part`));
       await rm(join(folder, name), { force: true });
     }
@@ -169,7 +169,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
     }
   }
 
-  /** Sorts oldest first; the number after the stamp has no fixed width. */
+  /** Returns the names, oldest first. The number after the stamp has no fixed width. */
   async function namesOf(): Promise<string[]> {
     const names = (await readdir(folder)).filter((name) => isOurs(name));
     return names.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -182,7 +182,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
   }
 }
 
-/** Uses the hidden name `part` until it is complete, so readers find complete files only. */
+/** Packs into the hidden name `part` until it is complete, so that readers find only complete files. */
 async function pack(path: string, part: string): Promise<void> {
   try {
     await pipeline(createReadStream(path), createGzip(), createWriteStream(part, { mode: 0o640 }));

@@ -2,15 +2,15 @@ import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { FlowRecord } from '../fields.ts';
 
-/** These have a place of their own in a record or the Resource; some receivers refuse them twice. */
+/** These fields have their own place in a record or in the Resource. Some receivers refuse fields that occur twice. */
 const elsewhere = new Set<string>(['@timestamp', 'event.name', 'event.id', 'k8s.cluster.name', 'k8s.node.name']);
 
 const scope = { name: 'kube-netfilter-tailer' };
 
-/** SEVERITY_NUMBER_INFO: most drops are as a policy wants them. */
+/** SEVERITY_NUMBER_INFO, because most drops are intended by a policy. */
 const info = 9;
 
-/** An ExportLogsServiceRequest with one LogRecord for each row. */
+/** Makes an ExportLogsServiceRequest with one LogRecord for each row. */
 export function createOtlpRequest(rows: readonly string[], resource: Readonly<Record<string, string>>): Uint8Array {
   const shared = {
     attributes: resource,
@@ -24,7 +24,7 @@ export function createOtlpRequest(rows: readonly string[], resource: Readonly<Re
   return bytes;
 }
 
-/** How many records an ExportLogsServiceResponse says were refused; an unreadable one: none. */
+/** Reads how many records an ExportLogsServiceResponse refuses; 0 if it is unreadable. */
 export function readOtlpAnswer(answer: Uint8Array): { rejected: number } {
   try {
     const { partialSuccess } = ProtobufLogsSerializer.deserializeResponse(answer);

@@ -6,11 +6,11 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
-  /** URL of the receiver; one without a path gets `/v1/logs`. */
+  /** The receiver's URL. `/v1/logs` is added to a URL without a path. */
   url: string;
-  /** Sent with each request (a token, a tenant), and read each time, because they may change. */
+  /** Headers of each request (a token, a tenant). They are read each time, because they may change. */
   headers: () => Readonly<Record<string, string>>;
-  /** Trusted certificates as PEM; undefined: those of Node.js. */
+  /** Trusted certificates as PEM. Default: those of Node.js. */
   ca: string | undefined;
   resource: Readonly<Record<string, string>>;
   timeout?: Millis;
@@ -18,7 +18,10 @@ export interface OtlpSinkOptions {
 
 const longestAnswer = 64 * 1024;
 
-/** OTLP over HTTP with protobuf, one request at a time. Records refused for good are counted, others sent again. */
+/**
+ * Sends rows by OTLP over HTTP with protobuf, one request at a time. Records that are refused for good are counted, and others are sent
+ * again.
+ */
 export function createOtlpSink(options: OtlpSinkOptions): Sink {
   const { timeout = 10_000 } = options;
   const url = new URL(options.url);
@@ -38,7 +41,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
   };
 
   async function send(rows: readonly string[], signal: AbortSignal): Promise<number> {
-    // Load the protobuf library for this sink alone.
+    // The protobuf library is loaded only for this sink.
     const { createOtlpRequest, readOtlpAnswer } = await import('./otlp-records.ts');
     const body = await pack(createOtlpRequest(rows, options.resource));
     const { status, answer } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
@@ -47,7 +50,8 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
       const half = Math.ceil(rows.length / 2);
       return (await send(rows.slice(0, half), signal)) + (await send(rows.slice(half), signal));
     }
-    // These would be refused again. All others may change, also 401, 403 and 404, when a person corrects a setting.
+    // Rows with these statuses would be refused again. With any other status a later attempt may succeed, also with 401, 403 and 404, when
+    // somebody corrects a setting.
     if (status === 400 || status === 413 || status === 422) return rows.length;
     throw new Error(`the receiver answered with HTTP status ${status}`);
   }

@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
 import { OverBudget } from './pod-finder.ts';
 
-/** `known`: answered, maybe with "nobody". `refused`: past the budget, or it failed a moment ago. */
+/** `known`: there is an answer, perhaps "nobody". `refused`: there is no budget, or the look-up failed a moment ago. */
 export type LookupState = 'known' | 'pending' | 'refused';
 
 export interface LookupCounts {
@@ -15,12 +15,12 @@ export interface LookupCounts {
 }
 
 export interface LookupOptions<V> {
-  /** Resolves to undefined if there is none. May reject; must settle. */
+  /** Resolves to undefined if nobody has the address. May reject, but must settle. */
   find: (address: string) => Promise<V | undefined>;
   onSettled: (address: string) => void;
-  /** Look-ups a second, and at once. */
+  /** How many look-ups a second, and how many at once. */
   budget: { rate: number; burst: number };
-  /** Look-ups under way at once; others wait for their turn. */
+  /** How many look-ups run at the same time. Others wait for their turn. */
   concurrency: number;
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
@@ -34,7 +34,7 @@ interface Answer<V> {
 
 export type Lookup<V> = ReturnType<typeof createLookup<V>>;
 
-/** Asks somewhere slow and shared about single addresses; nobody waits in line for it. */
+/** Asks a slow, shared place about single addresses. Callers never wait for an answer. */
 export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
   const stale = { allowStale: true, noDeleteOnStaleGet: true };
@@ -47,11 +47,11 @@ export function createLookup<V>(options: LookupOptions<V>) {
 
   return {
     counts: counts as Readonly<LookupCounts>,
-    /** The last answer, even if it is old. */
+    /** Returns the last answer, even an old one. */
     get: (address: string): V | undefined => answers.get(address)?.value,
-    /** Remembers an answer that came with another one. */
+    /** Remembers an answer that came together with another one. */
     learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
-    /** Begins to find out, if that is needed and within the budget. */
+    /** Begins a look-up if it is needed and within the budget. */
     ask(address: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
@@ -88,7 +88,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
     try {
       const value = await find(address);
       counts[value === undefined ? 'miss' : 'hit']++;
-      // Its answer came along with another one meanwhile.
+      // Meanwhile the answer has come together with another one.
       if (value === undefined && isFresh(address)) return;
       answers.set(address, { value, failed: false }, { ttl: value === undefined ? ages.miss : ages.hit });
     } catch (error) {

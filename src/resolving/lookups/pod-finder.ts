@@ -2,17 +2,20 @@ import type { LookupWay } from '../../model/choices.ts';
 import type { Pod } from '../objects.ts';
 
 export interface Owners {
-  /** Pods that use the address, also on the host's network, and others from the same answer. */
+  /** Pods with this address, including those on the host's network, and other Pods from the same answer. */
   pods: readonly Pod[];
-  /** The node whose own address it is, if the answer says so. */
+  /** The node that has the address itself, if the answer says so. */
   node?: string | undefined;
 }
 
 export interface PodFinder {
   readonly way: LookupWay;
-  /** Undefined: no address of this way. No Pods and no node: not in use. Rejects if that is not known; `OverBudget`: not asked. */
+  /**
+   * Undefined: this way does not know such addresses. Without Pods and node, nobody has the address. Rejects if there is no answer; with
+   * `OverBudget` if it was not asked.
+   */
   find: (address: string) => Promise<Owners | undefined>;
-  /** Whether this way works in this cluster, for the log and doctor. Never rejects. */
+  /** Returns whether this way works in this cluster, for the log and doctor. Never rejects. */
   look: () => Promise<WayState>;
 }
 
@@ -21,14 +24,14 @@ export interface WayState {
   why: string;
 }
 
-/** The budget of a way is used up. */
+/** Rejects a look-up because the budget of a way is used up. */
 export class OverBudget extends Error {}
 
 export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
 export type FinderChain = ReturnType<typeof createFinderChain>;
 
-/** `onEnd`: a way has answered (undefined) or failed. `onFirst`: after the first look-up. */
+/** `onEnd`: called when a way has answered (with undefined) or failed. `onFirst`: called after the first look-up. */
 export function createFinderChain(
   finders: readonly PodFinder[],
   onFirst: () => void,
@@ -41,7 +44,7 @@ export function createFinderChain(
 
   return { /** The counts of the finders, in their order. */ counts, find };
 
-  /** Returns the first answer. Rejects if there is none and a way has failed. */
+  /** Returns the first answer. Rejects if no way has answered and one has failed. */
   async function find(address: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {
@@ -76,7 +79,7 @@ export function createFinderChain(
   }
 }
 
-/** Earlier answers are remembered, so this costs little. */
+/** Asks each way for its state. Answers are remembered, so this costs little. */
 export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
   return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
 }

@@ -5,14 +5,14 @@ import type { Pod } from '../objects.ts';
 import type { Owners } from './pod-finder.ts';
 
 export interface RemoteOptions {
-  /** Undefined: not to be asked. */
+  /** Undefined if Pods are not looked up. */
   findPods: ((address: string) => Promise<Owners>) | undefined;
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
   onChange: (address: string) => void;
   now: () => Millis;
 }
 
-/** For one node and all ways; expensive ways have budgets of their own. */
+/** The limits of one node and all ways together. Expensive ways also have budgets of their own. */
 const podPolicy = {
   budget: { rate: 12 / 60, burst: 30 },
   concurrency: 2,
@@ -44,9 +44,9 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     get latestChange(): Millis {
       return latestChange;
     },
-    /** Begins the look-ups for a packet. Returns whether their answers are worth waiting for. */
+    /** Begins the look-ups for a packet. Returns whether it is worth waiting for their answers. */
     startLookups({ source, destination, inner }: Ends): boolean {
-      // All are asked, because they are looked up at the same time.
+      // Ask for all of them, because they are looked up at the same time.
       const ofSource = isWorthWaiting(source);
       const ofDestination = isWorthWaiting(destination);
       const ofSender = inner !== undefined && isWorthWaiting(inner.source);
@@ -59,11 +59,11 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   };
 
   function isWorthWaiting(end: Endpoint): boolean {
-    // Answers are confirmed now and then, because the address may have another owner.
+    // Confirm answers from time to time, because the address may have another owner now.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address);
     if (end.object !== undefined || end.role !== undefined) return false;
-    // The source of a martian stays a stranger, whoever has the address.
+    // The source of a martian is never looked up, because whoever has the address did not send it.
     if (end.kind === 'external' && end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
       if (askForPods(end.address)) return true;
@@ -72,7 +72,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     return end.range === 'public' && ask(hostNames, end.address);
   }
 
-  /** Only the first address of a Pod can be looked up, and confirms the others. */
+  /** Looks up the first address of the Pod, because only that one can be looked up. It confirms the Pod's other addresses, too. */
   function askForPods(address: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address);
@@ -85,7 +85,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   function foundIn({ pods: list, node }: Owners, address: string): Owners | undefined {
     const all = list.filter((pod) => !pod.hostNetwork);
     for (const pod of all) {
-      // A Pod that is seen now has begun, even if its node's clock is ahead.
+      // The Pod exists now, even if it seems to begin later because its node's clock is ahead.
       pod.from = Math.min(pod.from, now());
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
     }

@@ -2,20 +2,24 @@ import { Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 import type { Millis } from '../../model/log-line.ts';
 
-/** A finding does not wait for a DNS that fails itself. Node.js looks only at multiples of this, and may miss the first. */
+/** A finding does not wait for a DNS that does not answer. Node.js checks only at multiples of this time, and may miss the first. */
 const defaultTimeout: Millis = 900;
 
-/** RFC 1123 with underscores; no number at the end, lest it pass for an address: whoever owns the address writes this text. */
+/**
+ * Matches RFC 1123 with underscores. The last part must not be a number, because the text could look like an address: the owner of the
+ * address writes it.
+ */
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
-/** The number of names of one address that are tried; most have one. */
+/** The most names of one address that are tried. Most addresses have one. */
 const nameLimit = 3;
 
 /**
- * The host name of an address by its PTR record, which the owner of the address writes: a name counts only if it has the address.
- * Returns undefined if there is no name, and rejects if no server answers. `servers`: as for `dns.setServers`, by default the system's.
- * Each is asked once, and then once for each of at most three names, for `timeout` to twice that.
+ * Returns the host name of an address by its PTR record. The owner of the address writes that record, so a name counts only if it leads
+ * back to the address. Returns undefined without a name, and rejects if no server answers. `servers`: as for `dns.setServers`, by default
+ * the system's. Each server is asked once for the record and once for each of up to three names, and each request takes at most once or
+ * twice `timeout`.
  */
 export function createReverseDns(
   servers?: readonly string[],
@@ -25,7 +29,7 @@ export function createReverseDns(
   if (servers !== undefined) resolver.setServers(servers);
   return async (given) => {
     const address = ipaddr.process(given);
-    // `reverse` is not used, because it calls every failure a missing name.
+    // `reverse` is not used, because it reports every failure as a missing name.
     const names = await orNone(resolver.resolvePtr(nameInArpa(address)));
     const tried = names.filter((name) => hostName.test(name)).slice(0, nameLimit);
     const found = await Promise.allSettled(tried.map((name) => addressesOf(name, address.kind())));
@@ -41,7 +45,7 @@ export function createReverseDns(
   }
 }
 
-/** "No such name" is an answer, not a failure. */
+/** Returns no names for "no such name", because that is an answer and not a failure. */
 async function orNone(answer: Promise<string[]>): Promise<string[]> {
   try {
     return await answer;
@@ -52,7 +56,10 @@ async function orNone(answer: Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5); IPv6 by hexadecimal digits under `ip6.arpa` (RFC 3596, 2.5). */
+/**
+ * Returns the name to ask for: `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5), and for IPv6 the hexadecimal digits under `ip6.arpa`
+ * (RFC 3596, 2.5).
+ */
 function nameInArpa(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   const bytes = address.toByteArray().toReversed();
   if (bytes.length === 4) return `${bytes.join('.')}.in-addr.arpa`;

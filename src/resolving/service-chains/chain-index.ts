@@ -15,14 +15,17 @@ import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 
-/** The Service, port and endpoint that a chain was made for. */
+/** The Service, port and endpoint of a chain. */
 export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
-  /** `10.244.1.30:5432`, for an endpoint's chain. */
+  /** Such as `10.244.1.30:5432`, for the chain of an endpoint. */
   endpoint: string | undefined;
 }
 
-/** For ports and for endpoints each. A chain may be named long after its Service is gone, which may be why it is missing. */
+/**
+ * The limits for ports, and the same for endpoints. A chain may be logged long after its Service was deleted, which may be the reason why
+ * it is missing.
+ */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
 interface PortOfService {
@@ -38,7 +41,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   const slices = createHashedObjects(endpointTexts, limits);
 
   return {
-    /** Services by `namespace/name`. */
+    /** The Services by `namespace/name`. */
     services: services.objects,
     get sizes(): { slices: number; tombstones: number } {
       return { slices: slices.objects.size, tombstones: services.tombstones + slices.tombstones };
@@ -48,7 +51,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     removeService: (namespace: string, name: string, now: Millis): void =>
       services.replace(keyOf(namespace, name), undefined, now),
     setSlice(this: void, slice: EndpointSlice, now: Millis): void {
-      // kube-proxy ignores slices that were made by hand for no Service.
+      // kube-proxy ignores slices that belong to no Service.
       slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
     },
     removeSlice: (namespace: string, name: string, now: Millis): void =>
@@ -62,7 +65,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
       const port = name?.kind === 'endpoint-hash' ? slices.find(name.hash) : name;
       return port && ownerOfPort(port);
     },
-    /** Announces chains, so that one pass finds all. */
+    /** Announces chains that will be asked for, so that one pass finds them all. */
     expect(chains: readonly string[]): void {
       for (const name of chains.map(parseChainName)) {
         if (name?.kind === 'service-hash') services.expect(name.hash);
@@ -77,7 +80,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     },
   };
 
-  /** The Service is unknown if too many are not watched, or none is listed yet. */
+  /** Finds the owner of a port. The Service may be unknown, because too many are there to watch or none is listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
     const service = services.objects.get(keyOf(namespace, name));
@@ -87,7 +90,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   }
 
   function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
-    // By now the port may be gone, or the Service be another one.
+    // Meanwhile the port may be gone, or the Service may be another one of the same name.
     const current = services.objects.get(keyOf(service.namespace, service.name));
     return {
       service: serviceRef(current ?? service),
@@ -118,10 +121,10 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
   }
 }
 
-/** Hashes of one pass; an incident names 16 chains at most. */
+/** The most hashes in one pass. An incident names at most 16 chains. */
 const asked = 256;
 
-/** Finds objects by hashes of texts, in one pass over all texts: few are ever asked for, so no index is kept. */
+/** Finds objects by hashes of texts in one pass over all texts. There is no index, because few hashes are ever asked for. */
 function createHashedObjects<T, V>(
   textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,

@@ -2,21 +2,24 @@ import { hash } from 'node:crypto';
 import { canonicalAddress, hostAndPort } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
-/** Names have a hash that cannot be inverted, or in nftables mode all parts (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
+/**
+ * The parts of a chain's name: a hash that cannot be reversed, or in nftables mode all parts (kube-proxy's
+ * pkg/proxy/{iptables,nftables,ipvs}).
+ */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
 export interface ChainPort {
   kind: 'service-port';
   namespace: string;
   service: string;
-  /** Its name; '' where it has none. */
+  /** The name of the port; '' if it has none. */
   port: string;
   protocol: ServiceProtocol;
-  /** `10.244.1.30:5432`; undefined if the chain has none, or its name is cut. */
+  /** Such as `10.244.1.30:5432`; undefined if the chain has none, or its name was cut off. */
   endpoint: string | undefined;
 }
 
-/** Undefined: no chain of a single Service. */
+/** Returns undefined for chains that do not belong to a single Service. */
 export function parseChainName(chain: string): ChainName | undefined {
   if (chain.length > longestName) return undefined;
   const [, kind, hashed] = /^KUBE-(SVC|SVL|FW|EXT|XLB|SEP)-([A-Z2-7]{16})$/.exec(chain) ?? [];
@@ -24,7 +27,7 @@ export function parseChainName(chain: string): ChainName | undefined {
   return parseSpeakingName(chain);
 }
 
-/** `service-2QRHZV4L-default/kubernetes/tcp/https`, `endpoint-5OJB2KTY-ns1/svc1/tcp/p80__10.180.0.1/80`. */
+/** Reads `service-2QRHZV4L-default/kubernetes/tcp/https`, `endpoint-5OJB2KTY-ns1/svc1/tcp/p80__10.180.0.1/80`. */
 function parseSpeakingName(chain: string): ChainName | undefined {
   const [, prefix = '', base, hashed, whole = ''] = speakingName.exec(chain) ?? [];
   if (base === undefined) return undefined;
@@ -34,7 +37,7 @@ function parseSpeakingName(chain: string): ChainName | undefined {
     servicePort.exec(isCut ? whole.slice(0, -ellipsis.length) : whole) ?? [];
   if (namespace === undefined || service === undefined) return undefined;
   const isEndpoint = prefix === 'endpoint' || prefix === 'affinity';
-  // The name of a port may be what was cut.
+  // The name was cut off in the middle of the port's name, so the port is not known.
   if (isEndpoint !== (rest !== undefined)) return undefined;
   const endpoint = isCut || rest === undefined ? undefined : endpointOf(rest);
   if (isEndpoint && !isCut && endpoint === undefined) return undefined;
@@ -44,11 +47,11 @@ function parseSpeakingName(chain: string): ChainName | undefined {
 const speakingName = /^(service|local|external|firewall|endpoint|affinity)-(([A-Z2-7]{8})-(.+))$/;
 const servicePort = /^([a-z0-9.-]+)\/([a-z0-9.-]+)\/(tcp|udp|sctp)\/([a-z0-9-]*)(?:__([0-9a-f./]*))?$/;
 const ellipsis = '...';
-/** kube-proxy cuts longer names to this length, without the word before the hash. */
+/** kube-proxy cuts longer names to this length, not counting the word before the hash. */
 const longestBase = 240;
 const longestName = 256;
 
-/** `10.180.0.1/80`, `fd80.abcd..9999/80`: a chain's name must not have colons. */
+/** Reads `10.180.0.1/80`, `fd80.abcd..9999/80`. They have no colons, because a chain's name must not. */
 function endpointOf(text: string): string | undefined {
   const [, dotted, port] = /^([0-9a-f.]+)\/(\d{1,5})$/.exec(text) ?? [];
   if (dotted === undefined || port === undefined) return undefined;
@@ -57,17 +60,17 @@ function endpointOf(text: string): string | undefined {
 }
 
 /**
- * The text that is hashed for a port, and begins that of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon before a
- * port without a name, too.
+ * Returns the texts that are hashed for a port; the text for an endpoint begins with the same: `kube-system/kube-dns:dnsudp`. Old releases
+ * wrote the colon even for a port without a name.
  */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;
   return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];
 }
 
-/** Names a chain as kube-proxy does: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
+/** Hashes a chain's name as kube-proxy does: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
 export function chainHash(text: string): string {
-  // A text of bytes takes half of the time of a Buffer, and there are 300,000 endpoints.
+  // A binary text takes half the time of a Buffer, and there may be 300,000 endpoints.
   const digest = hash('sha256', text, 'binary');
   let characters = '';
   let value = 0;
