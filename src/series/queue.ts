@@ -31,7 +31,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       return all.size;
     },
     put,
-    /** Delays a series, for a reason that is not its own. */
+    /** Delays a series that cannot be written now, although it was not refused itself. */
     delay(series: Series, until: Millis): void {
       turns.refund(series);
       put(series, until);
@@ -45,7 +45,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     },
     next,
     begin: turns.begin,
-    /** Returns a series that was begun but not written, for a reason that is not its own. It keeps its turn. */
+    /** Takes back a series that was begun but could not be written, although it was not refused itself. It keeps its turn. */
     giveBack: (series: Series, now: Millis): void => {
       if (!turns.refund(series)) return;
       turns.arrive(series);

@@ -21,7 +21,7 @@ export interface SeriesTable
     Pick<Queue, 'next' | 'begin' | 'giveBack' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
   /** Notes that the API server has the Event. Packets counted meanwhile are published later. */
   published: (series: Series, published: Written) => void;
-  /** Delays a series until `at`, for a reason that is not its own. */
+  /** Delays a series until `at`, because it cannot be written now. It was not refused itself. */
   delay: (series: Series, at: Millis) => void;
   /** Tries a refused series again at `at`. */
   retry: (series: Series, at: Millis) => void;

@@ -15,7 +15,7 @@ const objectsKnown = 8192;
 /** The most idle namespaces and peers whose last turn is remembered. */
 const partiesKept = 1000;
 
-/** What a turn has changed. It is undone if the series was not written for a reason that is not its own. */
+/** What a turn has changed. It is undone if the series could not be written, although it was not refused itself. */
 interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };

@@ -18,7 +18,7 @@ export interface CauseRow {
   name: string;
   /** The title in lists and headings, such as `A chain of kube-proxy is gone`. */
   title: string;
-  /** The reason of the Event, and below, that of the Event about its end. */
+  /** The reason of the Event, and below, the reason of the Event about its end. */
   reason: string;
   overReason: string;
 

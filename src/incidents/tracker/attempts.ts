@@ -58,7 +58,7 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
 export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
   const { incident } = tracked;
   if (failingPod !== undefined) incident.failingPod = failingPod;
-  // The quote stays that of the first line, because nobody can read an Event whose text keeps changing.
+  // Keep the quote of the first line, because nobody can read an Event whose text keeps changing.
   if (incident.phase !== 'open') incident.quote = shortened(sign.quote);
   noteFamily(tracked, sign.family);
   if (sign.subject !== undefined) noteSubject(tracked, shortened(sign.subject));

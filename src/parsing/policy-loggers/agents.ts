@@ -6,7 +6,7 @@ import { parseKlogJson, parseKlogText } from '../components/klog.ts';
 import { fieldOf, observePacket, sideOf, unparsable } from './record.ts';
 
 /**
- * Reads the network policy agent of the AWS VPC CNI, in its three spellings: to CloudWatch, up to 1.2.1 and since:
+ * Reads the network policy agent of the AWS VPC CNI, in its three forms: for CloudWatch, up to 1.2.1, and since:
  *
  *     Node: n;SIP: 10.0.0.1;SPORT: 1;DIP: 10.0.0.2;DPORT: 2;PROTOCOL: TCP;PolicyVerdict: DENY
  *     {"level":"info","msg":"Flow Info:  ","Src IP":"10.0.0.1","Src Port":1,"Dest IP":…,"Proto":"TCP","Verdict":"DENY"}
@@ -78,9 +78,9 @@ function readFlowInfo(text: string): Map<string, string> {
 }
 
 /**
- * Reads kube-network-policies and kindnet, from 0.6 on, at `-v=2`: what a packet is and what became of it are two records of klog, text or
- * JSON, with the number that the queue gave the packet (pkg/networkpolicy/logging.go, pkg/dataplane/controller.go). A packet that passes
- * egress has a third, for ingress. The direction that was evaluated last is the one that denies:
+ * Reads kube-network-policies and kindnet, since 0.6, at `-v=2`. A packet has two records of klog, text or JSON: its content and its
+ * verdict, both with the queue's number for it (pkg/networkpolicy/logging.go, pkg/dataplane/controller.go). A packet that passes egress has
+ * a third record, for ingress. The last direction before the verdict is the one that denied:
  *
  *     I1123 09:53:52.257809 1 logging.go:67] "Evaluating packet" id=9 direction="Egress" srcPod="a/b" dstPod="external" packet=<
  *     	[9] 10.0.1.3:40243 10.0.2.2:8080 TCP

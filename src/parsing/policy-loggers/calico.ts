@@ -10,7 +10,7 @@ import { fieldOf, isCount, observePacket, unparsable } from './record.ts';
  *
  *     cali8d1e69e5f89-I: policy DENIED  proto 6 src 10.65.0.2:43553 dest 10.65.0.3:8055
  *
- * Behind the device stands the direction of the policies: I ingress, E egress, X ingress of the host before conntrack. IPv6 addresses are
+ * The letter after the device is the direction of the policies: I ingress, E egress, X ingress of the host before conntrack. IPv6 addresses are
  * written out, without brackets.
  */
 const bpfLine =
@@ -38,7 +38,7 @@ export function parseCalicoBpf(text: string): PacketObservation | Unparsable | u
 
 /**
  * Reads a flow of one interval as Calico's Felix reports it to Goldmane (goldmane/proto/api.proto), one object a line. It has no addresses:
- * Pods that share a `generateName` count as one, others by what they are.
+ * Pods that share a `generateName` have one name, and other ends have one such as `public network`.
  *
  *     {"Key":{"source_name":"client-7c9f-*","source_namespace":"shop","source_type":"WorkloadEndpoint","dest_name":"db-*",
  *      "dest_namespace":"shop","dest_type":"WorkloadEndpoint","dest_port":5432,"proto":"tcp","reporter":"Dst","action":"Deny",

@@ -145,7 +145,7 @@ function countOf(flow: Json): number {
 }
 
 /**
- * Reads the network policy logging of GKE Dataplane V2, keys in any order. Denied connections of five seconds are one line, without a policy:
+ * Reads GKE Dataplane V2's network policy log, with keys in any order. The denied connections of five seconds are one line without a policy:
  *
  *     {"connection":{"src_ip":"10.84.1.8","dest_ip":"10.84.0.11","src_port":45084,"dest_port":8080,"protocol":"tcp","direction":"ingress"},
  *      "disposition":"deny","src":{…},"dest":{…},"count":3,"node_name":"n","timestamp":"2020-06-13T21:30:22.292379064Z"}

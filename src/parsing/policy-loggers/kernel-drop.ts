@@ -4,11 +4,12 @@ import { canonicalAddress, copy } from '../../platform/address.ts';
 import { observePacket, type PacketRecord } from './record.ts';
 
 /**
- * A packet that the kernel has thrown away, as the probe of src/sources/tracefs/kernel-drops.ts prints it, the number of the reason replaced by its name:
+ * Reads a packet that the kernel has dropped, as the probe in src/sources/tracefs/kernel-drops.ts prints it, but with the name of the
+ * reason in place of its number:
  *
  *     (skb.kfree_skb) reason=NETFILTER_DROP protocol=2048 node=4026531840 device=0xff40… netns=4026531840 sock=0x0 … bytes={0x4046…,…} dev="va"
  *
- * The name of the device stands last, because it may hold any character but white space.
+ * The name of the device is at the end, because it may contain any character except white space.
  */
 /** A saved trace has the task, the processor and the time before it. The name of a task may be any 15 bytes. */
 const begin = /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) reason=/;

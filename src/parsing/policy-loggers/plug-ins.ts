@@ -4,7 +4,7 @@ import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.
 import { observePacket, sideOf, unparsable } from './record.ts';
 
 /**
- * Reads Weave Net's network policy controller (weave npc/metrics/metrics.go), the first packet of each connection, in two spellings:
+ * Reads Weave Net's network policy controller (weave npc/metrics/metrics.go), which logs the first packet of each connection in one of two forms:
  *
  *     WARN: 2021/05/12 02:47:10.232988 TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC.
  *     time="2016-10-26T11:51:02Z" level=warning msg="UDP connection from 10.32.0.7:56648 to 10.32.0.11:80 blocked by Weave NPC."
@@ -27,7 +27,7 @@ export function parseWeave(text: string): PacketObservation | Unparsable | undef
 }
 
 /**
- * Reads Antrea's np.log, of older and newer versions (rule name, direction, applied-to Pod and log label were added over time):
+ * Reads Antrea's np.log of all versions. Newer ones added the rule's name, the direction, the applied-to Pod and the log label:
  *
  *     AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.10.1.65 35402 10.0.0.5 80 TCP 60 [3 packets in 1.01s]
  *     AntreaPolicyIngressRule AntreaNetworkPolicy:default/p rule1 Ingress Drop 44900 default/pod 10.… 35402 10.… 80 TCP 60 label

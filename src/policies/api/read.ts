@@ -148,7 +148,7 @@ export function readPod(object: Json): Pod | undefined {
   };
 }
 
-/** Returns the init containers that run beside the others (kubernetes#125285). */
+/** Returns the init containers that run together with the others (kubernetes#125285). */
 function sidecars(object: Json): Json[] {
   return list(at(object, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
 }

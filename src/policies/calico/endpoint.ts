@@ -1,5 +1,5 @@
 /**
- * Pods and sets of networks as Calico's selectors see them: their own labels, and with a prefix those of their Namespace and their
+ * Pods and network sets as Calico's selectors see them: their own labels, and with a prefix those of their Namespace and their
  * ServiceAccount (libcalico-go/lib/backend/k8s/conversion).
  */
 import { LRUCache } from 'lru-cache';

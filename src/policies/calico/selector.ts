@@ -1,6 +1,6 @@
 /**
- * Selectors as Calico's policies write them: `app == "web" && tier in {"a", "b"}`. The grammar is that of
- * libcalico-go/lib/selector; `!has(x)`, `!=` and `not in` match where the label is missing.
+ * Reads selectors of Calico's policies: `app == "web" && tier in {"a", "b"}` (grammar: libcalico-go/lib/selector). `!has(x)`, `!=` and
+ * `not in` match objects without the label.
  */
 import { allOf, anyOf, type Match, not } from '../model.ts';
 
