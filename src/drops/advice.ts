@@ -136,17 +136,13 @@ const table: readonly Advice[] = [
 const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
 /**
- * Returns whether the report is often false: AWS's agent reports denied egress of Pods that only ingress policies select
- * (aws-network-policy-agent#582).
+ * Returns whether this is often false: AWS's agent reports egress of Pods that only ingress policies select (aws-network-policy-agent#582).
  */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
-/**
- * Returns whether the reverse-path filter may be loosened on the device, because a node's device may have several routes. A Pod's device
- * must stay strict, and the names of others may be chosen by a container.
- */
+/** Returns whether the filter may be loosened: a node's device may have several routes. Not a Pod's, or one that a container names. */
 function isLoosened(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
 }
@@ -155,10 +151,7 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/**
- * Returns whether the MTU is possible. Every IPv4 host accepts 576 bytes (RFC 791), and every IPv6 link 1280 (RFC 8200). Old routers send 0
- * for unknown (RFC 1191).
- */
+/** Returns whether the MTU is possible: IPv4 has 576 at least (RFC 791), IPv6 1280 (RFC 8200). Old routers send 0 (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
@@ -179,10 +172,7 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/**
- * Returns the advice for the packet's way. In ufw, routed packets, packets to the node and packets from the node have separate policies
- * (ufw(8)).
- */
+/** Returns the advice for the packet's way: ufw has separate policies for routed packets, to the node and from the node (ufw(8)). */
 function letThroughUfw({ path }: FlowDetails): string {
   if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
   if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';

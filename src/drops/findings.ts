@@ -84,10 +84,7 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
   };
 }
 
-/**
- * Explains an ICMP error. The peer is the end that could not be reached. The reporter of the error only sent the message, and has its own
- * finding if it is a Pod.
- */
+/** Explains an ICMP error. The peer could not be reached; the reporter only sent the message, and has its own finding if it is a Pod. */
 function explainError(
   observation: PacketObservation,
   inner: Packet,
@@ -171,8 +168,8 @@ function isForeign({ kind, note }: Endpoint): boolean {
 }
 
 /**
- * Policies act at a Pod's interface. A packet that came from one and was not to leave by one was refused at its sender; in the opposite
- * case, at its receiver.
+ * Policies act at a Pod's interface: a packet that only came from one was refused at its sender, one that only leaves by one at its
+ * receiver.
  */
 function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {
   if (policySide !== undefined || logger === kernelDrop) return policySide;

@@ -67,10 +67,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     get isOut(): boolean {
       return isOut;
     },
-    /**
-     * Returns the kind whose budget applies. After an outage all nodes write at once, so first Events use the budget of others until
-     * everything that was due is written.
-     */
+    /** Returns which budget applies: after an outage all nodes write at once, so first Events use that of others for a while. */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
     /** Whether a refusal of all writes came since the last `pause`. */
     get isRefused(): boolean {

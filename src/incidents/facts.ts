@@ -145,9 +145,7 @@ function attempt<T>(ask: (() => T) | undefined): T | undefined {
   }
 }
 
-/**
- * Returns whether the kernel is new enough for felix's eBPF: Linux 5.3. On Red Hat 4.18 may be enough (felix/bpf/bpf.go); then undefined.
- */
+/** Returns whether the kernel has felix's eBPF: since Linux 5.3; on Red Hat perhaps since 4.18, so undefined (felix/bpf/bpf.go). */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
   if (major === undefined) return undefined;
@@ -233,9 +231,7 @@ export function createRecent(restored?: RecentState) {
       run.last = Math.max(run.last, time);
       run.drops += drops;
     },
-    /**
-     * Returns when the host's firewall began to drop packets, if that was within a minute of `at` and drops were rare in the hour before.
-     */
+    /** When the host's firewall began to drop, if that was within a minute of `at` and drops were rare in the hour before. */
     firewallDropsSince(at: Millis): Millis | undefined {
       const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
       if (run === undefined) return undefined;

@@ -40,10 +40,7 @@ import { ifUsable, slimPod } from './slim.ts';
 /** The most objects of one kind in a Namespace or in the cluster. If there are more, all objects of the kind count as unknown. */
 export const maxObjects = 5000;
 
-/**
- * The values of a usual policy. A larger policy counts as several, because 10,000 may be kept: a value takes up to 127 bytes (an ipBlock of
- * one address), so a policy takes up to 5 KB.
- */
+/** The values of a usual policy, at most 5 KB (127 bytes for each ipBlock): a larger one counts as several, because 10,000 may be kept. */
 const valuesOfPolicy = 40;
 
 /** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
@@ -91,10 +88,7 @@ export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
 const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
-/**
- * Reads from the API server's cache, and needs the right to list. A missing right is not an error; other refusals reject with a
- * `RefusedError`.
- */
+/** Reads from the API server's cache. A missing right to list is no error; other refusals reject with a `RefusedError`. */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const discover = createDiscovery(connection, all, now);
@@ -217,9 +211,7 @@ async function addCalico(
   }
 }
 
-/**
- * Reads one object with a list, because the agent has no right to get. Returns undefined if the object does not exist, or may not be read.
- */
+/** Reads one object by a list, because the agent has no right to get. Undefined if it does not exist, or may not be read. */
 async function one<T>(
   connection: Reading['connection'],
   path: string,

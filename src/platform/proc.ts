@@ -104,10 +104,7 @@ export function podOf(cgroups: string): string | undefined {
 
 const uid = /[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?=\.slice|[/\n]|$)/;
 
-/**
- * Returns a folder under `root` for a process of the host: `self`, or `1` (the host's init). Undefined in a Pod without hostNetwork that
- * sees only its own processes.
- */
+/** Returns a folder under `root` of a host's process: `self` or `1` (init). Undefined in a Pod that sees only its own processes. */
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
   const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
@@ -115,10 +112,7 @@ export async function hostProcess(root: string): Promise<'self' | '1' | undefine
   return first !== undefined && first === own ? undefined : '1';
 }
 
-/**
- * Checks the mode of a setting that is writable only in the initial network namespace. The mode shows this even if /proc/sys is mounted
- * read-only.
- */
+/** Checks a setting that only the initial network namespace may write. Its mode shows that even if /proc/sys is read-only. */
 async function isInitial(root: string): Promise<boolean> {
   try {
     const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
@@ -153,10 +147,7 @@ export async function readConntrack(root: string, process: string | undefined): 
   return count === undefined && max === undefined ? undefined : { count, max };
 }
 
-/**
- * Reads the count through the process's folder, because files under `sys/net` show the namespace of whoever reads them, even in the host's
- * /proc.
- */
+/** Reads the count in the process's folder, because `sys/net` shows the namespace of its reader, even in the host's /proc. */
 async function countOf(root: string, process: string): Promise<number | undefined> {
   if (process === 'self') return readNumber(join(root, 'sys/net/netfilter/nf_conntrack_count'));
   // The file has a heading, then a line for each processor. Each line begins with the number of entries of the whole table in hexadecimal.
@@ -194,9 +185,8 @@ const topLimit = 3;
 const blockSize = 64 * 1024;
 
 /**
- * Reads the connections in the table of `process` (a folder under `root`). The table is in the order of its hashes, so a part of it is a
- * fair sample. Returns undefined if it cannot be read: not all kernels have it (CONFIG_NF_CONNTRACK_PROCFS), and only root may read it.
- * Never rejects.
+ * Reads the table of `process` (a folder under `root`). Its order is by hashes, so a part of it is a fair sample. Undefined if it cannot be
+ * read: some kernels lack it (CONFIG_NF_CONNTRACK_PROCFS), and only root may. Never rejects.
  */
 export async function readTopSources(
   root: string,

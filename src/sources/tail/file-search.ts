@@ -63,9 +63,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         again = hasRoom && order.all.length > known;
       }
     },
-    /**
-     * Call it once a second. A missing file is reported only the second time, because a log that is being renamed is missing for a moment.
-     */
+    /** Call it once a second. A missing file is reported the second time, because a log that is being renamed is missing for a moment. */
     reportMissing(): void {
       if (live === undefined || !('kind' in live)) {
         obstructed = 0;
