@@ -167,10 +167,7 @@ function isForeign({ kind, note }: Endpoint): boolean {
   return kind === 'pod' && note !== undefined;
 }
 
-/**
- * Policies act at a Pod's interface: a packet that only came from one was refused at its sender, one that only leaves by one at its
- * receiver.
- */
+/** Policies act at a Pod's interface: a packet that only came from one was refused at its sender, the opposite at its receiver. */
 function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {
   if (policySide !== undefined || logger === kernelDrop) return policySide;
   return ends.fromPodInterface === ends.toPodInterface ? undefined : ends.fromPodInterface ? 'sender' : 'receiver';

@@ -231,10 +231,7 @@ export function requireLabels(selector: Selector, into: RequirementCollector): v
   if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
 }
 
-/**
- * Returns the Namespaces to which a selector is confined; undefined if it is not. A network set can have any label except that of its
- * Namespace.
- */
+/** Returns the Namespaces to which a selector is confined, if any. A network set can have any label except its Namespace's. */
 function namespacesOf(selector: Selector): readonly string[] | undefined {
   switch (selector.kind) {
     case '==':
