@@ -24,7 +24,7 @@ export function isKind(text: string): boolean {
   return text.length <= 63 && /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/.test(text);
 }
 
-/** A uid or a resourceVersion. They are opaque, but never longer and never of other characters. */
+/** A uid or a resourceVersion. Their form is not defined, but they are never longer and have no other characters. */
 export function isOpaqueId(text: string): boolean {
   return /^[\w-]{1,63}$/.test(text);
 }

@@ -56,7 +56,7 @@ function isolatingText(isolating: readonly PolicyTrace[], count: number): string
   return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${tierText(ofCalico)} isolate${count === 1 ? 's' : ''}`;
 }
 
-/** Uses Calico's name for its own policies. */
+/** Names a tier. For policies of Calico, it uses Calico's name. */
 export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
@@ -74,7 +74,9 @@ function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, d
   return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
 }
 
-/** `ingress[0].from[1]` → `from[1]`, `from`; `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
+/**
+ * Returns two names of a clause: `ingress[0].from[1]` → `from[1]`, `from`; `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`.
+ */
 function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
   const path = clause?.path ?? '';
   const name = path.slice(path.indexOf('.') + 1);
@@ -128,7 +130,7 @@ function likelyCause({ node }: SentenceOptions): string {
   return `Likely: rules not programmed yet${where}, a host firewall, or a connection that conntrack does not know.`;
 }
 
-/** `shop/default-deny`, `ClusterNetworkPolicy lockdown`, `NetworkPolicy.projectcalico.org shop/x`. */
+/** Returns `shop/default-deny`, `ClusterNetworkPolicy lockdown`, `NetworkPolicy.projectcalico.org shop/x`. */
 export function policyText({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const isOfCalico = kind === 'NetworkPolicy' && isCalico({ apiVersion });
   if (kind === 'NetworkPolicy' && namespace !== undefined && !isOfCalico) return `${namespace}/${name}`;

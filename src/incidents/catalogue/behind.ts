@@ -70,7 +70,9 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/** Returns the object to patch: `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it must be valid and short. */
+/**
+ * Returns the object to patch: `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it is checked.
+ */
 export function objectToPatch(settings: FelixSettings | undefined): string {
   const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
