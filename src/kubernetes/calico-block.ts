@@ -146,7 +146,7 @@ async function readPools({
   return why;
 }
 
-/** `10.244.1.0/26` → `10-244-1-0-26` (libcalico-go, lib/names, CIDRToName). */
+/** Names the block of a network: `10.244.1.0/26` → `10-244-1-0-26` (libcalico-go, lib/names, CIDRToName). */
 function nameOf(cidr: string): string {
   return cidr.replaceAll(/[.:/]/g, '-');
 }

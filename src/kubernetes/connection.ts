@@ -151,7 +151,7 @@ function queryText(query: Query): string {
   return text.size === 0 ? '' : `?${text.toString()}`;
 }
 
-/** `/api/v1/namespaces/shop/events/web.1` → `events`. */
+/** Returns the kind of object in a path: `/api/v1/namespaces/shop/events/web.1` → `events`. */
 function resourceOf(path: string): string {
   return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
 }

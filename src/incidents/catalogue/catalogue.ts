@@ -205,7 +205,7 @@ function syncOf(record: ProgramRecord): Sign | undefined {
 
 const units: Readonly<Record<string, Millis>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** `30s`, `1m30.5s`, as Go prints a time.Duration; undefined for anything else. */
+/** Reads `30s`, `1m30.5s`, as Go prints a time.Duration; undefined for anything else. */
 function duration(text = ''): Millis | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4}$/.test(text)) return undefined;
   let sum = 0;

@@ -62,7 +62,7 @@ export function onlyFamily(details: IncidentDetails): string {
     : '';
 }
 
-/** `1 time`, `3 times` */
+/** Returns `1 time`, `3 times`. */
 export function plural(count: number, one: string, many: string): string {
   return `${whole(count)} ${count === 1 ? one : many}`;
 }

@@ -123,7 +123,7 @@ function quoteText({ quote }: IncidentDetails): string {
   return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
 }
 
-/** `Seen 14 times` */
+/** Returns `Seen 14 times`. */
 function times(failures: number): string {
   return `Seen ${failures === 1 ? 'once' : plural(failures, 'time', 'times')}`;
 }
@@ -132,7 +132,7 @@ function restarts({ restarts: count }: IncidentDetails): string {
   return count === 0 ? '' : `, with ${plural(count, 'restart', 'restarts')} of the container`;
 }
 
-/** `Affected: Services shop/postgres port postgres, shop/web ports http and https and 3 more; shop/web-0 and 109 more Pods.` */
+/** Returns `Affected: Services shop/postgres port postgres, shop/web ports http and https and 3 more; shop/web-0 and 109 more Pods.` */
 function affectedText(details: IncidentDetails, withNames: boolean): string {
   const services = withNames ? affectedServices(details) : counted(serviceCount(details), 'Service', 'Services');
   const texts = [services, affectedPods(details, withNames && services === '')].filter((text) => text !== '');
@@ -157,7 +157,7 @@ function serviceText({ object, ports, deleted }: NamedService): string {
   return `${short(`${object.namespace}/${object.name}`, 127)}${port}${deleted ? ' (deleted since)' : ''}`;
 }
 
-/** `Behind shop/postgres: shop/postgres-0 on node-b.` */
+/** Returns `Behind shop/postgres: shop/postgres-0 on node-b.` */
 function backendsText({ services }: IncidentDetails): string {
   return services
     .slice(0, 3)

@@ -40,7 +40,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-/** `has app=web`, `is in Namespace shop` */
+/** Returns `has app=web`, `is in Namespace shop`. */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
   const text = typeof value === 'object' ? 'an unknown value' : value;

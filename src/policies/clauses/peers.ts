@@ -138,7 +138,7 @@ export function domainPeer(names: readonly string[]): Clause {
   );
 }
 
-/** `is Node node-a` */
+/** Returns `is Node node-a`. */
 export function isPeer({ peer }: Probe): string {
   return `is ${endName(peer)}`;
 }

@@ -95,7 +95,7 @@ export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[]
 
 export const missingPort = 'the port: the packet shows none';
 
-/** `5432/TCP`, `ICMP`. */
+/** Returns `5432/TCP`, `ICMP`. */
 export function portText({ flow: { protocol, port } }: Pick<Probe, 'flow'>): string {
   return port === undefined ? protocol : `${port}/${protocol}`;
 }
