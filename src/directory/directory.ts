@@ -1,4 +1,4 @@
-/** Runs the shared directory, which knows the Pods of addresses, and has its client for the agent. */
+/** The shared directory, which knows who had an address, and the client with which agents ask it. */
 export { createAuthenticator } from './authenticator.ts';
 export { type Certificate, createCertificate } from './certificate.ts';
 export { createDirectoryFinder } from './client.ts';

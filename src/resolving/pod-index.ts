@@ -205,7 +205,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** Returns the Pods that existed at the time or later, each once. They may be later, because the time is the beginning of an interval. */
+/** Returns the Pods that existed at the time or later, each once, because the time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const once = new Map(there.map((pod) => [objectKey(pod), pod]));

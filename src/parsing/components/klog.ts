@@ -77,8 +77,8 @@ const jsonKeyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
 const plainAt = /[^\s,{}[\]"]{1,4096}/y;
 
 /**
- * Reads `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json), which has no `level`:
- * errors lack the verbosity `v`. A record that was cut off is read up to the cut.
+ * Reads `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json). It has no `level`, but
+ * only errors lack the verbosity `v`. A record that was cut off is read up to the cut.
  */
 export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined {
   if (!/^\{\s{0,8}"/.test(text)) return undefined;

@@ -42,7 +42,7 @@ const verdicts = new Map<string | undefined, Verdict>([
   ['EXPIRED/DELETED', 'accepted'],
 ]);
 
-/** Tiers of the cluster. The other two tiers are `NETWORK_POLICY` and `DEFAULT`, which belongs to no policy. */
+/** The tiers of ClusterNetworkPolicies. The log also has `NETWORK_POLICY`, and `DEFAULT` if no policy decided. */
 const clusterTiers = new Map<string | undefined, ClusterTier>([
   ['ADMIN', 'Admin'],
   ['BASELINE', 'Baseline'],
