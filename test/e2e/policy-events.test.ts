@@ -13,10 +13,13 @@ const controlPlane = connect(inject('controlPlane'));
 const node = 'policies-node';
 let rig: AgentRig;
 let reading: string;
+let withoutPolicies: string;
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
   reading = await kubeconfigWith(controlPlane, 'policies', rulesIn(rightsFile, policiesFile));
+  // Other tests deploy the base, which gives the rig's own account the right.
+  withoutPolicies = await kubeconfigWith(controlPlane, 'no-policies', rulesIn(rightsFile));
   await createObjects(controlPlane, { items: [nodeObject(node, '192.168.83.1')] });
 });
 afterEach(() => rig.killAll());
@@ -44,7 +47,7 @@ test('the Event of the Pod that is isolated names the policy and the clause, and
 test('without the right an Event is as before, and the log has one line of it', async () => {
   const { shop, log } = await scene('unread', 4);
   await controlPlane.apply(networkPolicy({ podSelector: {} }, 'default-deny', shop));
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: withoutPolicies });
   await agent.untilReady();
   for (const port of [80, 443]) appendFileSync(log, dropLine('10.83.4.2', '10.83.4.1', port));
   const events = await rig.untilEvents(shop, (all) => all.length === 2);
