@@ -1,6 +1,6 @@
 /**
  * The kernel's log of one node. All nodes of a cluster share the kernel of this machine and so its log: this gives a node the records that
- * name a device or the network namespace of its own, and those that name none.
+ * name a device or the network namespace of its own, and those that name none. The first line is the kernel's version, as after each boot.
  *
  * node kernel-log.ts HOSTNAME MACHINE_ID JOURNAL KERN_LOG       run on the machine of the node
  *
@@ -37,32 +37,37 @@ async function follow(host: string, machine: string, journal: string, kernLog: s
     if (!named.every((name) => devices.has(name))) for (const name of ownDevices()) devices.add(name);
     return named.every((name) => devices.has(name));
   };
+  const write = (message: string, priority: number, microseconds: string): void => {
+    const now = Date.now();
+    remote.stdin.write(
+      [
+        `__REALTIME_TIMESTAMP=${now}000`,
+        `__MONOTONIC_TIMESTAMP=${microseconds}`,
+        `_BOOT_ID=${boot}`,
+        `_MACHINE_ID=${machine}`,
+        `_HOSTNAME=${host}`,
+        '_TRANSPORT=kernel',
+        `_SOURCE_MONOTONIC_TIMESTAMP=${microseconds}`,
+        'SYSLOG_FACILITY=0',
+        'SYSLOG_IDENTIFIER=kernel',
+        `PRIORITY=${priority}`,
+        `MESSAGE=${message}`,
+        '\n',
+      ].join('\n'),
+    );
+    appendFileSync(kernLog, `${new Date(now).toISOString()} ${host} kernel: ${message}\n`);
+  };
   const kmsg = openSync('/dev/kmsg', constants.O_RDONLY | constants.O_NONBLOCK);
   const record = Buffer.alloc(16_384);
   // Earlier lines belong to another cluster.
   while (read(kmsg, record) !== undefined);
+  // A node's journal has the lines of its boot, also when nothing was logged since.
+  write(readFileSync('/proc/version', 'utf8').trim(), 5, '0');
   for (;;) {
     for (let text = read(kmsg, record); text !== undefined; text = read(kmsg, record)) {
       const [, priority = '6', , microseconds = '0', message = ''] = /^(\d+),(\d+),(\d+),[^;]*;(.*)/.exec(text) ?? [];
       if (Number(priority) >> 3 !== 0 || !isOurs(message)) continue;
-      const now = Date.now();
-      remote.stdin.write(
-        [
-          `__REALTIME_TIMESTAMP=${now}000`,
-          `__MONOTONIC_TIMESTAMP=${microseconds}`,
-          `_BOOT_ID=${boot}`,
-          `_MACHINE_ID=${machine}`,
-          `_HOSTNAME=${host}`,
-          '_TRANSPORT=kernel',
-          `_SOURCE_MONOTONIC_TIMESTAMP=${microseconds}`,
-          'SYSLOG_FACILITY=0',
-          'SYSLOG_IDENTIFIER=kernel',
-          `PRIORITY=${Number(priority) & 7}`,
-          `MESSAGE=${message}`,
-          '\n',
-        ].join('\n'),
-      );
-      appendFileSync(kernLog, `${new Date(now).toISOString()} ${host} kernel: ${message}\n`);
+      write(message, Number(priority) & 7, microseconds);
     }
     await delay(LOOK_EVERY_MS);
   }
