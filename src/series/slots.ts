@@ -128,8 +128,10 @@ function countPeer(slots: ObjectSlots, { finding: { details } }: Series, change:
   if (details.kind === 'flow') setPeer(slots, details.peer, (slots.peers?.[details.peer.identity] ?? 0) + change);
 }
 
+/** Keeps no peer without Events, because whoever changes its address for each packet would fill the state with them. */
 function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): void {
-  slots.peers = { ...slots.peers, [identity]: events };
+  const { [identity]: _, ...others } = slots.peers ?? {};
+  slots.peers = events === 0 ? others : { ...others, [identity]: events };
 }
 
 /** Returns the identity of the series for all ports of a peer; undefined if the finding has no port. */

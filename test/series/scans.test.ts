@@ -75,6 +75,14 @@ function publish(table: SeriesTable, series: Series, now: number): void {
 }
 
 describe('a peer that more than eight Pods of a node refuse', () => {
+  test('takes no room in the state of a Pod beside the Events that it has, however many such peers there are', () => {
+    const table = createSeriesTable();
+    for (let peer = 0; peer < 40; peer++)
+      scanBy(externalEnd({ address: `203.0.113.${peer}` }), table, { count: 12, from: peer });
+    const peersOf = stateOf(table).objects.map(([, { peers }]) => Object.keys(peers).length);
+    expect(Math.max(...peersOf)).toBeLessThanOrEqual(8);
+  });
+
   test('has one Event on the node, where it is an address, and each Pod one for its packets', () => {
     const table = createSeriesTable();
     scanBy(stranger, table);
