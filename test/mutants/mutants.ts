@@ -50,8 +50,8 @@ process.chdir(root);
 const pattern = found.isDirectory() ? `src/${place}/**/*.ts` : `src/${place}`;
 process.env['MUTANTS_FOLDER'] = place.split('/')[0];
 process.env[variable] = JSON.stringify({ size: sample, seed });
-// A property that notices nothing ends after this time.
-process.env['FUZZ_LIMIT_MS'] ??= '1000';
+// A property that notices nothing ends after this time; on a busy machine, less is not enough for all outcomes.
+process.env['FUZZ_LIMIT_MS'] ??= '4000';
 
 const mutants = await new Stryker({
   mutate: Number.isFinite(sample) ? await placesOfSample() : [pattern],
