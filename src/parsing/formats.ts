@@ -66,7 +66,7 @@ export const formats: readonly Format[] = [
   },
   { name: 'calico-bpf', needles: [': policy DENIED', ': policy ALLOWED'], writers: bpf, parse: parseCalicoBpf },
   { name: 'calico-flow', needles: ['WorkloadEndpoint', 'HostEndpoint'], writers: flows, parse: parseCalicoFlow },
-  { name: kernelDrop, needles: ['(skb.kfree_skb) reason='], writers: drops, parse: parseKernelDrop },
+  { name: kernelDrop, needles: ['(skb.kfree_skb) '], writers: drops, parse: parseKernelDrop },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
   { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {

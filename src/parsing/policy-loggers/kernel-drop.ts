@@ -5,17 +5,18 @@ import { observePacket, type PacketRecord } from './record.ts';
 
 /**
  * Reads a packet that the kernel has dropped, as the probe in src/sources/tracefs/kernel-drops.ts prints it, but with the name of the
- * reason in place of its number:
+ * reason in place of its number, `code=7`:
  *
  *     (skb.kfree_skb) reason=NETFILTER_DROP protocol=2048 node=4026531840 device=0xff40… netns=4026531840 sock=0x0 … bytes={0x4046…,…} dev="va"
  *
  * The name of the device is at the end, because it may contain any character except white space.
  */
 /** A saved trace has the task, the processor and the time before it. The name of a task may be any 15 bytes. */
-const begin = /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) reason=/;
+const begin =
+  /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) (?:reason|code)=/;
 const line = new RegExp(
   [
-    String.raw`\(skb\.kfree_skb\) reason=(?<reason>\w{1,64}) protocol=\d{1,5} node=(?<node>\d{1,10})`,
+    String.raw`\(skb\.kfree_skb\) (?<field>reason|code)=(?<reason>\w{1,64}) protocol=\d{1,5} node=(?<node>\d{1,10})`,
     String.raw`device=0x(?<device>[\da-f]{1,16}) netns=(?<netns>\d{1,10}) sock=0x(?<sock>[\da-f]{1,16}) socknetns=(?<socknetns>\d{1,10})`,
     String.raw`iif=(?<iif>\d{1,10}) ifindex=(?<ifindex>\d{1,10}) len=(?<length>\d{1,10}) paged=(?<paged>\d{1,10})`,
     String.raw`head=0x(?<head>[\da-f]{1,16}) data=0x(?<data>[\da-f]{1,16}) nh=(?<nh>\d{1,5})`,
@@ -32,7 +33,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   if (groups === undefined) return unparsable('the line is not as the probe prints it');
   const of = (name: string): string => groups[name] ?? '';
   const reason = of('reason');
-  if (/^\d/.test(reason)) return unparsable('the reason is a number, whose meaning differs from kernel to kernel');
+  if (of('field') === 'code') return unparsable('the reason is a number, whose meaning differs from kernel to kernel');
   const hasDevice = !isZero(of('device'));
   // If a pointer is 0, the kernel prints what was in memory before. So the pointers decide which number is valid.
   const namespace = hasDevice ? of('netns') : isZero(of('sock')) ? '' : of('socknetns');
