@@ -73,6 +73,7 @@ describe('whose finding a packet is', () => {
       node: 'node-a',
       reason: 'PacketDrop',
       type: 'Warning',
+      details: { martian: false },
     });
     expect(sending).toMatchObject({ regarding: web.object, related: db.object });
     expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();

@@ -1,28 +1,38 @@
 import { expect, test } from 'vitest';
 import { icmpName, isPacketTooBig } from '../../src/drops/names.ts';
 
-test.each([
-  ['ICMP', 8, 0, 'echo request (ping)'],
-  ['ICMP', 0, 0, 'echo reply'],
-  ['ICMP', 3, 0, 'network unreachable'],
-  ['ICMP', 3, 1, 'host unreachable'],
-  ['ICMP', 3, 3, 'port unreachable'],
-  ['ICMP', 3, 4, 'fragmentation needed'],
-  ['ICMP', 3, 13, 'administratively prohibited'],
-  ['ICMP', 3, undefined, 'destination unreachable'],
-  ['ICMP', 3, 99, 'destination unreachable'],
-  ['ICMP', 11, 0, 'time exceeded'],
-  ['ICMP', 42, 1, 'type 42 code 1'],
-  ['ICMP', 42, undefined, 'type 42'],
-  ['ICMPv6', 1, 0, 'no route'],
-  ['ICMPv6', 1, 4, 'port unreachable'],
-  ['ICMPv6', 2, 0, 'packet too big'],
-  ['ICMPv6', 3, 0, 'time exceeded'],
-  ['ICMPv6', 128, 0, 'echo request (ping)'],
-  ['ICMPv6', 136, 0, 'neighbour advertisement'],
+const lists: [protocol: string, type: number | undefined, first: number, names: string][] = [
+  ['ICMP', undefined, 3, 'destination unreachable, source quench, redirect'],
+  ['ICMP', undefined, 8, 'echo request (ping), router advertisement, router solicitation, time exceeded'],
+  ['ICMP', undefined, 12, 'parameter problem, timestamp, timestamp reply, type 15'],
+  ['ICMP', 3, 0, 'network unreachable, host unreachable, protocol unreachable, port unreachable'],
+  ['ICMP', 3, 4, 'fragmentation needed, source route failed, network unknown, host unknown'],
+  ['ICMP', 3, 8, 'destination unreachable, network prohibited, host prohibited, destination unreachable'],
+  ['ICMP', 3, 12, 'destination unreachable, administratively prohibited, destination unreachable'],
+  ['ICMP', 0, 0, 'echo reply, echo reply'],
+  ['ICMP', 42, 1, 'type 42 code 1, type 42 code 2'],
+  ['ICMPv6', undefined, 1, 'destination unreachable, packet too big, time exceeded, parameter problem, type 5'],
+  ['ICMPv6', undefined, 128, 'echo request (ping), echo reply'],
+  ['ICMPv6', undefined, 130, 'multicast listener query, multicast listener report, multicast listener done'],
+  ['ICMPv6', undefined, 133, 'router solicitation, router advertisement'],
+  ['ICMPv6', undefined, 135, 'neighbour solicitation, neighbour advertisement, redirect'],
+  ['ICMPv6', undefined, 143, 'multicast listener report'],
+  ['ICMPv6', 1, 0, 'no route, administratively prohibited'],
+  [
+    'ICMPv6',
+    1,
+    3,
+    'address unreachable, port unreachable, source address failed policy, route rejected, destination unreachable',
+  ],
   ['ICMPv6', 8, 0, 'type 8 code 0'],
-])('%s %j.%j is %j', (protocol, type, code, expected) => {
-  expect(icmpName(protocol, type, code)).toBe(expected);
+];
+
+test.each(lists)('%s, of type %j, from %d on: %s', (protocol, type, first, names) => {
+  const found = names.split(', ').map((_, index) => {
+    const number = first + index;
+    return type === undefined ? icmpName(protocol, number, undefined) : icmpName(protocol, type, number);
+  });
+  expect(found.join(', ')).toBe(names);
 });
 
 test.each([

@@ -109,5 +109,9 @@ describe('describeEvents', () => {
         '',
       ].join('\n'),
     );
+    const twins = ['b', 'a'].map((name) =>
+      Object.assign(structuredClone(single), { message: name, metadata: { name } }),
+    );
+    expect(describeEvents(twins, nine)).toMatch(/ a\n.* b\n$/);
   });
 });

@@ -71,6 +71,8 @@ interface RigOptions {
   /** By identity, in order; the last one repeats. */
   answers?: Record<string, Answer[]>;
   budget?: { rate: number; burst: number };
+  /** By default that of all. */
+  others?: { rate: number; burst: number };
   keep?: () => Promise<void>;
   write?: (series: Series) => Promise<Outcome>;
   run?: boolean;
@@ -78,6 +80,7 @@ interface RigOptions {
 
 function rig(options: RigOptions = {}): Rig {
   const { answers = {}, budget = { rate: 100, burst: 100 }, keep = async () => {}, write: given, run = true } = options;
+  const { others = budget } = options;
   const [writes, results, abandoned]: string[][] = [[], [], []];
   const [written, unauthorized]: number[][] = [[], []];
   const hung = Promise.withResolvers<void>();
@@ -104,7 +107,7 @@ function rig(options: RigOptions = {}): Rig {
       abandoned: (reason) => void abandoned?.push(reason),
     },
     now: Date.now,
-    budget: createWriteBudget({ limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } } }),
+    budget: createWriteBudget({ limits: { all: budget, others, hour: { burst: 10_000, rate: 1 } } }),
   });
   const one: Rig = {
     table,
@@ -458,6 +461,20 @@ describe('an API server that is away', () => {
     await pass(120);
     expect(one.written).toEqual([5, 1]);
     expect(one.most).toBe(1);
+  });
+
+  test('gets what waited at the pace of updates, and then first Events at once again', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const names = ['a', 'b', 'c', 'd'];
+    const answers = Object.fromEntries(names.map((name): [string, Answer[]] => [name, [503, 'ok']]));
+    const one = rig({ answers, others: { rate: 1, burst: 1 } });
+    for (const name of names) one.count(drop(name, `of-${name}`));
+    await pass(20);
+    const late = names.map((name) => `late-${name}`);
+    for (const name of late) one.count(drop(name, `of-${name}`));
+    await pass(2);
+    expect(names.map((name) => Math.floor(timesOf(name, one).at(-1) ?? 0))).toEqual([2, 3, 4, 5]);
+    expect(late.map((name) => timesOf(name, one).map(Math.floor))).toEqual([[21], [21], [21], [21]]);
   });
 
   test('is not asked more often for what else becomes due', async () => {

@@ -55,6 +55,17 @@ test('a series that is published is not written again', () => {
   expect(textsOf(writes)).toEqual(['1 create web-0 x1']);
 });
 
+test('of what is written at one time, what became due first is listed first, whichever has more packets', () => {
+  const { recorder, writes, take } = record();
+  for (const [identity, port, weight] of [
+    ['few', 1, 1],
+    ['many', 2, 9],
+  ] as const)
+    take(drop(identity, { regarding: podRef(), details: flow({ port }) }), start, weight);
+  recorder.finish();
+  expect(textsOf(writes)).toEqual(['1 create few x1', '1 create many x9']);
+});
+
 test('each window has an Event of its own', () => {
   const { recorder, writes, take } = record();
   take(drop('web-0'), start + windowLength - second);

@@ -10,6 +10,7 @@ import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
 
 const second = 1000;
 const minute = 60 * second;
+const hour = 60 * minute;
 
 interface Cluster {
   /** The answer of an API server, which selects by the first address only. */
@@ -201,6 +202,15 @@ describe('a found Pod', () => {
     });
     expect(changes).toEqual(['10.65.2.9']);
     expect(remote.counts.pods).toMatchObject({ hit: 1, miss: 0 });
+  });
+
+  test('answers for packets since its start only are the same from then on', async () => {
+    const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
+    const { epoch } = lists.directory;
+    expect(epoch(nine - hour)).toEqual({ from: -Infinity, until: Infinity });
+    await resolve('10.65.2.9');
+    expect(epoch(nine - hour)).toEqual({ from: nine - hour, until: nine - hour });
+    expect(epoch(nine)).toEqual({ from: nine - minute, until: Infinity });
   });
 
   test('goes over a host name', async () => {
@@ -439,13 +449,14 @@ describe('what is remembered', () => {
   });
 
   test('a host name is remembered for an hour', async () => {
-    const { resolve, cluster, clock } = scene({ names: { '203.0.113.9': 'a.example.org' } });
+    const { resolve, cluster, clock, remote } = scene({ names: { '203.0.113.9': 'a.example.org' } });
     await resolve('203.0.113.9');
     cluster.names = { '203.0.113.9': 'b.example.org' };
     clock.now += 60 * minute - 1;
     expect((await resolve('203.0.113.9')).note).toContain('a.example.org');
     clock.now += 1;
     expect((await resolve('203.0.113.9')).note).toContain('b.example.org');
+    expect(remote.counts.hostNames).toMatchObject({ hit: 2, miss: 0 });
   });
 });
 
