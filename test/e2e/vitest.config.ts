@@ -34,7 +34,6 @@ export default defineConfig({
   cacheDir: join(import.meta.dirname, '../../node_modules/.vite'),
   test: {
     root: import.meta.dirname,
-    globalSetup: './global-setup.ts',
     projects: [
       project('kernel', 1, { include: kernel, maxWorkers: 1, globalSetup }),
       project('cluster', 2, { include: ['**/*.test.ts'], exclude: [...kernel, ...node], maxWorkers: 2, globalSetup }),
@@ -50,5 +49,9 @@ function project(
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
   const setupFiles = join(root, '../fast-check.ts');
-  return { test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files } };
+  // Not once for all projects: Vitest would run that after the ones of projects, which already need the programs that it installs.
+  const globalSetup = ['./global-setup.ts', files.globalSetup];
+  return {
+    test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files, globalSetup },
+  };
 }

@@ -93,6 +93,7 @@ e2e kmod depmod
 e2e libc-bin ldd
 e2e buildah buildah
 e2e gcc gcc
+e2e binutils as ld
 e2e libc6-dev /usr/include/stdlib.h
 e2e libseccomp-dev /usr/include/seccomp.h
 e2e pkgconf pkg-config
