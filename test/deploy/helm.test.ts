@@ -59,12 +59,6 @@ test('new Pods are made for every setting that agents do not follow, and for no 
   for (const name of followed) expect(read('README.md')).toContain(`\`${name}\``);
 });
 
-test('an older name of a value is described by its new name', () => {
-  const { image, prometheusRule } = schema.properties ?? {};
-  expect(image?.properties?.['pullSecrets']?.description).toContain('`imagePullSecrets`');
-  expect(prometheusRule?.properties?.['runbookBase']?.description).toContain('`docsUrl`');
-});
-
 test('variables are known to the program', () => {
   const named = [...read('templates/_agent.tpl').matchAll(/^- name: (\w+)$/gm)].map(([, name]) => name);
   const known = [
@@ -95,9 +89,6 @@ describe('values.schema.json', () => {
   test('has the keys of values.yaml, and no others', () => {
     // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
     const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});
-    // Older names are still understood.
-    delete properties['image']?.properties?.['pullSecrets'];
-    delete properties['prometheusRule']?.properties?.['runbookBase'];
     const { config, ...others } = values;
     expect(config).toEqual({});
     expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));

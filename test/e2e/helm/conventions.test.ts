@@ -54,8 +54,7 @@ describe('the image', () => {
     const rendered = await helm.template({
       ...directory,
       global: { imagePullSecrets: ['a', { name: 'b' }] },
-      imagePullSecrets: ['c'],
-      image: { pullSecrets: [{ name: 'd' }, { name: 'a' }] },
+      imagePullSecrets: ['c', { name: 'd' }, { name: 'a' }],
     });
     const pods = parseManifests(rendered).flatMap((manifest) => podsOf(manifest));
     const secrets = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
@@ -147,20 +146,6 @@ test.each(['https://wiki.example.org/x', 'https://wiki.example.org/x/'])(
     expect(env).toContainEqual({ name: 'DOCS_URL', value: 'https://wiki.example.org/x/' });
   },
 );
-
-test('older names of values still work, and the notes say the new ones', async () => {
-  const values = {
-    image: { pullSecrets: [{ name: 'a' }] },
-    prometheusRule: { enabled: true, runbookBase: 'https://old.example/' },
-  };
-  const { stdout } = await helm.run(['install', 'x', chart, '--dry-run=client'], values);
-  expect(stdout).toContain('runbook_url: https://old.example/docs/');
-  expect(stdout).toMatch(
-    /^ {2}image\.pullSecrets is now imagePullSecrets\.\n {2}prometheusRule\.runbookBase is now docsUrl/m,
-  );
-  const { stdout: quiet } = await helm.run(['install', 'x', chart, '--dry-run=client']);
-  expect(quiet).not.toContain('WARNING');
-});
 
 test.each([
   ['in one namespace', { release: 'kube-netfilter-tailer-gpu' }],

@@ -121,9 +121,9 @@ test('alerts and dashboard are those of deploy/monitoring, with the namespace of
 });
 
 test('alerts and dashboard ask for the names of the release', async () => {
-  const runbookBase = 'https://wiki.example.org/network/';
+  const docsUrl = 'https://wiki.example.org/network/';
   const rendered = await helm.template(
-    { fullnameOverride: 'drops', prometheusRule: { enabled: true, runbookBase }, dashboard: { enabled: true } },
+    { fullnameOverride: 'drops', docsUrl, prometheusRule: { enabled: true }, dashboard: { enabled: true } },
     { release: 'any' },
   );
   const rule = JSON.stringify(find(rendered, 'PrometheusRule'));
@@ -215,11 +215,7 @@ describe('values that are refused', () => {
       { image: { repository: 'https://registry.example/a' } },
       /\/image\/repository/,
     ],
-    [
-      'a base that would break the alerts',
-      { prometheusRule: { runbookBase: 'wiki: x/' } },
-      /\/prometheusRule\/runbookBase/,
-    ],
+    ['a base that would break the alerts', { docsUrl: 'wiki: x/' }, /\/docsUrl/],
     ...['podMonitor.labels', 'prometheusRule.labels', 'dashboard.labels'].map((path): [string, Values, RegExp] => {
       const [key = ''] = path.split('.');
       const values = { [key]: { enabled: true, labels: { 'app.kubernetes.io/name': 'x' } } };

@@ -33,7 +33,7 @@
 {{- /* Names and maps with a name are the same. */}}
 {{- define "kube-netfilter-tailer.imagePullSecrets" -}}
 {{- $names := list }}
-{{- range concat ((.Values.global).imagePullSecrets | default list) (.Values.imagePullSecrets | default list) (.Values.image.pullSecrets | default list) }}
+{{- range concat ((.Values.global).imagePullSecrets | default list) (.Values.imagePullSecrets | default list) }}
 {{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name")) }}
 {{- end }}
 {{- range uniq $names }}
@@ -43,18 +43,8 @@
 
 {{- /* Where docs/ is served, with a slash at the end; empty: nowhere that is known. */}}
 {{- define "kube-netfilter-tailer.docsUrl" -}}
-{{- with .Values.docsUrl | default .Values.prometheusRule.runbookBase }}
+{{- with .Values.docsUrl }}
 {{- printf "%s/" (trimSuffix "/" .) }}
-{{- end }}
-{{- end }}
-
-{{- /* What is still understood, and has another name now; a sentence a line. */}}
-{{- define "kube-netfilter-tailer.renamed" -}}
-{{- if .Values.image.pullSecrets }}
-image.pullSecrets is now imagePullSecrets.
-{{- end }}
-{{- if .Values.prometheusRule.runbookBase }}
-prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of the agent, too.
 {{- end }}
 {{- end }}
 
