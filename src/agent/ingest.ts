@@ -66,7 +66,7 @@ export function createIngest(options: IngestOptions) {
     problems,
     now,
   });
-  const dropsByOwner = createDropsByOwner();
+  const dropsByOwner = createDropsByOwner(now);
   const audit = createAgentAudit({ ...options, hasOptedOut: context.hasOptedOut });
   const liveFlows = createAgentLiveFlows({ ...options, hasOptedOut: context.hasOptedOut });
   const counts = { table, incidents };

@@ -73,8 +73,9 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
       : [],
     saved: options.once,
+    now: options.clock.now,
   });
-  // Lines can be compared by their bytes only if none is skipped. Of two files, both may have lines of ulogd.
+  // Repeats may be counted without parsing only if every line of the source counts. With two files, ulogd's lines count from only one.
   const hasRepeats = found.filter(({ kind }) => kind === 'file').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();

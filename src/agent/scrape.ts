@@ -53,7 +53,7 @@ function collectIngest(
     metrics.longLines.setTotal(source.counts.tooLong, label);
     for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
   }
-  metrics.repeatedLines.setTotal(once.counts.repeats);
+  metrics.repeatedLines.setTotal(once.repeats);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
   for (const { labels, packets } of dropsByOwner.cells()) metrics.drops.setTotal(packets, { ...labels });

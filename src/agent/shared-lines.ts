@@ -1,5 +1,5 @@
 import { hasKlogHeader, klogJsonTime } from '../log-formats/go-loggers.ts';
-import type { LogLine } from '../model/log-line.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Json, LineOrigin } from '../sources/sources.ts';
 
 export interface SharedLinesOptions {
@@ -8,10 +8,14 @@ export interface SharedLinesOptions {
   programSources: readonly string[];
   /** The state of an earlier run. */
   saved: Json | undefined;
+  now: () => Millis;
 }
 
 /** The most records that are remembered. A few are enough, because the sources show a record at nearly the same time. */
 const maxRecords = 1024;
+
+/** After this silence of the source of ulogd's lines, another source may give them. */
+const ulogdSilence: Millis = 60_000;
 
 export type SharedLines = ReturnType<typeof createSharedLines>;
 
@@ -19,9 +23,9 @@ export type SharedLines = ReturnType<typeof createSharedLines>;
  * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and lines of programs from the
  * first source that shows them.
  */
-export function createSharedLines({ kernelGiver, programSources, saved }: SharedLinesOptions) {
+export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions) {
   const programs = restore(saved, programSources);
-  let ulogdGiver: string | undefined;
+  let ulogd: { giver: string; last: Millis } | undefined;
   let repeats = 0;
 
   return {
@@ -31,10 +35,8 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
       return isFirst;
     },
     once: {
-      counts: {
-        get repeats(): number {
-          return repeats;
-        },
+      get repeats(): number {
+        return repeats;
       },
       state: (): Json => ({ programs: [...programs] }),
     },
@@ -46,9 +48,17 @@ export function createSharedLines({ kernelGiver, programSources, saved }: Shared
     if (origin !== 'kernel') return true;
     // Only one source has these lines.
     if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
-    // The kernel gives these packets only to ulogd, so any source may have them.
-    if (program === 'ulogd' || program === 'ulogd2') return (ulogdGiver ??= source) === source;
+    // ulogd gets these packets by NFLOG, not from the kernel's log, so the kernel's source may not have them.
+    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdGiver(source);
     return source === kernelGiver;
+  }
+
+  /** The first source that shows a line gives all, until it is silent while others are not: whoever may write one line must not hide a log. */
+  function isOfUlogdGiver(source: string): boolean {
+    if (ulogd === undefined || now() - ulogd.last > ulogdSilence) ulogd = { giver: source, last: now() };
+    if (ulogd.giver !== source) return false;
+    ulogd.last = now();
+    return true;
   }
 
   /** Compares only texts, because sources may write stamps in different zones. */

@@ -13,6 +13,8 @@ import {
   unit,
 } from './values.ts';
 
+const singleKinds = ['journal', 'bpf-trace', 'kernel-drops', 'calico-flows'];
+
 export const inputSettings = {
   node: {
     flag: 'node',
@@ -41,8 +43,8 @@ export const inputSettings = {
     list: /[,\n]/,
     schema: listOf(source).check(
       z.minLength(1, { error: 'names nothing to read' }),
-      z.refine((list) => list.filter(({ kind }) => kind === 'journal').length <= 1, {
-        error: 'names more than one journal; only one can be read',
+      z.refine((list) => singleKinds.every((kind) => list.filter((each) => each.kind === kind).length <= 1), {
+        error: `names one of ${singleKinds.join(', ')} more than once; only one folder can be read`,
       }),
       z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
         error: 'names something twice',

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
 import type { LegacyMetricSetting } from '../model/choices.ts';
 import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { FlowMeaning } from '../pipeline/pipeline.ts';
@@ -19,6 +20,7 @@ interface DropLabels {
 interface Cell {
   labels: DropLabels;
   packets: number;
+  last: Millis;
 }
 
 interface DropsByOwnerLimits {
@@ -35,23 +37,33 @@ export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
 
 const other = 'other';
 
+/** A workload without drops for this long makes room for others: Jobs end, and would else hold their places for ever. */
+const idleAfter: Millis = 3_600_000;
+const lookEvery: Millis = 60_000;
+
 /** Counts lost packets, without noise, by the workload of each end that is a Pod. */
-export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
-  const cells: Cell[] = [];
+export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits = defaultLimits) {
+  const cells = new Set<Cell>();
   /** By namespace, then by workload, because making one joined key would cost more than all the rest. */
   const places = new Map<string, Map<string, Cell[]>>();
-  let workloads = 0;
-  const ofNamespace = new Map<string, number>();
+  let ownCells = 0;
+  let nextLook: Millis = -Infinity;
+  const ownCellsOf = new Map<string, number>();
 
   return {
     cells: () => cells.values(),
     count({ ends, noise }: FlowMeaning, observation: PacketObservation | Martian, packets: number): void {
       if (noise !== undefined) return;
       const { source, destination } = ends;
-      if (destination.kind === 'pod') cellOf(destination, 'ingress', observation).packets += packets;
-      if (source.kind === 'pod') cellOf(source, 'egress', observation).packets += packets;
+      if (destination.kind === 'pod') add(cellOf(destination, 'ingress', observation), packets);
+      if (source.kind === 'pod') add(cellOf(source, 'egress', observation), packets);
     },
   };
+
+  function add(cell: Cell, packets: number): void {
+    cell.packets += packets;
+    cell.last = now();
+  }
 
   function cellOf(
     { object, workload }: Endpoint,
@@ -67,24 +79,47 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
     if (known !== undefined) return known;
     const rest = { direction, verdict, reason } as const;
     const own = { namespace, workload: name, ...rest };
-    const ofThis = ofNamespace.get(namespace) ?? 0;
-    if (ofThis < limits.perNamespace && workloads < limits.total) {
-      workloads++;
-      ofNamespace.set(namespace, ofThis + 1);
+    if (!hasRoomFor(namespace) && now() >= nextLook) removeIdle();
+    if (hasRoomFor(namespace)) {
+      ownCells++;
+      ownCellsOf.set(namespace, (ownCellsOf.get(namespace) ?? 0) + 1);
       return at(own);
     }
     const others = { namespace, workload: other, ...rest };
-    const hasRoom = findOf(others) !== undefined || cells.length - workloads < limits.namespaces;
+    const hasRoom = findOf(others) !== undefined || cells.size - ownCells < limits.namespaces;
     // Namespace `other` needs no limit: it has one cell for each direction, verdict and reason.
     return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
+  }
+
+  function hasRoomFor(namespace: string): boolean {
+    return (ownCellsOf.get(namespace) ?? 0) < limits.perNamespace && ownCells < limits.total;
+  }
+
+  function removeIdle(): void {
+    nextLook = now() + lookEvery;
+    const oldest = now() - idleAfter;
+    for (const cell of cells) {
+      const { namespace, workload } = cell.labels;
+      if (workload === other || cell.last > oldest) continue;
+      cells.delete(cell);
+      const left =
+        places
+          .get(namespace)
+          ?.get(workload)
+          ?.filter((each) => each !== cell) ?? [];
+      if (left.length > 0) places.get(namespace)?.set(workload, left);
+      else places.get(namespace)?.delete(workload);
+      ownCells--;
+      ownCellsOf.set(namespace, (ownCellsOf.get(namespace) ?? 1) - 1);
+    }
   }
 
   function at(labels: DropLabels): Cell {
     const found = findOf(labels);
     if (found !== undefined) return found;
     const { namespace, workload } = labels;
-    const cell = { labels, packets: 0 };
-    cells.push(cell);
+    const cell = { labels, packets: 0, last: now() };
+    cells.add(cell);
     let ofThis = places.get(namespace);
     if (ofThis === undefined) places.set(namespace, (ofThis = new Map()));
     const ofWorkload = ofThis.get(workload);

@@ -9,17 +9,19 @@ const record = (at: number): string =>
 const [file, containers] = ['/var/log/kube-proxy.log', 'containers'];
 
 function shared(given: Partial<SharedLinesOptions> = {}) {
+  const clock = { now: 0 };
   const { isNews, once } = createSharedLines({
     kernelGiver: 'journal',
     programSources: [containers, file],
     saved: undefined,
+    now: () => clock.now,
     ...given,
   });
   const show = (source: string, text: string, origin: LineOrigin, program?: string): boolean => {
     const line: LogLine = { source, line: 1, text, time: nine, timeIsExact: true, host: undefined, program };
     return isNews(source, line, origin);
   };
-  return { once, show, program: (source: string, text: string) => show(source, text, 'program') };
+  return { once, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
 }
 
 describe('records of programs', () => {
@@ -34,7 +36,7 @@ describe('records of programs', () => {
       program(file, record(3)),
     ];
     expect(seen).toEqual([true, false, true, false, true, true]);
-    expect(once.counts).toEqual({ repeats: 2 });
+    expect(once.repeats).toBe(2);
   });
 
   test('one that three sources have is one', () => {
@@ -86,7 +88,7 @@ describe('lines of the kernel', () => {
     expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
     expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
     expect(show('/var/log/kern.log', 'IN=eth0', 'kernel')).toBe(false);
-    expect(once.counts.repeats).toBe(2);
+    expect(once.repeats).toBe(2);
   });
 
   test('are another thing than records of programs, and than lines of unknown origin', () => {
@@ -102,5 +104,15 @@ describe('lines of the kernel', () => {
     expect(show(messages, 'IN=eth0', 'kernel', 'ulogd')).toBe(true);
     expect(show(syslog, 'IN=eth0', 'kernel', 'ulogd')).toBe(false);
     expect(show(messages, 'IN=eth0', 'kernel', 'ulogd2')).toBe(true);
+  });
+
+  test('of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
+    const { show, clock } = shared();
+    const lineOf = (source: string): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd');
+    expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);
+    clock.now += 60_000;
+    expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
+    clock.now += 60_001;
+    expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
   });
 });

@@ -27,6 +27,7 @@ source=journald
 source=file:kern.log
 source=
 source=kernel,kernel
+source=kernel-drops,kernel-drops:/mnt/tracefs
 prefix=my-drop
 prefix=my-drop=DROP
 unit=kube-proxy@

@@ -208,13 +208,15 @@ test('where another program listens, it is left alone until it ends', async () =
   const other = createServer().listen(socket());
   await once(other, 'listening');
   const { heard, source, time } = await listen();
-  expect(source.state).toBe('waiting');
+  expect(source.state).toBe('failed');
   expect(heard.notices).toMatchObject([
     { level: 'error', key: 'failed', text: expect.stringContaining('another program') as string },
   ]);
   other.close();
   await once(other, 'close');
   await lookAgain(time);
+  expect(source.state).toBe('reading');
+  expect(heard.notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
   await send(connect(), 'denied');
   expect(heard.lines).toHaveLength(1);
 });
@@ -243,7 +245,7 @@ test('a program that takes the socket over keeps it, and gives it back by removi
   const other = createServer((each) => each.destroy()).listen(socket());
   await once(other, 'listening');
   await lookAgain(time);
-  expect(source.state).toBe('waiting');
+  expect(source.state).toBe('failed');
   await once(createConnection(socket()).resume(), 'close');
   other.close();
   await once(other, 'close');
@@ -265,14 +267,14 @@ test('the file stays after a stop, so that Felix keeps its flows for the next ag
 test('what cannot be removed in the place of the socket is told', async () => {
   mkdirSync(socket());
   const { heard, source } = await listen();
-  expect(source.state).toBe('waiting');
+  expect(source.state).toBe('failed');
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
 test('where the folder is missing, the notice and the check say so', async () => {
   rmSync(folder, { recursive: true });
   const { heard, source } = await listen();
-  expect(source.state).toBe('waiting');
+  expect(source.state).toBe('failed');
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
   expect(obstacleOf(folder)).toContain('no such file');
   expect(obstacleOf(temporary())).toBeUndefined();

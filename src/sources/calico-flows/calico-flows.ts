@@ -78,13 +78,15 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     rmSync(path, { force: true });
     const server = await serve(path, takeUpdate);
     socket = { server, inode: inodeOf(path) ?? 0 };
-    if (state === 'stopped') close();
-    else state = 'reading';
+    if (state === 'stopped') return close();
+    if (state === 'failed')
+      listener.notice({ level: 'info', key: 'well', text: `Flows of Calico come to ${path} again` });
+    state = 'reading';
   }
 
   function wait(text: string): void {
     if (state === 'stopped') return;
-    state = 'waiting';
+    state = 'failed';
     listener.notice({ level: 'error', key: 'failed', text: `${text}. It is tried again every 10 seconds` });
   }
 
