@@ -53,7 +53,13 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o640);
     day = dayOf(found?.mtimeMs ?? now());
     finished.tidy();
-    return cutTornRow(handle, path);
+    try {
+      return await cutTornRow(handle, path);
+    } catch (error) {
+      // Closed, because the next attempt must look at the file again.
+      await closeFile();
+      throw error;
+    }
   }
 
   async function followUp(): Promise<void> {
@@ -89,15 +95,20 @@ function dayOf(time: Millis): string {
 }
 
 const tailLength = mebibyte;
+const brace = '{'.charCodeAt(0);
 
-/** Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. */
+/**
+ * Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. Rejects, and changes nothing, if
+ * the end is no part of a row: then the file is somebody else's.
+ */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));
   const { bytesRead } = await file.read(tail, 0, tail.length, size - tail.length);
   const end = tail.lastIndexOf(10) + 1;
   if (size === 0 || end === bytesRead) return size;
-  if (end === 0 && size > tailLength) throw new Error(`${path} is no file of records: it has no lines`);
+  if (tail[end] !== brace || (end === 0 && size > tailLength))
+    throw new Error(`${path} is no file of records: its last line is none`);
   const length = size - bytesRead + end;
   await file.truncate(length);
   return length;

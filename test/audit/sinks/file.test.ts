@@ -105,15 +105,25 @@ test('a part of a row that a killed run has left is removed, and all rows before
   await next.close();
 });
 
-test('what is no file of rows is refused and not changed', async () => {
+test.each<[string, Buffer]>([
+  ['a large picture', Buffer.alloc(1024 * 1024 + 1, 1)],
+  ['a large file without lines that has a brace there', Buffer.alloc(1024 * 1024 + 1, '{')],
+  ['a small picture', Buffer.alloc(1024, 1)],
+  ['a token', Buffer.from('c2VjcmV0')],
+  ['a text without a last newline', Buffer.from('one\ntwo')],
+])('%s is refused and not changed, however often rows are sent', async (_, content) => {
   const { sink, path, logs } = scene('foreign');
-  mkdirSync(logs);
-  const picture = Buffer.alloc(1024 * 1024 + 1, 1);
-  writeFileSync(path, picture);
-  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
-  expect(readFileSync(path).equals(picture)).toBe(true);
-  rmSync(path);
-  mkdirSync(path);
+  mkdirSync(logs, { recursive: true });
+  writeFileSync(path, content);
+  for (let attempt = 0; attempt < 2; attempt++) await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
+  expect(readFileSync(path).equals(content)).toBe(true);
+  expect(readdirSync(logs)).toEqual(['audit.ndjson']);
+  await sink.close();
+});
+
+test('a folder in the place of the file is refused', async () => {
+  const { sink, path } = scene('folder');
+  mkdirSync(path, { recursive: true });
   await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
   await sink.close();
 });
