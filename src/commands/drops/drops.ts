@@ -33,10 +33,11 @@ export async function drops(
     const wanted = { ...cluster, options, isSelected: await selectedPods(cluster, options) };
     const listed = await listDrops(wanted);
     const { output } = options;
-    if (output === 'table' || output === 'wide') await printTable(wanted, listed, streams, paint);
+    const watched = watchDrops(wanted, listed, (line) => streams.err(`${program}: ${line}\n`));
+    if (output === 'table' || output === 'wide') await printTable(wanted, { listed, watched }, streams, paint);
     else {
       if (!options.watch || listed.events.length > 0) streams.out(printList(listed.events, output));
-      if (options.watch) for await (const event of watchDrops(wanted, listed)) streams.out(printOne(event, output));
+      if (options.watch) for await (const event of watched) streams.out(printOne(event, output));
     }
     return 0;
   });
@@ -59,7 +60,7 @@ export async function withStatus<T extends number>(
 
 async function printTable(
   wanted: Wanted,
-  listed: Listed,
+  { listed, watched }: { listed: Listed; watched: AsyncIterable<Json> },
   { out, err }: Pick<Streams, 'out' | 'err'>,
   paint: Paint,
 ): Promise<void> {
@@ -69,7 +70,7 @@ async function printTable(
   if (hasTitle) out(table.title(listed.events, Date.now()) + table.lines(listed.events, Date.now()));
   else err(nothing(wanted));
   if (!options.watch) return;
-  for await (const event of watchDrops(wanted, listed)) {
+  for await (const event of watched) {
     if (!hasTitle) out(table.title([event], Date.now()));
     hasTitle = true;
     out(table.lines([event], Date.now()));

@@ -48,22 +48,29 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
-/** Yields Events as they are written, without end. Throws a `RefusedError` when the API server refuses. */
+/** Yields Events as they are written, without end. `tell` gets one line when the watch breaks, and one when it works again. Throws a `RefusedError` when the API server refuses. */
 export async function* watchDrops(
   wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
+  tell: (line: string) => void,
 ): AsyncGenerator<Json, void> {
-  const shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
+  let shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
   let position: string | undefined = begun;
+  let isBroken = false;
   const pauses = createBackOff({ first: 1000, longest: 30_000 }, Math.random);
   for (;;) {
     try {
       if (position === undefined) {
         const again = await listDrops(wanted);
         for (const event of again.events) if (isUnseen(event)) yield event;
+        // Events that were deleted meanwhile are forgotten.
+        shown = new Map(again.events.map((event) => [keyOf(event), stateOf(event)]));
         position = again.resourceVersion;
       }
       for await (const { type, object } of changes(wanted, position)) {
+        if (isBroken) tell('The watch works again.');
+        isBroken = false;
+        if (type === 'BEGUN') continue;
         pauses.reset();
         position = text(at(object, 'metadata', 'resourceVersion')) ?? position;
         if (type === 'DELETED') shown.delete(keyOf(object));
@@ -75,6 +82,8 @@ export async function* watchDrops(
       if (refusal.status === 401 || refusal.status === 403) throw new RefusedError(refusal);
       // The API server no longer knows the position, so list again.
       if (refusal.status === 410) position = undefined;
+      else if (!isBroken) tell(`The watch broke, and is tried again until it works: ${refusal.message}`);
+      isBroken ||= refusal.status !== 410;
     }
     await delay(pauses.next());
   }
@@ -88,10 +97,11 @@ export async function* watchDrops(
   }
 }
 
+/** Yields `BEGUN` when the answer begins, then changes. */
 async function* changes(
   { connection, namespace, options }: Wanted,
   resourceVersion: string,
-): AsyncGenerator<{ type: string; object: Json }, void> {
+): AsyncGenerator<{ type: string; object?: Json }, void> {
   const query = {
     fieldSelector: fieldSelectorOf(options),
     resourceVersion,
@@ -100,7 +110,10 @@ async function* changes(
   };
   const path = pathOf('/api/v1', namespace, 'events');
   for await (const change of watchEvents(connection, path, query, watchFor * 1.5, new AbortController().signal)) {
-    if (change === undefined) continue;
+    if (change === undefined) {
+      yield { type: 'BEGUN' };
+      continue;
+    }
     const type = text(change.type) ?? '';
     if (type === 'ERROR')
       throw refused(
