@@ -71,7 +71,7 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
 
 type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
-/** Returns undefined if the Event is not about opening a connection, but about an answer, an error, a scan or a protocol without ports. */
+/** Returns undefined if the Event is about an answer, an ICMP error, a scan, or a protocol other than TCP, UDP, SCTP and ICMP. */
 function connectionOf(event: Json): Connection | undefined {
   const of = annotationsIn(event);
   const own = podOf(at(event, 'involvedObject'));
@@ -83,7 +83,8 @@ function connectionOf(event: Json): Connection | undefined {
 }
 
 function serviceOf(protocol = '', port = ''): Pick<Connection, 'port' | 'protocol'> | undefined {
-  if (protocol === 'ICMP') return { port: undefined, protocol };
+  // `why` knows only ICMP, and takes it for ICMPv6 between addresses of IPv6.
+  if (protocol === 'ICMP' || protocol === 'ICMPv6') return { port: undefined, protocol: 'ICMP' };
   const isService = /^(?:TCP|UDP|SCTP)$/.test(protocol) && /^\d{1,5}$/.test(port);
   return isService ? { port: Number(port), protocol } : undefined;
 }

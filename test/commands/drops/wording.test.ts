@@ -95,6 +95,21 @@ test('where a policy denies one of them, nothing is concluded', async () => {
   expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
 });
 
+test('a lost echo request of IPv6 is asked for as ICMP', async () => {
+  const { metadata, ...rest } = event('c', 0) as { metadata: { annotations: Record<string, string> } };
+  const { 'kube-netfilter-tailer/port': _, ...others } = metadata.annotations;
+  const annotations = { ...others, 'kube-netfilter-tailer/protocol': 'ICMPv6' };
+  objects['/api/v1/namespaces/shop/events'] = {
+    metadata: { resourceVersion: '1' },
+    items: [{ ...rest, metadata: { ...metadata, annotations } }],
+  };
+  objects['/api/v1/namespaces/shop/pods/web-0'] = pod('shop', 'web-0', 'fd00::5');
+  objects['/api/v1/namespaces/batch/pods/worker-7'] = pod('batch', 'worker-7', 'fd00::7');
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect(status).toBe(0);
+  expect(out).toContain('batch/worker-7 → shop/web-0');
+});
+
 test.each<[string, string[], number, string]>([
   [
     'is not there',
