@@ -11,6 +11,7 @@ const wording = [
   'sources/envelope',
   'sources/wording',
   'incidents/catalogue/wording',
+  'incidents/catalogue/causes',
   'drops/advice',
   'drops/policy-verdict',
   'commands/doctor/wording',

@@ -71,7 +71,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))(
       expect(retryInterval).toBeGreaterThanOrEqual(5000);
     });
 
-    const found = lines.filter(({ sign }) => sign !== undefined && 'code' in sign && sign.code === code).length;
+    const found = lines.filter(({ sign }) => sign === code).length;
 
     it(`is found in ${programs.length > 0 ? 'three lines or more' : 'no line'}`, () => {
       expect(programs.length > 0 ? found >= 3 : found === 0).toBe(true);
@@ -95,7 +95,7 @@ describe('needles', () => {
   it.each(causes.map((cause) => [cause.code, cause] as const))(
     '%s: one of its own stands in each line that it is read from, fatal records of klog apart',
     (code, { needles }) => {
-      const own = lines.filter(({ sign }) => sign !== undefined && 'code' in sign && sign.code === code);
+      const own = lines.filter(({ sign }) => sign === code);
       const without = own.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
       expect(without.map(({ name }) => name)).toEqual([]);
     },

@@ -1,17 +1,20 @@
 import { expect, it } from 'vitest';
 import { signOf } from '../../../src/incidents/catalogue/catalogue.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
+import { expectLines } from '../../expected-file.ts';
 import { lines } from './lines.ts';
 
-it.each(lines.map((row) => [row.name, row] as const))(
-  'a record is known as the cause it is of: %s',
-  (_, { text, sign: expected }) => {
-    const record = parseProgramRecord(text);
-    const sign = record && signOf(record);
-    if (expected === undefined) expect(sign).toBeUndefined();
-    else if ('sync' in expected) {
-      const { sync, ...rest } = expected;
-      expect(sign).toMatchObject({ kind: sync, ...rest });
-    } else expect(sign).toMatchObject({ kind: 'failure', ...expected });
-  },
-);
+const read = lines.map((row) => {
+  const record = parseProgramRecord(row.text);
+  return { ...row, read: record && signOf(record) };
+});
+
+it('knows each record as the cause that its row names', () => {
+  const codes = read.map(({ name, read: sign }) => [name, sign?.kind === 'failure' ? sign.code : sign && 'sync']);
+  expect(codes).toEqual(lines.map(({ name, sign }) => [name, sign]));
+});
+
+it('reads from each record what signs.expected.txt has', async () => {
+  const signs = read.flatMap(({ name, read: sign }) => (sign ? [`${name}: ${JSON.stringify(sign)}`] : []));
+  await expectLines(import.meta.dirname, 'signs.expected.txt', signs);
+});
