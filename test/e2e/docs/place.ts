@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type EventEmitter, on, once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Connection } from '../control-plane/connection.ts';
 import { createNodeNamespace } from '../kube-proxy/node-namespace.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
-import { setUp, wrappers } from './scripts.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const WITHIN_S = 40;
@@ -42,23 +41,18 @@ export async function createPlace(
 ): Promise<Place> {
   const folder = createOwnFolder('docs');
   const node = await createNodeNamespace(connection.server, 'nft');
-  for (const name of ['bin', 'layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
+  for (const name of ['layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, 'files', name), content);
   const port = new URL(connection.server).port;
-  const values = { folder, root, bundle, port, node: process.execPath, kubectl: connection.kubectlPath };
-  const program = (name: string, text: string): void => {
-    const path = join(folder, 'bin', name);
-    writeFileSync(path, text);
-    chmodSync(path, 0o755);
-  };
-  for (const [name, text] of Object.entries(wrappers(values))) program(name, text);
+  // Programs before those of the machine on the PATH, and what they need.
+  cpSync(join(import.meta.dirname, 'node/bin'), join(folder, 'bin'), { recursive: true });
   for (const family of ['ip', 'ip6'])
     for (const verb of ['', '-save', '-restore'])
       symlinkSync('/usr/sbin/xtables-nft-multi', join(folder, 'bin', `${family}tables${verb}`));
   copyFileSync(connection.adminKubeconfig, join(folder, 'kubeconfig'));
 
   // It keeps the mounts.
-  const holder = node.start('bash', ['-c', setUp(values)]);
+  const holder = node.start('bash', [join(import.meta.dirname, 'node/set-up.sh'), folder, root]);
   const printed: Buffer[] = [];
   holder.stderr?.on('data', (bytes: Buffer) => printed.push(bytes));
   const [ready] = (await Promise.race([
@@ -85,6 +79,10 @@ export async function createPlace(
     KUBECACHEDIR: join(folder, 'kubectl-cache'),
     TMPDIR: join(folder, 'tmp'),
     API_PORT: port,
+    PLACE_FOLDER: folder,
+    PLACE_BUNDLE: bundle,
+    PLACE_NODE: process.execPath,
+    PLACE_KUBECTL: connection.kubectlPath,
     TZ: 'UTC',
     NODE_NAME: 'node-b',
   };
