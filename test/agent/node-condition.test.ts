@@ -152,29 +152,27 @@ test.each([9e15, -9e15, NaN, nine + 86_400_000])(
   },
 );
 
-describe('a refusal', () => {
-  test('a refused write is reported, tried again ever more seldom, and over when it is taken', async () => {
-    let refused = true;
-    const { asked, reported, pass } = scene({
-      refuse: (verb) => (refused && verb === 'write' ? refusal(403, 'Forbidden') : undefined),
-    });
-    await pass(60 * minute);
-    expect(asked.length).toBeLessThan(20);
-    refused = false;
-    await pass(10 * minute);
-    expect(reported.at(-1)).toBe('patch ok');
-    expect(new Set(reported)).toEqual(new Set(['list ok', 'patch 403', 'patch ok']));
+test('a refused write is reported, tried again ever more seldom, and over when it is taken', async () => {
+  let refused = true;
+  const { asked, reported, pass } = scene({
+    refuse: (verb) => (refused && verb === 'write' ? refusal(403, 'Forbidden') : undefined),
   });
+  await pass(60 * minute);
+  expect(asked.length).toBeLessThan(20);
+  refused = false;
+  await pass(10 * minute);
+  expect(reported.at(-1)).toBe('patch ok');
+  expect(new Set(reported)).toEqual(new Set(['list ok', 'patch 403', 'patch ok']));
+});
 
-  test('a refused read writes nothing: what is there is not known', async () => {
-    const { asked, pass } = scene({ refuse: () => refusal(503) });
-    await pass(30 * minute);
-    expect(new Set(asked)).toEqual(new Set(['read']));
-  });
+test('a refused read writes nothing: what is there is not known', async () => {
+  const { asked, pass } = scene({ refuse: () => refusal(503) });
+  await pass(30 * minute);
+  expect(new Set(asked)).toEqual(new Set(['read']));
+});
 
-  test('a refusal that asks to wait is waited for', async () => {
-    const { asked, pass } = scene({ refuse: () => refusal(429, 'TooManyRequests', 5 * minute) });
-    await pass(5 * minute);
-    expect(asked).toEqual(['read']);
-  });
+test('a refusal that asks to wait is waited for', async () => {
+  const { asked, pass } = scene({ refuse: () => refusal(429, 'TooManyRequests', 5 * minute) });
+  await pass(5 * minute);
+  expect(asked).toEqual(['read']);
 });

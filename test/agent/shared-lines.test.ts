@@ -82,37 +82,35 @@ describe('records of programs', () => {
   });
 });
 
-describe('lines of the kernel', () => {
-  test('come from one source, and those of the others are counted as repeats, whatever is shown first', () => {
-    const { show, once } = shared();
-    expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
-    expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
-    expect(show('/var/log/kern.log', 'IN=eth0', 'kernel')).toBe(false);
-    expect(once.repeats).toBe(2);
-  });
+test('lines of the kernel come from one source, and those of the others are counted as repeats, whatever is shown first', () => {
+  const { show, once } = shared();
+  expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
+  expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
+  expect(show('/var/log/kern.log', 'IN=eth0', 'kernel')).toBe(false);
+  expect(once.repeats).toBe(2);
+});
 
-  test('are another thing than records of programs, and than lines of unknown origin', () => {
-    const { show } = shared();
-    expect(show('journal', record(1), 'kernel')).toBe(true);
-    expect(show(file, record(1), 'program')).toBe(true);
-    expect(show('/var/log/ulog/syslogemu.log', 'IN=eth0', 'unknown')).toBe(true);
-  });
+test('are another thing than records of programs, and than lines of unknown origin', () => {
+  const { show } = shared();
+  expect(show('journal', record(1), 'kernel')).toBe(true);
+  expect(show(file, record(1), 'program')).toBe(true);
+  expect(show('/var/log/ulog/syslogemu.log', 'IN=eth0', 'unknown')).toBe(true);
+});
 
-  test('of ulogd come from the source that shows one first: the kernel has none of them in its own log', () => {
-    const { show } = shared();
-    const [messages, syslog] = ['/var/log/messages', '/var/log/syslog'];
-    expect(show(messages, 'IN=eth0', 'kernel', 'ulogd')).toBe(true);
-    expect(show(syslog, 'IN=eth0', 'kernel', 'ulogd')).toBe(false);
-    expect(show(messages, 'IN=eth0', 'kernel', 'ulogd2')).toBe(true);
-  });
+test('lines of the kernel: of ulogd come from the source that shows one first: the kernel has none of them in its own log', () => {
+  const { show } = shared();
+  const [messages, syslog] = ['/var/log/messages', '/var/log/syslog'];
+  expect(show(messages, 'IN=eth0', 'kernel', 'ulogd')).toBe(true);
+  expect(show(syslog, 'IN=eth0', 'kernel', 'ulogd')).toBe(false);
+  expect(show(messages, 'IN=eth0', 'kernel', 'ulogd2')).toBe(true);
+});
 
-  test('of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
-    const { show, clock } = shared();
-    const lineOf = (source: string): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd');
-    expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);
-    clock.now += 60_000;
-    expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
-    clock.now += 60_001;
-    expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
-  });
+test('lines of the kernel: of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
+  const { show, clock } = shared();
+  const lineOf = (source: string): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd');
+  expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);
+  clock.now += 60_000;
+  expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
+  clock.now += 60_001;
+  expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
 });

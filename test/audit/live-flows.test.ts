@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLiveFlows, type LiveFlows, type LiveFlowsOptions } from '../../src/audit/live-flows.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef, workerEnd } from '../builders.ts';
@@ -107,43 +107,41 @@ test('what privacy takes out is in no flow', () => {
   expect(answer().flows[0]).not.toHaveProperty(['source.address']);
 });
 
-describe('limits', () => {
-  test('a Pod that scans has flows of its own up to a limit, then one for the others', () => {
-    const { drop, answer } = open({ limits: { ...limits, perSubject: 5 } });
-    for (let port = 1; port <= 40; port++) drop(toWorker(), port);
-    const { flows } = answer();
-    expect(flows).toHaveLength(6);
-    expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
-  });
+test('a Pod that scans has flows of its own up to a limit, then one for the others', () => {
+  const { drop, answer } = open({ limits: { ...limits, perSubject: 5 } });
+  for (let port = 1; port <= 40; port++) drop(toWorker(), port);
+  const { flows } = answer();
+  expect(flows).toHaveLength(6);
+  expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
+});
 
-  test('a namespace that floods leaves room to others', () => {
-    const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
-    for (let port = 1; port <= 400; port++) drop(toWorker(), port);
-    at(1);
-    const other = podEnd({
-      identity: 'other/web',
-      object: podRef('web-0', 'other'),
-    });
-    drop(ends({ source: externalEnd(), destination: other }));
-    const { flows, forgotten } = answer();
-    expect(flows[0]).toMatchObject({ 'destination.k8s.namespace.name': 'other' });
-    expect(table.sizes.flows).toBeLessThanOrEqual(20 + limits.joined);
-    expect(forgotten).toBeGreaterThan(0);
+test('a namespace that floods leaves room to others', () => {
+  const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
+  for (let port = 1; port <= 400; port++) drop(toWorker(), port);
+  at(1);
+  const other = podEnd({
+    identity: 'other/web',
+    object: podRef('web-0', 'other'),
   });
+  drop(ends({ source: externalEnd(), destination: other }));
+  const { flows, forgotten } = answer();
+  expect(flows[0]).toMatchObject({ 'destination.k8s.namespace.name': 'other' });
+  expect(table.sizes.flows).toBeLessThanOrEqual(20 + limits.joined);
+  expect(forgotten).toBeGreaterThan(0);
+});
 
-  test('bytes: the oldest flows go, and are counted', () => {
-    const { drop, answer, table } = open({ limits: { ...limits, bytes: 20_000 } });
-    for (let port = 1; port <= 45; port++) drop(toWorker(), port);
-    const { flows, forgotten } = answer();
-    expect(table.sizes.bytes).toBeLessThanOrEqual(20_000);
-    expect(flows.length + forgotten).toBe(45);
-    expect(flows.length).toBeGreaterThan(5);
-    expect(flows.some((flow) => flow['destination.port'] === 1)).toBe(false);
-  });
+test('limits: bytes: the oldest flows go, and are counted', () => {
+  const { drop, answer, table } = open({ limits: { ...limits, bytes: 20_000 } });
+  for (let port = 1; port <= 45; port++) drop(toWorker(), port);
+  const { flows, forgotten } = answer();
+  expect(table.sizes.bytes).toBeLessThanOrEqual(20_000);
+  expect(flows.length + forgotten).toBe(45);
+  expect(flows.length).toBeGreaterThan(5);
+  expect(flows.some((flow) => flow['destination.port'] === 1)).toBe(false);
+});
 
-  test('a name of a megabyte is cut', () => {
-    const { drop, table } = open();
-    drop(ends({ source: externalEnd({ address: 'x'.repeat(1_000_000), identity: 'x' }), destination: podEnd() }));
-    expect(table.text().length).toBeLessThan(3000);
-  });
+test('a name of a megabyte is cut', () => {
+  const { drop, table } = open();
+  drop(ends({ source: externalEnd({ address: 'x'.repeat(1_000_000), identity: 'x' }), destination: podEnd() }));
+  expect(table.text().length).toBeLessThan(3000);
 });

@@ -194,26 +194,20 @@ test('what is not known is left out of a record', () => {
   );
 });
 
-describe('fields that are written only where they apply', () => {
-  test.each<[string, FlowRecord, FlowRecord]>([
-    ['an inferred time', row({}, { timeIsExact: false }), { 'event.time_estimated': true }],
-    ['chatter of the link', row({}, {}, ends(), 'node-a', 'multicast'), { 'event.noise': 'multicast' }],
-    [
-      'a role in the cluster',
-      row({}, {}, ends({ destination: externalEnd({ role: 'metadata' }) })),
-      { 'destination.role': 'metadata' },
-    ],
-    ['a later fragment', row({ packet: portless('UDP', { laterFragment: true }) }), { 'packet.later_fragment': true }],
-    ['a cut packet', row({ packet: packet({ incomplete: true }) }), { 'packet.incomplete': true }],
-    ['an ICMP message', row({ packet: icmp(8, 0) }), { 'network.transport': 'icmp', 'icmp.type': 8, 'icmp.code': 0 }],
-    [
-      'a rule that only logs',
-      row({ verdict: 'logged' }),
-      { 'event.name': 'network.flow.log', 'event.action': 'logged' },
-    ],
-  ])('%s', (_, found, expected) => {
-    expect(found).toMatchObject(expected);
-  });
+test.each<[string, FlowRecord, FlowRecord]>([
+  ['an inferred time', row({}, { timeIsExact: false }), { 'event.time_estimated': true }],
+  ['chatter of the link', row({}, {}, ends(), 'node-a', 'multicast'), { 'event.noise': 'multicast' }],
+  [
+    'a role in the cluster',
+    row({}, {}, ends({ destination: externalEnd({ role: 'metadata' }) })),
+    { 'destination.role': 'metadata' },
+  ],
+  ['a later fragment', row({ packet: portless('UDP', { laterFragment: true }) }), { 'packet.later_fragment': true }],
+  ['a cut packet', row({ packet: packet({ incomplete: true }) }), { 'packet.incomplete': true }],
+  ['an ICMP message', row({ packet: icmp(8, 0) }), { 'network.transport': 'icmp', 'icmp.type': 8, 'icmp.code': 0 }],
+  ['a rule that only logs', row({ verdict: 'logged' }), { 'event.name': 'network.flow.log', 'event.action': 'logged' }],
+])('fields that are written only where they apply: %s', (_, found, expected) => {
+  expect(found).toMatchObject(expected);
 });
 
 test('an ICMP error has the packet it is about', () => {

@@ -107,20 +107,18 @@ describe('what policies say of a record that was kept by an earlier run', () => 
   });
 });
 
-describe('a namespace that opted out', () => {
-  const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
+const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
 
-  test('is named neither as an end nor by its policy, and its packets are counted', () => {
-    const found = flow(optedOut, { observation: policyOf('batch') });
-    expect(JSON.stringify(found)).not.toMatch(/worker|batch|10\.65\.2|default-deny|calico-drop/);
-    expect(found.fields).toMatchObject({ 'source.kind': 'redacted', 'destination.k8s.pod.name': 'web-0' });
-    expect(found.namespace).toBe('shop');
-  });
+test('a namespace that opted out is named neither as an end nor by its policy, and its packets are counted', () => {
+  const found = flow(optedOut, { observation: policyOf('batch') });
+  expect(JSON.stringify(found)).not.toMatch(/worker|batch|10\.65\.2|default-deny|calico-drop/);
+  expect(found.fields).toMatchObject({ 'source.kind': 'redacted', 'destination.k8s.pod.name': 'web-0' });
+  expect(found.namespace).toBe('shop');
+});
 
-  test('leaves addresses outside the cluster alone', () => {
-    const found = flow({ isHidden: () => true }, { ends: ends({ source: externalEnd(), destination: podEnd() }) });
-    expect(found.fields).toMatchObject({ 'source.address': '203.0.113.9', 'destination.kind': 'redacted' });
-  });
+test('a namespace that opted out leaves addresses outside the cluster alone', () => {
+  const found = flow({ isHidden: () => true }, { ends: ends({ source: externalEnd(), destination: podEnd() }) });
+  expect(found.fields).toMatchObject({ 'source.address': '203.0.113.9', 'destination.kind': 'redacted' });
 });
 
 const named = (address: string) => {
@@ -131,8 +129,9 @@ const named = (address: string) => {
   };
 };
 
-describe('an end that is only named', () => {
-  test.each(['batch/worker-*', 'NetworkSet batch/partners'])('%s is of its namespace', (address) => {
+test.each(['batch/worker-*', 'NetworkSet batch/partners'])(
+  'an end that is only named: %s is of its namespace',
+  (address) => {
     expect(flow({}, named(address)).fields).toMatchObject({
       'source.address': address,
       'source.k8s.namespace.name': 'batch',
@@ -146,43 +145,41 @@ describe('an end that is only named', () => {
       expect(JSON.stringify(found)).not.toMatch(/worker|partners|batch/);
       expect(found.fields).toMatchObject({ 'source.kind': 'redacted' });
     }
-  });
+  },
+);
 
-  test('keeps its name where addresses are cut', () => {
-    for (const address of ['batch/worker-*', 'public network', 'GlobalNetworkSet partners'])
-      expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, named(address)).fields['source.address']).toBe(address);
-  });
+test('an end that is only named keeps its name where addresses are cut', () => {
+  for (const address of ['batch/worker-*', 'public network', 'GlobalNetworkSet partners'])
+    expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, named(address)).fields['source.address']).toBe(address);
 });
 
-describe('addresses are cut', () => {
-  test.each([
-    ['203.0.113.9', '203.0.113.0/24'],
-    ['2001:db8:1:2::3', '2001:db8:1::/48'],
-    ['::ffff:203.0.113.9', '::/48'],
-  ])('%s to %s', (address, network) => {
-    const source = externalEnd({ address, identity: address });
-    const found = flow({ bits: { ipv4: 24, ipv6: 48 } }, { ends: ends({ source, destination: podEnd() }) });
-    expect(found.fields['source.address']).toBe(network);
-    expect(JSON.stringify(found)).not.toContain(address);
-  });
+test.each([
+  ['203.0.113.9', '203.0.113.0/24'],
+  ['2001:db8:1:2::3', '2001:db8:1::/48'],
+  ['::ffff:203.0.113.9', '::/48'],
+])('addresses are cut: %s to %s', (address, network) => {
+  const source = externalEnd({ address, identity: address });
+  const found = flow({ bits: { ipv4: 24, ipv6: 48 } }, { ends: ends({ source, destination: podEnd() }) });
+  expect(found.fields['source.address']).toBe(network);
+  expect(JSON.stringify(found)).not.toContain(address);
+});
 
-  test('the name by which the sender has asked for an address goes with what is cut of it', () => {
-    const destination = externalEnd({ hostName: 'pay.example.com' });
-    const given = { ends: ends({ source: podEnd(), destination }) };
-    expect(flow({}, given).fields['destination.domain']).toBe('pay.example.com');
-    expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, given).fields['destination.domain']).toBeUndefined();
-  });
+test('the name by which the sender has asked for an address goes with what is cut of it', () => {
+  const destination = externalEnd({ hostName: 'pay.example.com' });
+  const given = { ends: ends({ source: podEnd(), destination }) };
+  expect(flow({}, given).fields['destination.domain']).toBe('pay.example.com');
+  expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, given).fields['destination.domain']).toBeUndefined();
+});
 
-  test('flows of one network are one flow, and those of one workload still one', () => {
-    const keys = ['203.0.113.9', '203.0.113.10'].map(
-      (address) =>
-        flow(
-          { bits: { ipv4: 24, ipv6: 128 } },
-          { ends: ends({ source: externalEnd({ address, identity: address }), destination: podEnd() }) },
-        ).key,
-    );
-    expect(keys[0]).toBe(keys[1]);
-  });
+test('addresses are cut: flows of one network are one flow, and those of one workload still one', () => {
+  const keys = ['203.0.113.9', '203.0.113.10'].map(
+    (address) =>
+      flow(
+        { bits: { ipv4: 24, ipv6: 128 } },
+        { ends: ends({ source: externalEnd({ address, identity: address }), destination: podEnd() }) },
+      ).key,
+  );
+  expect(keys[0]).toBe(keys[1]);
 });
 
 describe('labels', () => {

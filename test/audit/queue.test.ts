@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type AuditQueueOptions, createAuditQueue } from '../../src/audit/queue.ts';
 
 const queueOf = (given: Partial<AuditQueueOptions> = {}) =>
@@ -29,36 +29,34 @@ test('a row is held until every sink has confirmed it', () => {
   expect(queue.sizes).toEqual({ rows: 0, bytes: 0 });
 });
 
-describe('a queue that is full', () => {
-  test('drops the oldest rows, counts them for the sinks that never had them, and reports them once', () => {
-    const queue = queueOf({ most: 3 });
-    queue.add('a');
-    queue.release(1);
-    const had = queue.next('file', 10);
-    if (had) queue.confirm('file', had);
-    for (const row of ['b', 'c', 'd', 'e']) queue.add(row);
-    queue.release(queue.newest);
-    expect(queue.sinks).toEqual({ file: { behind: 3, lost: 1 }, otlp: { behind: 3, lost: 2 } });
-    const batch = queue.next('otlp', 10);
-    expect(batch).toEqual({ rows: ['c', 'd', 'e'], through: 5, lost: { rows: 2, first: 5000, last: 5000 } });
-    if (batch) queue.confirm('otlp', batch);
-    queue.add('f');
-    queue.release(6);
-    expect(queue.next('otlp', 10)).toEqual({ rows: ['f'], through: 6, lost: undefined });
-  });
+test('a queue that is full: drops the oldest rows, counts them for the sinks that never had them, and reports them once', () => {
+  const queue = queueOf({ most: 3 });
+  queue.add('a');
+  queue.release(1);
+  const had = queue.next('file', 10);
+  if (had) queue.confirm('file', had);
+  for (const row of ['b', 'c', 'd', 'e']) queue.add(row);
+  queue.release(queue.newest);
+  expect(queue.sinks).toEqual({ file: { behind: 3, lost: 1 }, otlp: { behind: 3, lost: 2 } });
+  const batch = queue.next('otlp', 10);
+  expect(batch).toEqual({ rows: ['c', 'd', 'e'], through: 5, lost: { rows: 2, first: 5000, last: 5000 } });
+  if (batch) queue.confirm('otlp', batch);
+  queue.add('f');
+  queue.release(6);
+  expect(queue.next('otlp', 10)).toEqual({ rows: ['f'], through: 6, lost: undefined });
+});
 
-  test('what is lost while a batch is under way is reported with the next', () => {
-    const queue = queueOf({ sinks: ['otlp'], most: 2 });
-    for (const row of ['a', 'b', 'c']) queue.add(row);
-    queue.release(3);
-    const batch = queue.next('otlp', 1);
-    expect(batch?.lost?.rows).toBe(1);
-    queue.add('d');
-    queue.add('e');
-    queue.release(5);
-    if (batch) queue.confirm('otlp', batch);
-    expect(queue.next('otlp', 10)).toMatchObject({ rows: ['d', 'e'], lost: { rows: 3 } });
-  });
+test('what is lost while a batch is under way is reported with the next', () => {
+  const queue = queueOf({ sinks: ['otlp'], most: 2 });
+  for (const row of ['a', 'b', 'c']) queue.add(row);
+  queue.release(3);
+  const batch = queue.next('otlp', 1);
+  expect(batch?.lost?.rows).toBe(1);
+  queue.add('d');
+  queue.add('e');
+  queue.release(5);
+  if (batch) queue.confirm('otlp', batch);
+  expect(queue.next('otlp', 10)).toMatchObject({ rows: ['d', 'e'], lost: { rows: 3 } });
 });
 
 test('after a restart each sink goes on where it was, and a new one begins with the oldest row', () => {

@@ -84,23 +84,21 @@ describe('print', () => {
   });
 });
 
-describe('check', () => {
-  test('a file that is right, though it does not name the node', () => {
-    const right = file('right.yaml', 'maxNodes: 5');
-    expect(runConfig(['check', right], {})).toBe(`${right}: right\n`);
-  });
+test('a file that is right, though it does not name the node', () => {
+  const right = file('right.yaml', 'maxNodes: 5');
+  expect(runConfig(['check', right], {})).toBe(`${right}: right\n`);
+});
 
-  test('a file that is wrong, whatever the environment has', () => {
-    const wrong = file('wrong.yaml', 'maxNods: 5\nlogLevel: x');
-    expect(subjectsOf(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' }))).toEqual([
-      `${wrong}:1:1: maxNods`,
-      `${wrong}:2:11: logLevel "x"`,
-    ]);
-  });
+test('a file that is wrong, whatever the environment has', () => {
+  const wrong = file('wrong.yaml', 'maxNods: 5\nlogLevel: x');
+  expect(subjectsOf(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' }))).toEqual([
+    `${wrong}:1:1: maxNods`,
+    `${wrong}:2:11: logLevel "x"`,
+  ]);
+});
 
-  test.each([[[]], [['']], [['a', 'b']]])('takes one file, not %j', (args) => {
-    expect(problemsOf(['check', ...args])).toHaveLength(1);
-  });
+test.each([[[]], [['']], [['a', 'b']]])('check takes one file, not %j', (args) => {
+  expect(problemsOf(['check', ...args])).toHaveLength(1);
 });
 
 test.each([['prnt'], ['show']])('%s is neither print nor check', (verb) => {
@@ -114,23 +112,19 @@ test.each([['--help'], ['-h'], ['print', '--help'], ['check', '-h'], ['print', '
   },
 );
 
-describe('the program', () => {
-  test('prints and ends well', async () => {
-    expect(await program(['config', 'print', '--node', 'node-z'], { env: { NODE_NAME: '', CONFIG_FILE: '' } })).toEqual(
-      {
-        status: 0,
-        out: 'node: node-z  # --node\n',
-        err: '',
-      },
-    );
+test('the program prints and ends well', async () => {
+  expect(await program(['config', 'print', '--node', 'node-z'], { env: { NODE_NAME: '', CONFIG_FILE: '' } })).toEqual({
+    status: 0,
+    out: 'node: node-z  # --node\n',
+    err: '',
   });
+});
 
-  test('says what is wrong, with exit status 2, and run refuses the file in the same words', async () => {
-    const wrong = file('wrong-run.yaml', 'maxNods: 5');
-    const checked = await program(['config', 'check', wrong]);
-    expect([checked.status, checked.out, subjectsIn(checked.err)]).toEqual([2, '', [`${wrong}:1:1: maxNods`]]);
-    const { status, out, err } = await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } });
-    expect([status, out]).toEqual([2, '']);
-    expect(err).toBe(checked.err.replace('config check --help', 'run --help'));
-  });
+test('the program says what is wrong, with exit status 2, and run refuses the file in the same words', async () => {
+  const wrong = file('wrong-run.yaml', 'maxNods: 5');
+  const checked = await program(['config', 'check', wrong]);
+  expect([checked.status, checked.out, subjectsIn(checked.err)]).toEqual([2, '', [`${wrong}:1:1: maxNods`]]);
+  const { status, out, err } = await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } });
+  expect([status, out]).toEqual([2, '']);
+  expect(err).toBe(checked.err.replace('config check --help', 'run --help'));
 });

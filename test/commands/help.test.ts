@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { completionScript, type Shell } from '../../src/commands/options/program.ts';
 import { createProgram, manualPage } from '../../src/commands/options/program.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -12,30 +12,28 @@ const path = temporaryFolder();
 const completion = (shell: Shell): string => completionScript(shell, createProgram().commands);
 const manual = (): string => manualPage(createProgram());
 
-describe('completion in bash', () => {
-  const script = completion('bash');
-  test.each<[string, string[], string[]]>([
-    ['of a command', ['re'], ['replay', 'report']],
-    ['of an option', ['replay', '--ou'], ['--output']],
-    ['of the value of an option', ['replay', '-o', 'm'], ['mermaid']],
-    ['of a value, by the long name', ['run', '--pod-cache', ''], ['node', 'cluster']],
-    ['of an option behind another one', ['why', '--from', 'shop/web', '--t'], ['--to']],
-    ['of nothing, where nothing begins so', ['doctor', '--zzz'], []],
-  ])('%s', (_, words, expected) => {
-    writeFileSync(path('completion.bash'), script);
-    const typed = ['kube-netfilter-tailer', ...words].map((word) => `'${word}'`).join(' ');
-    const ask = `. ./completion.bash; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _kube_netfilter_tailer; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const out = execFileSync('bash', ['-c', ask], { cwd: path(), encoding: 'utf8' });
-    expect(out.split('\n').filter((word) => word !== '')).toEqual(expected);
-  });
+const script = completion('bash');
+test.each<[string, string[], string[]]>([
+  ['of a command', ['re'], ['replay', 'report']],
+  ['of an option', ['replay', '--ou'], ['--output']],
+  ['of the value of an option', ['replay', '-o', 'm'], ['mermaid']],
+  ['of a value, by the long name', ['run', '--pod-cache', ''], ['node', 'cluster']],
+  ['of an option behind another one', ['why', '--from', 'shop/web', '--t'], ['--to']],
+  ['of nothing, where nothing begins so', ['doctor', '--zzz'], []],
+])('completion in bash: %s', (_, words, expected) => {
+  writeFileSync(path('completion.bash'), script);
+  const typed = ['kube-netfilter-tailer', ...words].map((word) => `'${word}'`).join(' ');
+  const ask = `. ./completion.bash; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _kube_netfilter_tailer; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const out = execFileSync('bash', ['-c', ask], { cwd: path(), encoding: 'utf8' });
+  expect(out.split('\n').filter((word) => word !== '')).toEqual(expected);
+});
 
-  test('the value of an option without a list is completed with files', () => {
-    writeFileSync(path('completion.bash'), script);
-    writeFileSync(path('cluster.json'), '');
-    const ask =
-      '. ./completion.bash; COMP_WORDS=(kube-netfilter-tailer replay --pods clus); COMP_CWORD=3; _kube_netfilter_tailer; echo "$COMPREPLY"';
-    expect(execFileSync('bash', ['-c', ask], { cwd: path(), encoding: 'utf8' })).toBe('cluster.json\n');
-  });
+test('the value of an option without a list is completed with files', () => {
+  writeFileSync(path('completion.bash'), script);
+  writeFileSync(path('cluster.json'), '');
+  const ask =
+    '. ./completion.bash; COMP_WORDS=(kube-netfilter-tailer replay --pods clus); COMP_CWORD=3; _kube_netfilter_tailer; echo "$COMPREPLY"';
+  expect(execFileSync('bash', ['-c', ask], { cwd: path(), encoding: 'utf8' })).toBe('cluster.json\n');
 });
 
 test('what completes kubectl drops prints its words, and that no file belongs there', () => {
@@ -80,31 +78,26 @@ test('man and completion print to standard output', async () => {
   expect([wrong.status, wrong.out]).toEqual([2, '']);
 });
 
-describe('what a reader asks for first', () => {
-  test.each([['replay'], ['config'], ['completion']])(
-    'the help of %s fits a terminal of 80 columns',
-    async (command) => {
-      const terminal = path('terminal.cjs');
-      writeFileSync(terminal, 'process.stdout.columns = 80;');
-      const { out, status } = await program([command, '--help'], { env: { NODE_OPTIONS: `--require=${terminal}` } });
-      expect(status).toBe(0);
-      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
-    },
-  );
+test.each([['replay'], ['config'], ['completion']])('the help of %s fits a terminal of 80 columns', async (command) => {
+  const terminal = path('terminal.cjs');
+  writeFileSync(terminal, 'process.stdout.columns = 80;');
+  const { out, status } = await program([command, '--help'], { env: { NODE_OPTIONS: `--require=${terminal}` } });
+  expect(status).toBe(0);
+  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+});
 
-  test.each([
-    [['replay'], /^Usage: kube-netfilter-tailer replay /],
-    [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
-    [[], /^Usage: kube-netfilter-tailer COMMAND/],
-  ])('help %j is the help of that command', async (command, shown) => {
-    expect(await program(['help', ...command])).toMatchObject({
-      status: 0,
-      err: '',
-      out: expect.stringMatching(shown),
-    });
+test.each([
+  [['replay'], /^Usage: kube-netfilter-tailer replay /],
+  [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
+  [[], /^Usage: kube-netfilter-tailer COMMAND/],
+])('what a reader asks for first: help %j is the help of that command', async (command, shown) => {
+  expect(await program(['help', ...command])).toMatchObject({
+    status: 0,
+    err: '',
+    out: expect.stringMatching(shown),
   });
+});
 
-  test('help of a command that there is not: exit status 2', async () => {
-    expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '' });
-  });
+test('what a reader asks for first: help of a command that there is not: exit status 2', async () => {
+  expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '' });
 });

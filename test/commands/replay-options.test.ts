@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ReplayOptions, readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { subjectsOf } from '../subject.ts';
@@ -96,104 +96,100 @@ test.each<[string[], Partial<ReplayOptions>]>([
   expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({ ...defaults, ...expected });
 });
 
-describe('help is shown for the command line', () => {
-  test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(
-    'the command line %j',
-    (args) => {
-      expect(asksForHelp('replay', ...args)).toBe(true);
-    },
-  );
+test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(
+  'help is shown for the command line: the command line %j',
+  (args) => {
+    expect(asksForHelp('replay', ...args)).toBe(true);
+  },
+);
 
-  test('names every option', () => {
-    for (const option of [
-      'pods',
-      'node',
-      'prefix',
-      'time-zone',
-      'boot-time',
-      'include-noise',
-      'output',
-      'writes',
-      'explain',
-      'now',
-      'quiet',
-      'since',
-      'namespace',
-      'pod',
-      'color',
-    ]) {
-      expect(helpOf('replay')).toContain(`--${option}`);
-    }
-  });
-
-  test('fits a terminal', () => {
-    expect(
-      helpOf('replay')
-        .split('\n')
-        .filter((line) => line.length > 120),
-    ).toStrictEqual([]);
-  });
+test('help is shown for the command line: names every option', () => {
+  for (const option of [
+    'pods',
+    'node',
+    'prefix',
+    'time-zone',
+    'boot-time',
+    'include-noise',
+    'output',
+    'writes',
+    'explain',
+    'now',
+    'quiet',
+    'since',
+    'namespace',
+    'pod',
+    'color',
+  ]) {
+    expect(helpOf('replay')).toContain(`--${option}`);
+  }
 });
 
-describe('a wrong command line is refused', () => {
-  test.each<[string[], string]>([
-    [['kern.log', '--prefix', 'dropped'], '--prefix dropped'],
-    [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
-    [['kern.log', '--prefix', 'a='], '--prefix a='],
-    // A lone number is no time: V8 would take it for a month.
-    [['kern.log', '--now', '5'], '--now 5'],
-    [['kern.log', '--boot-time', '1795232531'], '--boot-time 1795232531'],
-    [['kern.log', '--node', ''], '--node'],
-    [['kern.log', '-n', ''], '--namespace'],
-    [['kern.log', '--since', '5'], '--since 5'],
-    [['kern.log', '--since', '2w'], '--since 2w'],
-    [['kern.log', '--color', 'yes'], '--color yes'],
-  ])('the command line %j', (args, expected) => {
-    expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
-  });
+test('help is shown for the command line fits a terminal', () => {
+  expect(
+    helpOf('replay')
+      .split('\n')
+      .filter((line) => line.length > 120),
+  ).toStrictEqual([]);
+});
 
-  test.each([
-    [[]],
-    [['--pods', 'a.json']],
-    [['kern.log', '-o', '']],
-    [['kern.log', '-x']],
-    [['kern.log', '--quiet=yes']],
-    [['kern.log', '--node']],
-    [['kern.log', '--explain', 'a line']],
-    [['kern.log', '--writes', '-o', 'audit']],
-    [['kern.log', '--writes', '-o', 'wide']],
-    [['-', '-']],
-    [['--pods', '-', '-']],
-    [['--pods', '-', '--pods', '-', 'kern.log']],
-  ])('%j has one problem', (args: string[]) => {
-    expect(problemsOf(...args)).toHaveLength(1);
-  });
+test.each<[string[], string]>([
+  [['kern.log', '--prefix', 'dropped'], '--prefix dropped'],
+  [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
+  [['kern.log', '--prefix', 'a='], '--prefix a='],
+  // A lone number is no time: V8 would take it for a month.
+  [['kern.log', '--now', '5'], '--now 5'],
+  [['kern.log', '--boot-time', '1795232531'], '--boot-time 1795232531'],
+  [['kern.log', '--node', ''], '--node'],
+  [['kern.log', '-n', ''], '--namespace'],
+  [['kern.log', '--since', '5'], '--since 5'],
+  [['kern.log', '--since', '2w'], '--since 2w'],
+  [['kern.log', '--color', 'yes'], '--color yes'],
+])('a wrong command line is refused: the command line %j', (args, expected) => {
+  expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
+});
 
-  test('all problems are reported at once, none of them twice', () => {
-    const problems = problemsOf(
-      '-o',
-      'xml',
-      '--prefix',
-      'a',
-      '--prefix',
-      'b=maybe',
-      '--now',
-      'x',
-      '--boot-time',
-      'y',
-      '--time-zone',
-      'Mars/Phobos',
-    );
-    expect(subjectsOf(problems.toSorted())).toStrictEqual([
-      '--boot-time y',
-      '--now x',
-      '--output xml',
-      '--prefix a',
-      '--prefix b=maybe',
-      '--time-zone Mars/Phobos',
-      '',
-    ]);
-  });
+test.each([
+  [[]],
+  [['--pods', 'a.json']],
+  [['kern.log', '-o', '']],
+  [['kern.log', '-x']],
+  [['kern.log', '--quiet=yes']],
+  [['kern.log', '--node']],
+  [['kern.log', '--explain', 'a line']],
+  [['kern.log', '--writes', '-o', 'audit']],
+  [['kern.log', '--writes', '-o', 'wide']],
+  [['-', '-']],
+  [['--pods', '-', '-']],
+  [['--pods', '-', '--pods', '-', 'kern.log']],
+])('a wrong command line is refused: %j has one problem', (args: string[]) => {
+  expect(problemsOf(...args)).toHaveLength(1);
+});
+
+test('all problems are reported at once, none of them twice', () => {
+  const problems = problemsOf(
+    '-o',
+    'xml',
+    '--prefix',
+    'a',
+    '--prefix',
+    'b=maybe',
+    '--now',
+    'x',
+    '--boot-time',
+    'y',
+    '--time-zone',
+    'Mars/Phobos',
+  );
+  expect(subjectsOf(problems.toSorted())).toStrictEqual([
+    '--boot-time y',
+    '--now x',
+    '--output xml',
+    '--prefix a',
+    '--prefix b=maybe',
+    '--time-zone Mars/Phobos',
+    '',
+  ]);
 });
 
 test('a page is not written to a terminal', () => {

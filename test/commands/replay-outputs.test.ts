@@ -60,54 +60,50 @@ const rowsOf = async (...args: string[]): Promise<FlowRecord[]> => {
 const namespacesIn = (rows: readonly FlowRecord[]): string[] =>
   [...new Set(JSON.stringify(rows).match(/(?<=namespace\.name":")[^"]*/g))].toSorted();
 
-describe('audit rows for others', () => {
-  test.each<[string, string[], string[]]>([
-    ['all that is known', [], ['batch', 'shop']],
-    ['of two Namespaces the one whose node dropped the packet', ['--audit-peers', 'redacted'], ['shop']],
-    ['of --namespace that one alone, whoever dropped', ['--audit-peers', 'redacted', '-n', 'batch'], ['batch']],
-    ['of objects without the label', ['--audit-opt-out', 'true'], ['batch', 'shop']],
-  ])('name %s', async (_, args, expected) => {
-    const rows = await rowsOf(...args);
-    expect([rows.length, namespacesIn(rows)]).toEqual([36, expected]);
-  });
-
-  test('rows show nothing but the port of a Namespace with the label', async () => {
-    const labels = { 'kube-netfilter-tailer/audit': 'redacted' };
-    const namespaces = ['shop', 'batch'].map((name) => ({
-      kind: 'Namespace',
-      metadata: { name, labels: name === 'shop' ? labels : {} },
-    }));
-    writeFileSync(path('namespaces.json'), JSON.stringify({ kind: 'List', items: namespaces }));
-    const rows = await rowsOf('--audit-opt-out', 'true', '--pods', path('namespaces.json'));
-    expect(namespacesIn(rows)).toEqual(['batch']);
-    expect(rows[0]).toMatchObject({ 'destination.kind': 'redacted', 'destination.port': 5432 });
-    expect(JSON.stringify(rows)).not.toMatch(/postgres|10\.244\.1\.30/);
-  });
-
-  test('have addresses that are cut', async () => {
-    const [row] = await rowsOf('--audit-ipv4-prefix', '16');
-    expect(row).toMatchObject({ 'source.address': '10.244.0.0/16', 'destination.address': '10.244.0.0/16' });
-  });
+test.each<[string, string[], string[]]>([
+  ['all that is known', [], ['batch', 'shop']],
+  ['of two Namespaces the one whose node dropped the packet', ['--audit-peers', 'redacted'], ['shop']],
+  ['of --namespace that one alone, whoever dropped', ['--audit-peers', 'redacted', '-n', 'batch'], ['batch']],
+  ['of objects without the label', ['--audit-opt-out', 'true'], ['batch', 'shop']],
+])('audit rows for others: name %s', async (_, args, expected) => {
+  const rows = await rowsOf(...args);
+  expect([rows.length, namespacesIn(rows)]).toEqual([36, expected]);
 });
 
-describe('replay counts since', () => {
-  test.each<[string, string, number]>([
-    ['a time', '2026-11-21T10:30:01Z', 3],
-    ['a time without a zone, which is UTC', '2026-11-21T10:30', 4],
-    ['a duration before --now', '1h', 1],
-    ['a time after all', '2026-11-21T12:00:00Z', 0],
-  ])('%s', async (_, since, count) => {
-    const now = ['--now', '2026-11-21T12:00:00Z'];
-    const outcome = await program(['replay', ...json, ...now, '-n', 'shop', '--since', since, log()]);
-    const counts = eventsIn(outcome).map((event) => Number(/ x(\d+) /.exec(event)?.[1]));
-    // The packets of two hours of its Pod are two Events.
-    expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
-  });
+test('rows show nothing but the port of a Namespace with the label', async () => {
+  const labels = { 'kube-netfilter-tailer/audit': 'redacted' };
+  const namespaces = ['shop', 'batch'].map((name) => ({
+    kind: 'Namespace',
+    metadata: { name, labels: name === 'shop' ? labels : {} },
+  }));
+  writeFileSync(path('namespaces.json'), JSON.stringify({ kind: 'List', items: namespaces }));
+  const rows = await rowsOf('--audit-opt-out', 'true', '--pods', path('namespaces.json'));
+  expect(namespacesIn(rows)).toEqual(['batch']);
+  expect(rows[0]).toMatchObject({ 'destination.kind': 'redacted', 'destination.port': 5432 });
+  expect(JSON.stringify(rows)).not.toMatch(/postgres|10\.244\.1\.30/);
+});
 
-  test('replay says what it left out, and not that nothing is logged', async () => {
-    const { out } = await replay(['--pods', cluster, '--since', '2026-11-21T11:30:00Z', log()]);
-    expect([/^earlier +(\d+)/m.exec(out)?.[1], /^drops +(.*)$/m.exec(out)?.[1]]).toEqual(['5', '0']);
-  });
+test('audit rows for others have addresses that are cut', async () => {
+  const [row] = await rowsOf('--audit-ipv4-prefix', '16');
+  expect(row).toMatchObject({ 'source.address': '10.244.0.0/16', 'destination.address': '10.244.0.0/16' });
+});
+
+test.each<[string, string, number]>([
+  ['a time', '2026-11-21T10:30:01Z', 3],
+  ['a time without a zone, which is UTC', '2026-11-21T10:30', 4],
+  ['a duration before --now', '1h', 1],
+  ['a time after all', '2026-11-21T12:00:00Z', 0],
+])('replay counts since: %s', async (_, since, count) => {
+  const now = ['--now', '2026-11-21T12:00:00Z'];
+  const outcome = await program(['replay', ...json, ...now, '-n', 'shop', '--since', since, log()]);
+  const counts = eventsIn(outcome).map((event) => Number(/ x(\d+) /.exec(event)?.[1]));
+  // The packets of two hours of its Pod are two Events.
+  expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
+});
+
+test('replay counts since: replay says what it left out, and not that nothing is logged', async () => {
+  const { out } = await replay(['--pods', cluster, '--since', '2026-11-21T11:30:00Z', log()]);
+  expect([/^earlier +(\d+)/m.exec(out)?.[1], /^drops +(.*)$/m.exec(out)?.[1]]).toEqual(['5', '0']);
 });
 
 describe('replay prints', () => {

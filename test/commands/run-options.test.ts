@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { readRunOptions } from '../../src/commands/options/run-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { configFile, settings } from '../../src/config/settings.ts';
@@ -49,51 +49,42 @@ test('what is not given comes from the environment of the process', () => {
   expect(configOf(['--max-services', '4'])).toMatchObject({ node: 'node-z', maxNodes: 3, maxServices: 4 });
 });
 
-describe('what cannot be followed', () => {
-  test.each([
-    [['--colour', 'red']],
-    [['--nod', 'a']],
-    [['kern.log']],
-    [['--', '--node']],
-    [['--include-noise']],
-    [['--max-nodes', '--log-level', 'debug']],
-    [['--help=yes']],
-    [['-x']],
-    [['--no-node']],
-  ])('the command line %j', (args) => {
-    expect(problemsOf(args)).toHaveLength(1);
-  });
-
-  test('is reported all at once, each problem with where it is from', () => {
-    const problems = problemsOf(['--max-nodes', 'x', '--state-dir', 'y'], { LOG_LEVEL: 'z' });
-    expect(subjectsOf(problems)).toEqual([
-      'NODE_NAME or --node',
-      '--state-dir "y"',
-      'LOG_LEVEL "z"',
-      '--max-nodes "x"',
-    ]);
-  });
-
-  test('is a config file that is not there', () => {
-    expect(subjectsOf(problemsOf(['--config', '/nowhere/settings.yaml']))).toEqual(['/nowhere/settings.yaml']);
-  });
+test.each([
+  [['--colour', 'red']],
+  [['--nod', 'a']],
+  [['kern.log']],
+  [['--', '--node']],
+  [['--include-noise']],
+  [['--max-nodes', '--log-level', 'debug']],
+  [['--help=yes']],
+  [['-x']],
+  [['--no-node']],
+])('what cannot be followed: the command line %j', (args) => {
+  expect(problemsOf(args)).toHaveLength(1);
 });
 
-describe('help', () => {
-  test.each([['--help'], ['-h'], ['--node', 'NOT A NODE', '--help']])('is asked for by %j', (...args) => {
-    expect(asksForHelp('run', ...args)).toBe(true);
-  });
+test('what cannot be followed is reported all at once, each problem with where it is from', () => {
+  const problems = problemsOf(['--max-nodes', 'x', '--state-dir', 'y'], { LOG_LEVEL: 'z' });
+  expect(subjectsOf(problems)).toEqual(['NODE_NAME or --node', '--state-dir "y"', 'LOG_LEVEL "z"', '--max-nodes "x"']);
+});
 
-  test.each([configFile, ...Object.values(settings)])('names --$flag, its variable and its default', (setting) => {
-    const [, text = ''] = helpOf('run').split(`      --${setting.flag} ${setting.value}\n`);
-    const own = text.split(/\n(?: {6}--|\n)/, 1)[0]?.replaceAll(/\s+/g, ' ') ?? '';
-    expect(own).toContain(setting.help);
-    if (setting.env !== '') expect(own).toContain(`(${setting.env})`);
-    if ('default' in setting && setting.default !== '') expect(own).toContain(`Default: ${setting.default}`);
-    expect(own.includes('may be repeated')).toBe('list' in setting);
-  });
+test('what cannot be followed is a config file that is not there', () => {
+  expect(subjectsOf(problemsOf(['--config', '/nowhere/settings.yaml']))).toEqual(['/nowhere/settings.yaml']);
+});
 
-  test('says what the exit status means', () => {
-    expect(helpOf('run')).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n){3}$/);
-  });
+test.each([['--help'], ['-h'], ['--node', 'NOT A NODE', '--help']])('help is asked for by %j', (...args) => {
+  expect(asksForHelp('run', ...args)).toBe(true);
+});
+
+test.each([configFile, ...Object.values(settings)])('names --$flag, its variable and its default', (setting) => {
+  const [, text = ''] = helpOf('run').split(`      --${setting.flag} ${setting.value}\n`);
+  const own = text.split(/\n(?: {6}--|\n)/, 1)[0]?.replaceAll(/\s+/g, ' ') ?? '';
+  expect(own).toContain(setting.help);
+  if (setting.env !== '') expect(own).toContain(`(${setting.env})`);
+  if ('default' in setting && setting.default !== '') expect(own).toContain(`Default: ${setting.default}`);
+  expect(own.includes('may be repeated')).toBe('list' in setting);
+});
+
+test('help says what the exit status means', () => {
+  expect(helpOf('run')).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n){3}$/);
 });

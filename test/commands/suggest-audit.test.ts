@@ -125,51 +125,49 @@ describe('flows of the audit that a suggestion would newly admit', () => {
   });
 });
 
-describe('files of --audit', () => {
-  test('are unpacked, taken by pattern, and broken rows are named by file and line', async () => {
-    writeFileSync(path('a.ndjson.gz'), gzipSync(linesOf([row(1, from('twin'))])));
-    writeFileSync(
-      path('a.ndjson.zst'),
-      zstdCompressSync(`{"cut\n\n${linesOf([row(2, from('twin')), row(3, { 'schema.version': '2.0' })])}`),
-    );
-    const { status, out, err } = await suggested(['a.ndjson.*']);
-    expect(out).toMatch(/^# of 2 rows of the audit, 1 flow with 2 packets/);
-    const places = err.split('\n').map((line) => /a\.ndjson\.\w+:\d+/.exec(line)?.[0]);
-    expect(places).toStrictEqual(['a.ndjson.zst:1', 'a.ndjson.zst:4', undefined]);
-    expect(status).toBe(0);
-  });
+test('files of --audit are unpacked, taken by pattern, and broken rows are named by file and line', async () => {
+  writeFileSync(path('a.ndjson.gz'), gzipSync(linesOf([row(1, from('twin'))])));
+  writeFileSync(
+    path('a.ndjson.zst'),
+    zstdCompressSync(`{"cut\n\n${linesOf([row(2, from('twin')), row(3, { 'schema.version': '2.0' })])}`),
+  );
+  const { status, out, err } = await suggested(['a.ndjson.*']);
+  expect(out).toMatch(/^# of 2 rows of the audit, 1 flow with 2 packets/);
+  const places = err.split('\n').map((line) => /a\.ndjson\.\w+:\d+/.exec(line)?.[0]);
+  expect(places).toStrictEqual(['a.ndjson.zst:1', 'a.ndjson.zst:4', undefined]);
+  expect(status).toBe(0);
+});
 
-  test('files that are missing, or have no row at all, end it with 2', async () => {
-    writeFileSync(path('none.ndjson'), 'x\n');
-    for (const file of ['missing.ndjson', 'none.ndjson'])
-      expect(await suggested([file])).toMatchObject({ status: 2, out: '' });
-  });
+test('files that are missing, or have no row at all, end it with 2', async () => {
+  writeFileSync(path('none.ndjson'), 'x\n');
+  for (const file of ['missing.ndjson', 'none.ndjson'])
+    expect(await suggested([file])).toMatchObject({ status: 2, out: '' });
+});
 
-  test('cut anywhere have each row that is whole, and one that is broken at most', async () => {
-    const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
-    await fc.assert(
-      fc.asyncProperty(fc.nat(whole.length), async (length) => {
-        writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
-        const ids: string[] = [];
-        const { rows, broken } = await readAuditRows(
-          [path('cut.ndjson')],
-          (each) => void ids.push(each['event.id'] ?? ''),
-        );
-        const lines = whole.subarray(0, length).toString().split('\n');
-        expect(rows).toBeGreaterThanOrEqual(lines.length - 1);
-        expect([rows + broken, ids]).toStrictEqual([
-          lines.filter((line) => line !== '').length,
-          ['id-1', 'id-2', 'id-3'].slice(0, rows),
-        ]);
-      }),
-      { numRuns: 100 },
-    );
-  });
+test('files of --audit: cut anywhere have each row that is whole, and one that is broken at most', async () => {
+  const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
+  await fc.assert(
+    fc.asyncProperty(fc.nat(whole.length), async (length) => {
+      writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
+      const ids: string[] = [];
+      const { rows, broken } = await readAuditRows(
+        [path('cut.ndjson')],
+        (each) => void ids.push(each['event.id'] ?? ''),
+      );
+      const lines = whole.subarray(0, length).toString().split('\n');
+      expect(rows).toBeGreaterThanOrEqual(lines.length - 1);
+      expect([rows + broken, ids]).toStrictEqual([
+        lines.filter((line) => line !== '').length,
+        ['id-1', 'id-2', 'id-3'].slice(0, rows),
+      ]);
+    }),
+    { numRuns: 100 },
+  );
+});
 
-  test('a file with a line of many megabytes, or a name of thousands of characters, is read on after it', async () => {
-    const long = row(1, { ...from('twin'), 'source.k8s.owner.name': 'x'.repeat(5000) });
-    writeFileSync(path('long.ndjson'), `{"a":"${'x'.repeat(3_000_000)}"}\n${linesOf([long, row(2)])}`);
-    const { rows, broken } = await readAuditRows([path('long.ndjson')], () => {});
-    expect([rows, broken]).toStrictEqual([1, 2]);
-  });
+test('a file with a line of many megabytes, or a name of thousands of characters, is read on after it', async () => {
+  const long = row(1, { ...from('twin'), 'source.k8s.owner.name': 'x'.repeat(5000) });
+  writeFileSync(path('long.ndjson'), `{"a":"${'x'.repeat(3_000_000)}"}\n${linesOf([long, row(2)])}`);
+  const { rows, broken } = await readAuditRows([path('long.ndjson')], () => {});
+  expect([rows, broken]).toStrictEqual([1, 2]);
 });

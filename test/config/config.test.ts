@@ -121,36 +121,34 @@ test('flags and variables are distinguished', () => {
   expect(new Set(variables.map((name) => settings[name].env)).size).toBe(variables.length);
 });
 
-describe('a list', () => {
-  test.each<[string, Config['sources']]>([
-    ['kernel', [{ kind: 'kernel' }]],
-    ['auto,containers', [{ kind: 'auto' }, { kind: 'containers' }]],
-    ['journal', [{ kind: 'journal', directory: undefined }]],
-    ['journal:/host/journal', [{ kind: 'journal', directory: '/host/journal' }]],
-    [' kernel , file:/a ', [{ kind: 'kernel' }, { kind: 'file', path: '/a' }]],
+test.each<[string, Config['sources']]>([
+  ['kernel', [{ kind: 'kernel' }]],
+  ['auto,containers', [{ kind: 'auto' }, { kind: 'containers' }]],
+  ['journal', [{ kind: 'journal', directory: undefined }]],
+  ['journal:/host/journal', [{ kind: 'journal', directory: '/host/journal' }]],
+  [' kernel , file:/a ', [{ kind: 'kernel' }, { kind: 'file', path: '/a' }]],
+  [
+    'file:/a\nfile:/b\n',
     [
-      'file:/a\nfile:/b\n',
-      [
-        { kind: 'file', path: '/a' },
-        { kind: 'file', path: '/b' },
-      ],
+      { kind: 'file', path: '/a' },
+      { kind: 'file', path: '/b' },
     ],
-    [',kernel,,', [{ kind: 'kernel' }]],
-    ['program:k3s=/var/log/k3s.log', [{ kind: 'program', program: 'k3s', path: '/var/log/k3s.log' }]],
-  ])('in the environment is separated by commas or newlines: %j', (text, sources) => {
-    expect(read({}, { SOURCES: text }).sources).toEqual(sources);
-  });
+  ],
+  [',kernel,,', [{ kind: 'kernel' }]],
+  ['program:k3s=/var/log/k3s.log', [{ kind: 'program', program: 'k3s', path: '/var/log/k3s.log' }]],
+])('a list: in the environment is separated by commas or newlines: %j', (text, sources) => {
+  expect(read({}, { SOURCES: text }).sources).toEqual(sources);
+});
 
-  test('a list of flags may hold commas', () => {
-    expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
-      sources: [{ kind: 'file', path: '/a,b' }],
-      prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
-    });
+test('a list of flags may hold commas', () => {
+  expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
+    sources: [{ kind: 'file', path: '/a,b' }],
+    prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
   });
+});
 
-  test('a list of flags replaces that of the environment', () => {
-    expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
-  });
+test('a list of flags replaces that of the environment', () => {
+  expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
 });
 
 test('a prefix may hold what separates it from its verdict', () => {

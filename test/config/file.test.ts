@@ -104,25 +104,23 @@ describe('what is wrong in a config file is reported with its place', () => {
   });
 });
 
-describe('bombs end soon', () => {
-  test.each([
-    ['aliases', `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a,*a]\n`).join('')}`],
-    ['depth', '['.repeat(100_000)],
-    ['depth in blocks', '- '.repeat(100_000)],
-    ['one quoted text', `a: "${'\\n\n '.repeat(60_000)}`],
-    ['keys', Array.from({ length: 30_000 }, (_, i) => `k${i}: 1\n`).join('')],
-    ['items', `sources: [${'x,'.repeat(120_000)}]`],
-    ['a long prefix', `prefixes: ["${' x'.repeat(60_000)}"]`],
-    ['many prefixes', `prefixes:\n${Array.from({ length: 12_000 }, (_, i) => ` p${i}: x\n`).join('')}`],
-  ])('%s', (_, text) => {
-    const began = process.threadCpuUsage();
-    const problems = problemsOf(text);
-    const { user, system } = process.threadCpuUsage(began);
-    // In µs; a tenth of that is usual. Of the processor: how busy the machine is says nothing.
-    expect(user + system).toBeLessThan(10_000_000);
-    expect(problems.length).toBeGreaterThan(0);
-    expect(problems.join('\n').length).toBeLessThan(20_000);
-  });
+test.each([
+  ['aliases', `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a,*a]\n`).join('')}`],
+  ['depth', '['.repeat(100_000)],
+  ['depth in blocks', '- '.repeat(100_000)],
+  ['one quoted text', `a: "${'\\n\n '.repeat(60_000)}`],
+  ['keys', Array.from({ length: 30_000 }, (_, i) => `k${i}: 1\n`).join('')],
+  ['items', `sources: [${'x,'.repeat(120_000)}]`],
+  ['a long prefix', `prefixes: ["${' x'.repeat(60_000)}"]`],
+  ['many prefixes', `prefixes:\n${Array.from({ length: 12_000 }, (_, i) => ` p${i}: x\n`).join('')}`],
+])('bombs end soon: %s', (_, text) => {
+  const began = process.threadCpuUsage();
+  const problems = problemsOf(text);
+  const { user, system } = process.threadCpuUsage(began);
+  // In µs; a tenth of that is usual. Of the processor: how busy the machine is says nothing.
+  expect(user + system).toBeLessThan(10_000_000);
+  expect(problems.length).toBeGreaterThan(0);
+  expect(problems.join('\n').length).toBeLessThan(20_000);
 });
 
 describe('what is no config file', () => {
@@ -150,15 +148,13 @@ describe('what is no config file', () => {
 
 const check = (text: string) => checkConfigFile('f', () => text);
 
-describe('a check of a file alone', () => {
-  test('does not miss what is set elsewhere', () => {
-    expect(check('maxNodes: 1')).toEqual([]);
-    expect(check('node: node-a')).toEqual([]);
-  });
+test('a check of a file alone does not miss what is set elsewhere', () => {
+  expect(check('maxNodes: 1')).toEqual([]);
+  expect(check('node: node-a')).toEqual([]);
+});
 
-  test('lists what is wrong', () => {
-    expect(subjectsOf(check('node: Node\nmaxNodes: x'))).toEqual(['f:1:7: node "Node"', 'f:2:11: maxNodes "x"']);
-  });
+test('a check of a file alone lists what is wrong', () => {
+  expect(subjectsOf(check('node: Node\nmaxNodes: x'))).toEqual(['f:1:7: node "Node"', 'f:2:11: maxNodes "x"']);
 });
 
 test('every setting has a key of its own in the file', () => {

@@ -55,97 +55,93 @@ test('a setting that is taken out has its default again', () => {
   expect(applied).toMatchObject([{ logLevel: 'info', prefixes: [] }]);
 });
 
-describe('a change of a setting that needs a restart', () => {
-  test('is reported once to need a restart, and stays in force', () => {
-    const { write, look, applied, records } = createReloadScene('maxNodes: 1');
-    write('maxNodes: 2\nstateDir: /a');
-    look(10);
-    expect(applied).toEqual([]);
-    expect(records()).toEqual([
-      { level: 'info', settings: [] },
-      { level: 'warn', settings: ['stateDir', 'maxNodes'] },
-    ]);
-  });
-
-  test('does not come along with a setting that is followed', () => {
-    const { write, look, applied, config, records } = createReloadScene('maxNodes: 1');
-    write('maxNodes: 2\nlogLevel: debug');
-    look();
-    expect(applied).toEqual([{ ...config, logLevel: 'debug' }]);
-    expect(records()).toEqual([
-      { level: 'info', settings: ['logLevel'] },
-      { level: 'warn', settings: ['maxNodes'] },
-    ]);
-  });
-
-  test('is no problem when it is taken back', () => {
-    const { write, look, records } = createReloadScene('maxNodes: 1');
-    write('maxNodes: 2');
-    look();
-    records();
-    write('maxNodes: 1');
-    look();
-    expect(records()).toEqual([{ level: 'info', settings: [] }]);
-  });
-
-  test.each(settingNames)('%s: what the table says holds', (name) => {
-    const setting = settings[name];
-    const [value] = others[name];
-    const text = 'type' in setting ? value : JSON.stringify(value);
-    const { write, look, applied, records } = createReloadScene('node: node-a', { env: { NODE_NAME: '' } });
-    write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${String(text)}`);
-    look();
-    expect(applied).toHaveLength('reload' in setting ? 1 : 0);
-    expect(records()).toContainEqual({ level: 'reload' in setting ? 'info' : 'warn', settings: [name] });
-  });
+test('a change of a setting that needs a restart is reported once to need a restart, and stays in force', () => {
+  const { write, look, applied, records } = createReloadScene('maxNodes: 1');
+  write('maxNodes: 2\nstateDir: /a');
+  look(10);
+  expect(applied).toEqual([]);
+  expect(records()).toEqual([
+    { level: 'info', settings: [] },
+    { level: 'warn', settings: ['stateDir', 'maxNodes'] },
+  ]);
 });
 
-describe('a file that is wrong', () => {
-  test('is reported once with all that is wrong, and changes nothing', () => {
-    const { write, look, applied, logged, reload } = createReloadScene('logLevel: debug');
-    write('logLevel: x\nmaxNode: 1\nincludeNoise: true');
-    look(10);
-    expect(applied).toEqual([]);
-    expect(logged).toEqual([
-      ['error', expect.any(String), { file: '/f', problems: [expect.any(String), expect.any(String)] }],
-    ]);
-    expect(subjectsOf(logged[0]?.[2]['problems'] as string[])).toEqual(['/f:2:1: maxNode', '/f:1:11: logLevel "x"']);
-    expect(reload.counts).toEqual({ ok: 0, failed: 1 });
-  });
+test('a change of a setting that needs a restart does not come along with a setting that is followed', () => {
+  const { write, look, applied, config, records } = createReloadScene('maxNodes: 1');
+  write('maxNodes: 2\nlogLevel: debug');
+  look();
+  expect(applied).toEqual([{ ...config, logLevel: 'debug' }]);
+  expect(records()).toEqual([
+    { level: 'info', settings: ['logLevel'] },
+    { level: 'warn', settings: ['maxNodes'] },
+  ]);
+});
 
-  test('is followed once it is right', () => {
-    const { write, look, applied, reload } = createReloadScene('logLevel: debug');
-    write('logLevel: x');
-    look();
-    write('logLevel: warn');
-    look();
-    expect(applied).toMatchObject([{ logLevel: 'warn' }]);
-    expect(reload.counts).toEqual({ ok: 1, failed: 1 });
-  });
+test('a change of a setting that needs a restart is no problem when it is taken back', () => {
+  const { write, look, records } = createReloadScene('maxNodes: 1');
+  write('maxNodes: 2');
+  look();
+  records();
+  write('maxNodes: 1');
+  look();
+  expect(records()).toEqual([{ level: 'info', settings: [] }]);
+});
 
-  test('a file that is again as it was before the mistake is reported as read, and nothing is applied', () => {
-    const { write, look, applied, records } = createReloadScene('logLevel: debug');
-    write('{');
-    look();
-    write('logLevel: debug');
-    look();
-    expect(applied).toEqual([]);
-    expect(records()).toEqual([
-      { level: 'error', problems: [expect.any(String)] },
-      { level: 'info', settings: [] },
-    ]);
-  });
+test.each(settingNames)('a change of a setting that needs a restart: %s: what the table says holds', (name) => {
+  const setting = settings[name];
+  const [value] = others[name];
+  const text = 'type' in setting ? value : JSON.stringify(value);
+  const { write, look, applied, records } = createReloadScene('node: node-a', { env: { NODE_NAME: '' } });
+  write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${String(text)}`);
+  look();
+  expect(applied).toHaveLength('reload' in setting ? 1 : 0);
+  expect(records()).toContainEqual({ level: 'reload' in setting ? 'info' : 'warn', settings: [name] });
+});
 
-  test('a file that cannot be read is reported once, and once when it can be read again', () => {
-    const { write, look, records, reload } = createReloadScene('logLevel: debug');
-    write(new Error('no luck'));
-    look(10);
-    expect(records()).toEqual([{ level: 'error', reason: 'no luck' }]);
-    write('logLevel: debug');
-    look(10);
-    expect(records()).toEqual([{ level: 'info' }]);
-    expect(reload.counts).toEqual({ ok: 0, failed: 1 });
-  });
+test('a file that is wrong is reported once with all that is wrong, and changes nothing', () => {
+  const { write, look, applied, logged, reload } = createReloadScene('logLevel: debug');
+  write('logLevel: x\nmaxNode: 1\nincludeNoise: true');
+  look(10);
+  expect(applied).toEqual([]);
+  expect(logged).toEqual([
+    ['error', expect.any(String), { file: '/f', problems: [expect.any(String), expect.any(String)] }],
+  ]);
+  expect(subjectsOf(logged[0]?.[2]['problems'] as string[])).toEqual(['/f:2:1: maxNode', '/f:1:11: logLevel "x"']);
+  expect(reload.counts).toEqual({ ok: 0, failed: 1 });
+});
+
+test('a file that is wrong is followed once it is right', () => {
+  const { write, look, applied, reload } = createReloadScene('logLevel: debug');
+  write('logLevel: x');
+  look();
+  write('logLevel: warn');
+  look();
+  expect(applied).toMatchObject([{ logLevel: 'warn' }]);
+  expect(reload.counts).toEqual({ ok: 1, failed: 1 });
+});
+
+test('a file that is again as it was before the mistake is reported as read, and nothing is applied', () => {
+  const { write, look, applied, records } = createReloadScene('logLevel: debug');
+  write('{');
+  look();
+  write('logLevel: debug');
+  look();
+  expect(applied).toEqual([]);
+  expect(records()).toEqual([
+    { level: 'error', problems: [expect.any(String)] },
+    { level: 'info', settings: [] },
+  ]);
+});
+
+test('a file that cannot be read is reported once, and once when it can be read again', () => {
+  const { write, look, records, reload } = createReloadScene('logLevel: debug');
+  write(new Error('no luck'));
+  look(10);
+  expect(records()).toEqual([{ level: 'error', reason: 'no luck' }]);
+  write('logLevel: debug');
+  look(10);
+  expect(records()).toEqual([{ level: 'info' }]);
+  expect(reload.counts).toEqual({ ok: 0, failed: 1 });
 });
 
 test('an option or a variable goes over a changed file, too', () => {
@@ -186,36 +182,34 @@ describe('a mounted ConfigMap', () => {
   });
 });
 
-describe('whether what the file says holds', () => {
-  test('the file holds from the start, and without a file', () => {
-    expect(createReloadScene('logLevel: info').reload.inForce).toBe(true);
-    const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
-    expect(follow(loaded).reload.inForce).toBe(true);
-  });
+test('the file holds from the start, and without a file', () => {
+  expect(createReloadScene('logLevel: info').reload.inForce).toBe(true);
+  const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+  expect(follow(loaded).reload.inForce).toBe(true);
+});
 
-  test.each<[string, string | Error]>([
-    ['is wrong', 'logLevel: loud'],
-    ['cannot be read', new Error('is gone')],
-    ['needs a restart', 'maxNodes: 7'],
-    ['needs a restart in part', 'logLevel: debug\nmaxNodes: 7'],
-  ])('the file does not hold while it %s, and holds again later', (_, next) => {
-    const { write, look, reload } = createReloadScene('logLevel: info');
+test.each<[string, string | Error]>([
+  ['is wrong', 'logLevel: loud'],
+  ['cannot be read', new Error('is gone')],
+  ['needs a restart', 'maxNodes: 7'],
+  ['needs a restart in part', 'logLevel: debug\nmaxNodes: 7'],
+])('the file does not hold while it %s, and holds again later', (_, next) => {
+  const { write, look, reload } = createReloadScene('logLevel: info');
+  write(next);
+  look();
+  expect(reload.inForce).toBe(false);
+  look();
+  expect(reload.inForce).toBe(false);
+  write('logLevel: warn');
+  look();
+  expect(reload.inForce).toBe(true);
+});
+
+test('a wrong one that is gone and comes back is still wrong', () => {
+  const { write, look, reload } = createReloadScene('logLevel: info');
+  for (const next of ['logLevel: loud', new Error('is gone'), 'logLevel: loud']) {
     write(next);
     look();
-    expect(reload.inForce).toBe(false);
-    look();
-    expect(reload.inForce).toBe(false);
-    write('logLevel: warn');
-    look();
-    expect(reload.inForce).toBe(true);
-  });
-
-  test('a wrong one that is gone and comes back is still wrong', () => {
-    const { write, look, reload } = createReloadScene('logLevel: info');
-    for (const next of ['logLevel: loud', new Error('is gone'), 'logLevel: loud']) {
-      write(next);
-      look();
-    }
-    expect(reload.inForce).toBe(false);
-  });
+  }
+  expect(reload.inForce).toBe(false);
 });

@@ -128,68 +128,64 @@ test('a variable that looks like one of a setting', () => {
 const loaded = (env: Record<string, string>) =>
   loadConfig({ flags: {}, env: { NODE_NAME: 'node-a', ...env }, readText: () => '' });
 
-describe('variables of kube-iptables-tailer', () => {
-  test.each<[Record<string, string>, string]>([
-    [
-      { IPTABLES_LOG_PREFIX: 'calico-drop:' },
-      'IPTABLES_LOG_PREFIX is a variable of kube-iptables-tailer, taken as calico-drop:=dropped: set PREFIXES, or prefixes in the file, to that instead (see docs/migrating.md)',
-    ],
-    [
-      { IPTABLES_LOG_PREFIX: 'a', PREFIXES: 'b=logged' },
-      'IPTABLES_LOG_PREFIX is a variable of kube-iptables-tailer and does nothing, because prefixes is set: remove it (see docs/migrating.md)',
-    ],
-    [
-      { METRICS_SERVER_PORT: 'http' },
-      'METRICS_SERVER_PORT is a variable of kube-iptables-tailer and does nothing, as there: remove it (see docs/migrating.md)',
-    ],
-    ...Object.entries(withoutSuccessor).map(([variable, why]): [Record<string, string>, string] => [
-      { [variable]: '7' },
-      `${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (see docs/migrating.md)`,
-    ]),
-  ])('%j', (env, expected) => {
-    expect(loaded(env).warnings).toEqual([expected]);
-  });
-
-  test('what the warning says to set sets the same', () => {
-    const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
-    const { config, warnings } = loaded(env);
-    const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);
-    expect(taken).toHaveLength(3);
-    const own = Object.fromEntries(taken.map(([, value = '', variable = '']) => [variable, value]));
-    expect(loaded(own)).toMatchObject({ config, warnings: [] });
-  });
+test.each<[Record<string, string>, string]>([
+  [
+    { IPTABLES_LOG_PREFIX: 'calico-drop:' },
+    'IPTABLES_LOG_PREFIX is a variable of kube-iptables-tailer, taken as calico-drop:=dropped: set PREFIXES, or prefixes in the file, to that instead (see docs/migrating.md)',
+  ],
+  [
+    { IPTABLES_LOG_PREFIX: 'a', PREFIXES: 'b=logged' },
+    'IPTABLES_LOG_PREFIX is a variable of kube-iptables-tailer and does nothing, because prefixes is set: remove it (see docs/migrating.md)',
+  ],
+  [
+    { METRICS_SERVER_PORT: 'http' },
+    'METRICS_SERVER_PORT is a variable of kube-iptables-tailer and does nothing, as there: remove it (see docs/migrating.md)',
+  ],
+  ...Object.entries(withoutSuccessor).map(([variable, why]): [Record<string, string>, string] => [
+    { [variable]: '7' },
+    `${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (see docs/migrating.md)`,
+  ]),
+])('variables of kube-iptables-tailer: %j', (env, expected) => {
+  expect(loaded(env).warnings).toEqual([expected]);
 });
 
-describe('a config file that changes while the agent runs', () => {
-  test.each<[string, string | Error, string[]]>([
-    ['a setting that is followed', 'logLevel: debug', ['Settings have changed']],
-    [
-      'settings that need a restart',
-      'maxNodes: 2\nstateDir: /a',
-      [
-        'The config file has changed, but no setting that is followed at once',
-        'Changed, but needs a restart: stateDir, maxNodes',
-      ],
-    ],
-    ['a mistake', '{', ['The config file has changed and is wrong: the settings stay as they are']],
-    [
-      'a file that is gone',
-      new Error('cannot be read: no such file'),
-      ['The config file cannot be read: no such file: the settings stay as they are'],
-    ],
-  ])('%s', (_, next, expected) => {
-    const { write, look, logged } = createReloadScene('logLevel: info');
-    write(next);
-    look();
-    expect(logged.map(([, text]) => text)).toEqual(expected);
-  });
+test('what the warning says to set sets the same', () => {
+  const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
+  const { config, warnings } = loaded(env);
+  const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);
+  expect(taken).toHaveLength(3);
+  const own = Object.fromEntries(taken.map(([, value = '', variable = '']) => [variable, value]));
+  expect(loaded(own)).toMatchObject({ config, warnings: [] });
+});
 
-  test('a file that is there again', () => {
-    const { write, look, logged } = createReloadScene('logLevel: info');
-    write(new Error('is gone'));
-    look();
-    write('logLevel: info');
-    look();
-    expect(logged.at(-1)?.[1]).toBe('The config file can be read again');
-  });
+test.each<[string, string | Error, string[]]>([
+  ['a setting that is followed', 'logLevel: debug', ['Settings have changed']],
+  [
+    'settings that need a restart',
+    'maxNodes: 2\nstateDir: /a',
+    [
+      'The config file has changed, but no setting that is followed at once',
+      'Changed, but needs a restart: stateDir, maxNodes',
+    ],
+  ],
+  ['a mistake', '{', ['The config file has changed and is wrong: the settings stay as they are']],
+  [
+    'a file that is gone',
+    new Error('cannot be read: no such file'),
+    ['The config file cannot be read: no such file: the settings stay as they are'],
+  ],
+])('a config file that changes while the agent runs: %s', (_, next, expected) => {
+  const { write, look, logged } = createReloadScene('logLevel: info');
+  write(next);
+  look();
+  expect(logged.map(([, text]) => text)).toEqual(expected);
+});
+
+test('a file that is there again', () => {
+  const { write, look, logged } = createReloadScene('logLevel: info');
+  write(new Error('is gone'));
+  look();
+  write('logLevel: info');
+  look();
+  expect(logged.at(-1)?.[1]).toBe('The config file can be read again');
 });

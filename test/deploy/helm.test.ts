@@ -32,20 +32,18 @@ test('the presets are the overlays', () => {
   expect(schema.properties?.['preset']?.enum?.toSorted()).toEqual(foldersOf('overlays'));
 });
 
-describe('made from other files: npm run update -- helm', () => {
-  test.each(copied)('the copy of %s is up to date', (path) => {
-    expect(read(`files/${basename(path)}`)).toBe(readFileSync(join(root, path), 'utf8'));
-  });
+test.each(copied)('the copy of %s is up to date', (path) => {
+  expect(read(`files/${basename(path)}`)).toBe(readFileSync(join(root, path), 'utf8'));
+});
 
-  test('the schema of `config` is up to date', () => {
-    expect(schema.properties?.['config']).toEqual(configSchema());
-  });
+test('the schema of `config` is up to date', () => {
+  expect(schema.properties?.['config']).toEqual(configSchema());
+});
 
-  test('the table of README.md is up to date', () => {
-    const page = read('README.md');
-    expect(withValuesTable(page)).toBe(page);
-    expect(page).toContain('| `image.repository` |  |');
-  });
+test('the table of README.md is up to date', () => {
+  const page = read('README.md');
+  expect(withValuesTable(page)).toBe(page);
+  expect(page).toContain('| `image.repository` |  |');
 });
 
 test('`config` has every setting but the name of the Node, of which each Pod has its own', () => {

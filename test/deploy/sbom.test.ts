@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from './manifests.ts';
 
 /** Licences that let the bundle be passed on under Apache-2.0, with their texts. */
@@ -80,40 +80,38 @@ test('both are CycloneDX 1.6, by its schema', () => {
   expect(validate({ ...ofBundle, components: [{ type: 'library' }] })).toBe(false);
 });
 
-describe('of the bundle', () => {
-  test('has what the program imports, each as it is locked, and nothing that only the tests need', () => {
-    const names = ofBundle.components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`));
-    expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-    for (const component of ofBundle.components) {
-      const { version, integrity, dev } = packages[component['bom-ref']] as Locked;
-      expect(dev).toBeUndefined();
-      expect(component.version).toBe(version);
-      const [hash] = component.hashes ?? [];
-      expect(`sha512-${Buffer.from(hash?.content ?? '', 'hex').toString('base64')}`).toBe(integrity);
-    }
-  });
+test('of the bundle has what the program imports, each as it is locked, and nothing that only the tests need', () => {
+  const names = ofBundle.components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`));
+  expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  for (const component of ofBundle.components) {
+    const { version, integrity, dev } = packages[component['bom-ref']] as Locked;
+    expect(dev).toBeUndefined();
+    expect(component.version).toBe(version);
+    const [hash] = component.hashes ?? [];
+    expect(`sha512-${Buffer.from(hash?.content ?? '', 'hex').toString('base64')}`).toBe(integrity);
+  }
+});
 
-  test('names the very file, the package URL of each part and who needs it', () => {
-    const { component } = ofBundle.metadata;
-    expect(component.hashes).toEqual([
-      // sha256sum of `the bundle\n`.
-      { alg: 'SHA-256', content: '64e3d3b47cc65dfb29504cf19851231bc0c831f7ba1229c7a544eff82f1ec849' },
-    ]);
-    expect(ofBundle.components.find(({ name }) => name === 'client-node')?.purl).toBe(
-      `pkg:npm/%40kubernetes/client-node@${dependencies['@kubernetes/client-node']}`,
-    );
-    const graph = new Map(ofBundle.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
-    expect(graph.get(component['bom-ref'])).toEqual(Object.keys(dependencies).map((name) => `node_modules/${name}`));
-    expect(graph.get('node_modules/pump')).toEqual(['node_modules/end-of-stream', 'node_modules/once']);
-    const reached = new Set<string>();
-    const reach = (ref: string): void => {
-      if (reached.has(ref)) return;
-      reached.add(ref);
-      graph.get(ref)?.forEach(reach);
-    };
-    reach(component['bom-ref']);
-    expect(ofBundle.components.map((each) => each['bom-ref']).filter((ref) => !reached.has(ref))).toEqual([]);
-  });
+test('names the very file, the package URL of each part and who needs it', () => {
+  const { component } = ofBundle.metadata;
+  expect(component.hashes).toEqual([
+    // sha256sum of `the bundle\n`.
+    { alg: 'SHA-256', content: '64e3d3b47cc65dfb29504cf19851231bc0c831f7ba1229c7a544eff82f1ec849' },
+  ]);
+  expect(ofBundle.components.find(({ name }) => name === 'client-node')?.purl).toBe(
+    `pkg:npm/%40kubernetes/client-node@${dependencies['@kubernetes/client-node']}`,
+  );
+  const graph = new Map(ofBundle.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
+  expect(graph.get(component['bom-ref'])).toEqual(Object.keys(dependencies).map((name) => `node_modules/${name}`));
+  expect(graph.get('node_modules/pump')).toEqual(['node_modules/end-of-stream', 'node_modules/once']);
+  const reached = new Set<string>();
+  const reach = (ref: string): void => {
+    if (reached.has(ref)) return;
+    reached.add(ref);
+    graph.get(ref)?.forEach(reach);
+  };
+  reach(component['bom-ref']);
+  expect(ofBundle.components.map((each) => each['bom-ref']).filter((ref) => !reached.has(ref))).toEqual([]);
 });
 
 test('the bill names the bundle and its parts, Node.js, and the Debian packages with their sources', () => {
@@ -128,26 +126,24 @@ test('the bill names the bundle and its parts, Node.js, and the Debian packages 
   ]);
 });
 
-describe('licences', () => {
-  test('licences of all that is in the bundle let it be passed on', () => {
-    const others = ofBundle.components.filter(
-      ({ licenses = [] }) => licenses.length === 0 || licenses.some(({ license }) => !allowed.has(license.id)),
-    );
-    expect(others).toEqual([]);
-  });
+test('licences of all that is in the bundle let it be passed on', () => {
+  const others = ofBundle.components.filter(
+    ({ licenses = [] }) => licenses.length === 0 || licenses.some(({ license }) => !allowed.has(license.id)),
+  );
+  expect(others).toEqual([]);
+});
 
-  test('are in the image with their whole text', () => {
-    const texts = new Map(
-      notices.split(/^={80}\n(?=\S+ \S+: )/m).map((part): [string, string] => {
-        const [title = '', , ...text] = part.split('\n');
-        return [title.split(':', 1)[0] ?? '', text.join('\n')];
-      }),
-    );
-    const short = ofBundle.components
-      .map(({ group, name, version }) => `${group === undefined ? name : `${group}/${name}`} ${version}`)
-      .filter((title) => (texts.get(title) ?? '').length < 500);
-    expect(short).toEqual([]);
-  });
+test('licences are in the image with their whole text', () => {
+  const texts = new Map(
+    notices.split(/^={80}\n(?=\S+ \S+: )/m).map((part): [string, string] => {
+      const [title = '', , ...text] = part.split('\n');
+      return [title.split(':', 1)[0] ?? '', text.join('\n')];
+    }),
+  );
+  const short = ofBundle.components
+    .map(({ group, name, version }) => `${group === undefined ? name : `${group}/${name}`} ${version}`)
+    .filter((title) => (texts.get(title) ?? '').length < 500);
+  expect(short).toEqual([]);
 });
 
 async function billBy(file: string, ...args: readonly string[]): Promise<Bill> {

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Verdict } from '../../src/directory/authenticator.ts';
 import { createCertificate } from '../../src/directory/certificate.ts';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
@@ -89,121 +89,115 @@ test('a Pod, a Pod that is gone, a node and an address without any', async () =>
   expect(new Set(asked)).toEqual(new Set(['Bearer a-token']));
 });
 
-describe('where it does not answer', () => {
-  test('another replica does, and goes on to; the first is tried again later', async () => {
-    const first = await replica('one', () => ({ pods: [db] }));
-    const second = await replica('two', () => ({ pods: [db] }));
-    const { find } = finder();
-    await find('10.65.2.9');
-    const [used, other] = first.answers.length > 0 ? [first, second] : [second, first];
-    await used.stop();
-    await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
-    await find('10.65.2.9');
-    expect(other.answers).toEqual(['hit', 'hit']);
-  });
+test('where it does not answer: another replica does, and goes on to; the first is tried again later', async () => {
+  const first = await replica('one', () => ({ pods: [db] }));
+  const second = await replica('two', () => ({ pods: [db] }));
+  const { find } = finder();
+  await find('10.65.2.9');
+  const [used, other] = first.answers.length > 0 ? [first, second] : [second, first];
+  await used.stop();
+  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await find('10.65.2.9');
+  expect(other.answers).toEqual(['hit', 'hit']);
+});
 
-  test('it is not asked again at once', async () => {
-    const one = await replica('one', () => undefined);
-    const { find } = finder();
-    await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
-    await expect(find('10.65.2.9')).rejects.toThrow('replicas');
-    expect(one.answers).toEqual(['busy']);
-    clock.now += 2000;
-    await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
-  });
+test('it is not asked again at once', async () => {
+  const one = await replica('one', () => undefined);
+  const { find } = finder();
+  await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
+  await expect(find('10.65.2.9')).rejects.toThrow('replicas');
+  expect(one.answers).toEqual(['busy']);
+  clock.now += 2000;
+  await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
+});
 
-  test('a stranger at the address is a refusal', async () => {
-    await replica('one', () => ({ pods: [db] }), 'stranger');
-    await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
-  });
+test('a stranger at the address is a refusal', async () => {
+  await replica('one', () => ({ pods: [db] }), 'stranger');
+  await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
+});
 
-  test('a replica that does not answer in time is given up', async () => {
-    const key = createCertificate(host, Date.now() - day, Date.now() + day);
-    const hanging = createServer({ key: key.key, cert: key.certificate }, () => {});
-    await new Promise<void>((resolve) => hanging.listen(0, host, resolve));
-    closing.push(() => {
-      hanging.closeAllConnections();
-      return new Promise((resolve) => hanging.close(() => resolve()));
-    });
-    const { port } = hanging.address() as AddressInfo;
-    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
-    await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
+test('a replica that does not answer in time is given up', async () => {
+  const key = createCertificate(host, Date.now() - day, Date.now() + day);
+  const hanging = createServer({ key: key.key, cert: key.certificate }, () => {});
+  await new Promise<void>((resolve) => hanging.listen(0, host, resolve));
+  closing.push(() => {
+    hanging.closeAllConnections();
+    return new Promise((resolve) => hanging.close(() => resolve()));
+  });
+  const { port } = hanging.address() as AddressInfo;
+  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
+  await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
+});
+
+test('a server with another certificate is not believed', async () => {
+  const one = await replica('one', () => ({ pods: [db] }));
+  const other = createCertificate(host, Date.now() - day, Date.now() + day);
+  const { port } = JSON.parse(await readText('one')) as { port: number };
+  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: other.certificate }));
+  await expect(finder().find('10.65.2.9')).rejects.toThrow(/certificate/);
+  expect(one.asked).toEqual([]);
+});
+
+test('a certificate of another address is not believed', async () => {
+  const elsewhere = createCertificate('10.65.2.1', Date.now() - day, Date.now() + day);
+  const server = await startDirectoryServer({
+    address: { host, port: 0 },
+    certificate: elsewhere,
+    check: () => Promise.resolve('agent'),
+    ownersOf: () => ({ pods: [db] }),
+    onAnswer: () => {},
+    clock: steady,
+  });
+  closing.push(server.stop);
+  writeFileSync(join(folder, 'one'), encodeReplica({ host, port: server.port, certificate: elsewhere.certificate }));
+  await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
+});
+
+test('what is not believed: an answer that has no end', async () => {
+  const key = createCertificate(host, Date.now() - day, Date.now() + day);
+  const endless = createServer({ key: key.key, cert: key.certificate }, (_, response) => {
+    const write = (): void => {
+      if (!response.destroyed) response.write('x'.repeat(16_384), write);
+    };
+    write();
+  });
+  await new Promise<void>((resolve) => endless.listen(0, host, resolve));
+  closing.push(() => {
+    endless.closeAllConnections();
+    return new Promise((resolve) => endless.close(() => resolve()));
+  });
+  const { port } = endless.address() as AddressInfo;
+  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
+  await expect(finder().find('10.65.2.9')).rejects.toThrow('too long');
+});
+
+test.each([
+  'x',
+  '{}',
+  '{"host":"example.org","port":1,"certificate":"x"}',
+  '{"host":"10.1.1.1","port":0,"certificate":"x"}',
+  '{"host":"10.1.1.1","port":1,"certificate":"x"}',
+])('what is not believed: an entry that is none: %s', async (text) => {
+  writeFileSync(join(folder, 'one'), text);
+  await expect(finder().find('10.65.2.9')).rejects.toThrow('replica');
+});
+
+test('for doctor: it is there, or why not', async () => {
+  await expect(finder({ folder: undefined }).look()).resolves.toEqual({ usable: false, why: 'none is configured' });
+  await expect(finder({ folder: '/nowhere' }).look()).resolves.toEqual({
+    usable: false,
+    why: '/nowhere: no such file',
+  });
+  await expect(finder().look()).resolves.toMatchObject({ usable: false, why: expect.stringContaining('no replica') });
+  await replica('one', () => ({ pods: [] }));
+  await expect(finder().look()).resolves.toMatchObject({
+    usable: true,
+    why: expect.stringMatching(/127\.0\.0\.1:\d+ answers, 1 published/),
   });
 });
 
-describe('what is not believed', () => {
-  test('a server with another certificate is not believed', async () => {
-    const one = await replica('one', () => ({ pods: [db] }));
-    const other = createCertificate(host, Date.now() - day, Date.now() + day);
-    const { port } = JSON.parse(await readText('one')) as { port: number };
-    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: other.certificate }));
-    await expect(finder().find('10.65.2.9')).rejects.toThrow(/certificate/);
-    expect(one.asked).toEqual([]);
-  });
-
-  test('a certificate of another address is not believed', async () => {
-    const elsewhere = createCertificate('10.65.2.1', Date.now() - day, Date.now() + day);
-    const server = await startDirectoryServer({
-      address: { host, port: 0 },
-      certificate: elsewhere,
-      check: () => Promise.resolve('agent'),
-      ownersOf: () => ({ pods: [db] }),
-      onAnswer: () => {},
-      clock: steady,
-    });
-    closing.push(server.stop);
-    writeFileSync(join(folder, 'one'), encodeReplica({ host, port: server.port, certificate: elsewhere.certificate }));
-    await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
-  });
-
-  test('an answer that has no end', async () => {
-    const key = createCertificate(host, Date.now() - day, Date.now() + day);
-    const endless = createServer({ key: key.key, cert: key.certificate }, (_, response) => {
-      const write = (): void => {
-        if (!response.destroyed) response.write('x'.repeat(16_384), write);
-      };
-      write();
-    });
-    await new Promise<void>((resolve) => endless.listen(0, host, resolve));
-    closing.push(() => {
-      endless.closeAllConnections();
-      return new Promise((resolve) => endless.close(() => resolve()));
-    });
-    const { port } = endless.address() as AddressInfo;
-    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
-    await expect(finder().find('10.65.2.9')).rejects.toThrow('too long');
-  });
-
-  test.each([
-    'x',
-    '{}',
-    '{"host":"example.org","port":1,"certificate":"x"}',
-    '{"host":"10.1.1.1","port":0,"certificate":"x"}',
-    '{"host":"10.1.1.1","port":1,"certificate":"x"}',
-  ])('an entry that is none: %s', async (text) => {
-    writeFileSync(join(folder, 'one'), text);
-    await expect(finder().find('10.65.2.9')).rejects.toThrow('replica');
-  });
-});
-
-describe('for doctor', () => {
-  test('it is there, or why not', async () => {
-    await expect(finder({ folder: undefined }).look()).resolves.toEqual({ usable: false, why: 'none is configured' });
-    await expect(finder({ folder: '/nowhere' }).look()).resolves.toEqual({
-      usable: false,
-      why: '/nowhere: no such file',
-    });
-    await expect(finder().look()).resolves.toMatchObject({ usable: false, why: expect.stringContaining('no replica') });
-    await replica('one', () => ({ pods: [] }));
-    await expect(finder().look()).resolves.toMatchObject({
-      usable: true,
-      why: expect.stringMatching(/127\.0\.0\.1:\d+ answers, 1 published/),
-    });
-  });
-
-  test('doctor says that no way leads there when none is configured', async () => {
-    await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
-  });
+test('for doctor: doctor says that no way leads there when none is configured', async () => {
+  await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
 });
 
 async function readText(name: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createProgram } from '../../src/commands/options/program.ts';
 import { allCommands } from './all-commands.ts';
 import { root, textOf } from './documents.ts';
@@ -29,18 +29,16 @@ test('each has a rule by which it is run; one that has none needs a row in test/
   expect(without.map(({ document, line, text }) => `${document}:${line}: ${text}`)).toEqual([]);
 });
 
-describe('no row is left over', () => {
-  test.each(rules)('the rule is used: $name', (rule) => {
-    expect(commands.some((command) => ruleOf(command) === rule)).toBe(true);
-  });
+test.each(rules)('no row is left over: the rule is used: $name', (rule) => {
+  expect(commands.some((command) => ruleOf(command) === rule)).toBe(true);
+});
 
-  test.each(outcomes)('the outcome is used: $command', (outcome) => {
-    expect(filled.some((text) => outcomes.find(({ command }) => text.includes(command)) === outcome)).toBe(true);
-  });
+test.each(outcomes)('the outcome is used: $command', (outcome) => {
+  expect(filled.some((text) => outcomes.find(({ command }) => text.includes(command)) === outcome)).toBe(true);
+});
 
-  test.each(Object.keys(elided))('the gap is used: %s', (text) => {
-    expect(commands.some((command) => command.text === text)).toBe(true);
-  });
+test.each(Object.keys(elided))('no row is left over: the gap is used: %s', (text) => {
+  expect(commands.some((command) => command.text === text)).toBe(true);
 });
 
 test('what is left, or ends otherwise than with 0, has a reason', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { commandsOf } from './commands.ts';
 import { asCommand } from './programs.ts';
 
@@ -6,39 +6,35 @@ const fence = '```';
 const of = (text: string): [number, string][] =>
   commandsOf('page.md', text).map(({ line, text: command }) => [line, command]);
 
-describe('commands of a document', () => {
-  test('every line of a block of sh is one, but for comments and empty lines', () => {
-    expect(of(`Do:\n\n${fence}sh\n# first\nls /etc     # why\n\n  sysctl -a | grep x\n${fence}\n`)).toEqual([
-      [5, 'ls /etc     # why'],
-      [7, '  sysctl -a | grep x'],
-    ]);
-  });
+test('every line of a block of sh is one, but for comments and empty lines', () => {
+  expect(of(`Do:\n\n${fence}sh\n# first\nls /etc     # why\n\n  sysctl -a | grep x\n${fence}\n`)).toEqual([
+    [5, 'ls /etc     # why'],
+    [7, '  sysctl -a | grep x'],
+  ]);
+});
 
-  test('continued lines and here-documents are one', () => {
-    const block = ['cat <<END > a', 'one', '# two', 'END', String.raw`ls \ `.trim(), '  -l', 'pwd'];
-    expect(of(`${fence}sh\n${block.join('\n')}\n${fence}`)).toEqual([
-      [2, 'cat <<END > a\none\n# two\nEND'],
-      [6, 'ls \\\n  -l'],
-      [8, 'pwd'],
-    ]);
-  });
+test('commands of a document: continued lines and here-documents are one', () => {
+  const block = ['cat <<END > a', 'one', '# two', 'END', String.raw`ls \ `.trim(), '  -l', 'pwd'];
+  expect(of(`${fence}sh\n${block.join('\n')}\n${fence}`)).toEqual([
+    [2, 'cat <<END > a\none\n# two\nEND'],
+    [6, 'ls \\\n  -l'],
+    [8, 'pwd'],
+  ]);
+});
 
-  test('code is found in a sentence, over two lines, in a cell, with backticks in it', () => {
-    expect(
-      of(
-        'a `ip route` b\n`kubectl -n\nx get pods`\n\n| `nft list ruleset \\| grep a` |\n|---|\n\n`` kubectl get `x` ``',
-      ),
-    ).toEqual([
-      [1, 'ip route'],
-      [2, 'kubectl -n x get pods'],
-      [5, 'nft list ruleset | grep a'],
-      [8, 'kubectl get `x`'],
-    ]);
-  });
+test('commands of a document: code is found in a sentence, over two lines, in a cell, with backticks in it', () => {
+  expect(
+    of('a `ip route` b\n`kubectl -n\nx get pods`\n\n| `nft list ruleset \\| grep a` |\n|---|\n\n`` kubectl get `x` ``'),
+  ).toEqual([
+    [1, 'ip route'],
+    [2, 'kubectl -n x get pods'],
+    [5, 'nft list ruleset | grep a'],
+    [8, 'kubectl get `x`'],
+  ]);
+});
 
-  test('a block that is not closed is an error', () => {
-    expect(() => of(`\n${fence}sh\nls`)).toThrow('before line 3 is not closed');
-  });
+test('a block that is not closed is an error', () => {
+  expect(() => of(`\n${fence}sh\nls`)).toThrow('before line 3 is not closed');
 });
 
 test.each<[string, string | undefined]>([

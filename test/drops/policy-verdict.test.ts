@@ -192,30 +192,28 @@ test('what an Event says of policies is what policy-verdict.expected.txt says', 
   await expectLines(import.meta.dirname, 'policy-verdict.expected.txt', lines);
 });
 
-describe('policies have no part', () => {
-  test.each<[string, Partial<FlowDetails>]>([
-    ['a host firewall dropped it', { enforcer: 'host-firewall' }],
-    ['the prefix does not say what dropped it', { enforcer: 'unknown' }],
-    [
-      'a record names the policy',
-      { prefix: '', policy: { kind: undefined, namespace: 'shop', name: 'x', tier: undefined } },
-    ],
-    ['a martian', { martian: true }],
-    ['the Pod used an address that is not its own', { ownAddressIsForeign: true }],
-    ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
-    ['the address of a Service', { peer: serviceEnd() }],
-    ['a peer without an address', { peer: externalEnd({ address: 'NetworkSet shop/partners' }) }],
-    ['the protocol is missing', { protocol: '' }],
-    ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
-    ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],
-  ])('%s', (_, details) => {
-    expect(policyNeeds(dropped(details))).toBeUndefined();
-    expect(policyVerdict(dropped(details), known([defaultDeny]), at)).toBeUndefined();
-  });
+test.each<[string, Partial<FlowDetails>]>([
+  ['a host firewall dropped it', { enforcer: 'host-firewall' }],
+  ['the prefix does not say what dropped it', { enforcer: 'unknown' }],
+  [
+    'a record names the policy',
+    { prefix: '', policy: { kind: undefined, namespace: 'shop', name: 'x', tier: undefined } },
+  ],
+  ['a martian', { martian: true }],
+  ['the Pod used an address that is not its own', { ownAddressIsForeign: true }],
+  ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
+  ['the address of a Service', { peer: serviceEnd() }],
+  ['a peer without an address', { peer: externalEnd({ address: 'NetworkSet shop/partners' }) }],
+  ['the protocol is missing', { protocol: '' }],
+  ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
+  ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],
+])('policies have no part: %s', (_, details) => {
+  expect(policyNeeds(dropped(details))).toBeUndefined();
+  expect(policyVerdict(dropped(details), known([defaultDeny]), at)).toBeUndefined();
+});
 
-  test('the Pod is not known', () => {
-    expect(policyVerdict(dropped(), known([defaultDeny], [], []), at)).toBeUndefined();
-  });
+test('policies have no part: the Pod is not known', () => {
+  expect(policyVerdict(dropped(), known([defaultDeny], [], []), at)).toBeUndefined();
 });
 
 test('both Pods and their Namespaces are needed, of an address outside the cluster only those of the Pod', () => {

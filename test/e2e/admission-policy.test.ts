@@ -73,24 +73,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('what an agent may write', () => {
-  test.each([
-    ['a Pod', event({})],
-    ['a Pod of another node, which lost a packet here', event({ involvedObject: { name: 'elsewhere' } })],
-    ['its own Node', event({ metadata: { namespace: 'default' }, involvedObject: nodeReference(nodeA) })],
-    ['a Service', event({ involvedObject: { kind: 'Service', name: 'db' } })],
-  ])('an Event on %s, and changes of it', async (_, body) => {
-    const created = await create(tokens.a, body);
-    expect(created).toMatchObject({ status: 201 });
-    expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({
-      status: 200,
-    });
+test.each([
+  ['a Pod', event({})],
+  ['a Pod of another node, which lost a packet here', event({ involvedObject: { name: 'elsewhere' } })],
+  ['its own Node', event({ metadata: { namespace: 'default' }, involvedObject: nodeReference(nodeA) })],
+  ['a Service', event({ involvedObject: { kind: 'Service', name: 'db' } })],
+])('an Event on %s, and changes of it', async (_, body) => {
+  const created = await create(tokens.a, body);
+  expect(created).toMatchObject({ status: 201 });
+  expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({
+    status: 200,
   });
+});
 
-  test('a change through the newer API group', async () => {
-    const name = nameOf(await create(tokens.a, event({})));
-    expect(await annotateNewer(name)).toMatchObject({ status: 200 });
-  });
+test('a change through the newer API group', async () => {
+  const name = nameOf(await create(tokens.a, event({})));
+  expect(await annotateNewer(name)).toMatchObject({ status: 200 });
 });
 
 describe('the Node of an agent with the component node-condition', () => {
@@ -207,69 +205,67 @@ test('other components may write their Events as before', async () => {
   expect(await create(connection.adminToken, body)).toMatchObject({ status: 201 });
 });
 
-describe('the agent itself', () => {
-  test('writes all its kinds of Events, and goes on with them', async () => {
-    const [here, there] = ['admitted-first', 'admitted-second'];
-    const [proxyHere, proxyThere] = [`kube-proxy-${here}`, `kube-proxy-${there}`];
-    await createInQuietHours(connection, [
-      nodeObject(here, '192.168.81.3'),
-      nodeObject(there, '192.168.81.4'),
-      agentPod('agent-first', here),
-      agentPod('agent-second', there),
-      kubeProxyPod(proxyHere, here, '192.168.81.3'),
-      kubeProxyPod(proxyThere, there, '192.168.81.4'),
-      { ...podObject({ namespace: tenant, name: 'sick', node: here, addresses: ['10.81.3.1'] }) },
-      {
-        apiVersion: 'v1',
-        kind: 'Service',
-        metadata: { name: 'db', namespace: tenant },
-        spec: { ports: [{ port: 5432, protocol: 'TCP' }] },
-      },
-    ]);
-    const first = await startReading('agent-first', here, proxyHere);
-    const second = await startReading('agent-second', there, proxyThere);
-    await Promise.all([first.agent.untilReady(), second.agent.untilReady()]);
+test('the agent itself writes all its kinds of Events, and goes on with them', async () => {
+  const [here, there] = ['admitted-first', 'admitted-second'];
+  const [proxyHere, proxyThere] = [`kube-proxy-${here}`, `kube-proxy-${there}`];
+  await createInQuietHours(connection, [
+    nodeObject(here, '192.168.81.3'),
+    nodeObject(there, '192.168.81.4'),
+    agentPod('agent-first', here),
+    agentPod('agent-second', there),
+    kubeProxyPod(proxyHere, here, '192.168.81.3'),
+    kubeProxyPod(proxyThere, there, '192.168.81.4'),
+    { ...podObject({ namespace: tenant, name: 'sick', node: here, addresses: ['10.81.3.1'] }) },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'db', namespace: tenant },
+      spec: { ports: [{ port: 5432, protocol: 'TCP' }] },
+    },
+  ]);
+  const first = await startReading('agent-first', here, proxyHere);
+  const second = await startReading('agent-second', there, proxyThere);
+  await Promise.all([first.agent.untilReady(), second.agent.untilReady()]);
 
-    appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432));
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const full = `${new Date().toISOString()} ${here} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
-      appendFileSync(first.log, full);
-      for (const { proxyLog } of [first, second])
-        for (const line of failedSync(`KUBE-SVC-${chainHash(`${tenant}/dbtcp`)}`, new Date())) proxyLog.write(line);
-      // Failures within two seconds are one attempt.
-      await delay(3000);
-    }
-    await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'NodeNetworkDegraded'), 'sick', 60_000);
-    await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'PacketDrop'), 'sick');
-    await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ConntrackTableFull'), here);
-    await rig.untilEvents('kube-system', (all) => all.length === 1, proxyHere);
-    await rig.untilEvents('kube-system', (all) => all.length === 1, proxyThere);
-    // One for all nodes: the other agent finds it, and leaves it alone.
-    const published = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
-    expect(published).toHaveLength(1);
+  appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432));
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const full = `${new Date().toISOString()} ${here} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
+    appendFileSync(first.log, full);
+    for (const { proxyLog } of [first, second])
+      for (const line of failedSync(`KUBE-SVC-${chainHash(`${tenant}/dbtcp`)}`, new Date())) proxyLog.write(line);
+    // Failures within two seconds are one attempt.
+    await delay(3000);
+  }
+  await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'NodeNetworkDegraded'), 'sick', 60_000);
+  await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'PacketDrop'), 'sick');
+  await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ConntrackTableFull'), here);
+  await rig.untilEvents('kube-system', (all) => all.length === 1, proxyHere);
+  await rig.untilEvents('kube-system', (all) => all.length === 1, proxyThere);
+  // One for all nodes: the other agent finds it, and leaves it alone.
+  const published = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
+  expect(published).toHaveLength(1);
 
-    // A second write of the same Event, 30 s after the first, is an UPDATE.
-    appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432).repeat(4));
-    await rig.untilEvents(
-      tenant,
-      (all) => sumOf(all.filter(({ reason }) => reason === 'PacketDrop')) === 5,
-      'sick',
-      60_000,
-    );
-    for (const { agent } of [first, second]) {
-      const { body } = await agent.get('/metrics');
-      expect(body).toMatch(/event_writes_total\{verb="create",result="ok"\} [1-9]/);
-      expect(body).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|invalid|failed)"\} [1-9]/);
-    }
-  }, 150_000);
+  // A second write of the same Event, 30 s after the first, is an UPDATE.
+  appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432).repeat(4));
+  await rig.untilEvents(
+    tenant,
+    (all) => sumOf(all.filter(({ reason }) => reason === 'PacketDrop')) === 5,
+    'sick',
+    60_000,
+  );
+  for (const { agent } of [first, second]) {
+    const { body } = await agent.get('/metrics');
+    expect(body).toMatch(/event_writes_total\{verb="create",result="ok"\} [1-9]/);
+    expect(body).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|invalid|failed)"\} [1-9]/);
+  }
+}, 150_000);
 
-  test('sends its test Event', async () => {
-    const KUBECONFIG = await connection.writeKubeconfig('admitted-doctor', tokens.a);
-    const env = [`KUBECONFIG=${KUBECONFIG}`, `NODE_NAME=${nodeA}`];
-    const { stdout } = await run('env', ['-i', ...env, bundleNode, bundle, 'doctor', '--send-test-event']);
-    expect(stdout).toContain(`Node ${nodeA}`);
-    expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
-  });
+test('the agent itself sends its test Event', async () => {
+  const KUBECONFIG = await connection.writeKubeconfig('admitted-doctor', tokens.a);
+  const env = [`KUBECONFIG=${KUBECONFIG}`, `NODE_NAME=${nodeA}`];
+  const { stdout } = await run('env', ['-i', ...env, bundleNode, bundle, 'doctor', '--send-test-event']);
+  expect(stdout).toContain(`Node ${nodeA}`);
+  expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
 });
 
 interface TestEvent {

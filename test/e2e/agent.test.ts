@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import {
   accountWith,
   type AgentRig,
@@ -161,50 +161,46 @@ test('when the state is lost, counts go on from what the Event says', async () =
   });
 });
 
-describe('rights', () => {
-  test('a missing right is named once, with a metric, and the rest goes on', async () => {
-    const { namespace, log } = await scene('rights', { web: ['10.80.5.1'] });
-    const watching = rule(['pods', 'nodes', 'services'], ['list', 'watch']);
-    const token = await accountWith(controlPlane, 'no-services', [rule(['pods', 'nodes'], ['list', 'watch'])]);
-    const kubeconfig = await controlPlane.writeKubeconfig('no-services', token);
-    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
-    const entry = await agent.untilLog(({ msg }) => /Missing right: list services/.test(String(msg)));
-    expect(entry).toMatchObject({ level: 'error', verb: 'list', resource: 'services' });
-    await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 1$/m);
-    expect((await agent.get('/readyz')).body).toContain('services');
+test('a missing right is named once, with a metric, and the rest goes on', async () => {
+  const { namespace, log } = await scene('rights', { web: ['10.80.5.1'] });
+  const watching = rule(['pods', 'nodes', 'services'], ['list', 'watch']);
+  const token = await accountWith(controlPlane, 'no-services', [rule(['pods', 'nodes'], ['list', 'watch'])]);
+  const kubeconfig = await controlPlane.writeKubeconfig('no-services', token);
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
+  const entry = await agent.untilLog(({ msg }) => /Missing right: list services/.test(String(msg)));
+  expect(entry).toMatchObject({ level: 'error', verb: 'list', resource: 'services' });
+  await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 1$/m);
+  expect((await agent.get('/readyz')).body).toContain('services');
 
-    // Given the right to list Services, but not to write Events.
-    await accountWith(controlPlane, 'no-services', [watching]);
-    await agent.untilReady();
-    await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 0$/m);
-    appendFileSync(log, dropLine('203.0.113.9', '10.80.5.1', 80).repeat(3));
-    await agent.untilLog(({ msg }) => /Missing right: create events/.test(String(msg)));
-    expect(agent.log.filter(({ msg }) => /Missing right: list services/.test(String(msg)))).toHaveLength(1);
-    expect(await rig.events(namespace)).toEqual([]);
+  // Given the right to list Services, but not to write Events.
+  await accountWith(controlPlane, 'no-services', [watching]);
+  await agent.untilReady();
+  await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 0$/m);
+  appendFileSync(log, dropLine('203.0.113.9', '10.80.5.1', 80).repeat(3));
+  await agent.untilLog(({ msg }) => /Missing right: create events/.test(String(msg)));
+  expect(agent.log.filter(({ msg }) => /Missing right: list services/.test(String(msg)))).toHaveLength(1);
+  expect(await rig.events(namespace)).toEqual([]);
 
-    // Tried again a minute later.
-    await accountWith(controlPlane, 'no-services', [watching, rule(['events'], ['create', 'patch', 'get'])]);
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
-    await agent.untilLog(({ msg }) => /The right to create events is there now/.test(String(msg)));
-  });
+  // Tried again a minute later.
+  await accountWith(controlPlane, 'no-services', [watching, rule(['events'], ['create', 'patch', 'get'])]);
+  await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
+  await agent.untilLog(({ msg }) => /The right to create events is there now/.test(String(msg)));
 });
 
-describe('settings and state', () => {
-  test('without NODE_NAME it says what is missing, and ends', async () => {
-    const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
-    expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
-    expect(agent.errors).toMatch(/NODE_NAME or --node: .*spec\.nodeName/);
-    expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
-  });
+test('settings and state: without NODE_NAME it says what is missing, and ends', async () => {
+  const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
+  expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
+  expect(agent.errors).toMatch(/NODE_NAME or --node: .*spec\.nodeName/);
+  expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
+});
 
-  test('a Node that does not exist', async () => {
-    const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${rig.newLog()}` });
-    const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
-    expect(msg).toContain('agent-nod');
-    // The first few, of whichever test file made them.
-    expect((nodes as string[]).length).toBeGreaterThan(0);
-    expect(nodes).not.toContain('agent-nod');
-  });
+test('a Node that does not exist', async () => {
+  const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${rig.newLog()}` });
+  const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
+  expect(msg).toContain('agent-nod');
+  // The first few, of whichever test file made them.
+  expect((nodes as string[]).length).toBeGreaterThan(0);
+  expect(nodes).not.toContain('agent-nod');
 });
 
 function rule(resources: string[], verbs: string[]): Rule {

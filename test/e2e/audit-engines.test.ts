@@ -58,58 +58,56 @@ beforeAll(() => {
   writeFileSync(join(folder, 'audit.ndjson'), rows.join(''));
 });
 
-describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
-  const period = {
-    since: '2026-11-21 09:00:00',
-    until: '2026-11-22 00:00:00',
-    change: '2026-11-21 09:10:00',
-    policy: 'NetworkPolicy shop/default-deny',
-  };
-  const insert =
-    "INSERT INTO audit SELECT * FROM file('audit.ndjson', 'JSONEachRow') SETTINGS input_format_skip_unknown_fields = 1, date_time_input_format = 'best_effort'";
+const period = {
+  since: '2026-11-21 09:00:00',
+  until: '2026-11-22 00:00:00',
+  change: '2026-11-21 09:10:00',
+  policy: 'NetworkPolicy shop/default-deny',
+};
+const insert =
+  "INSERT INTO audit SELECT * FROM file('audit.ndjson', 'JSONEachRow') SETTINGS input_format_skip_unknown_fields = 1, date_time_input_format = 'best_effort'";
 
-  test('rows that were sent twice count once', async () => {
-    const [sums] = await query(
-      [insert, insert],
-      ['SELECT count() AS rows, sum(`network.packets`) AS packets FROM audit FINAL'],
-    );
-    const packets = records.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0);
-    expect(sums).toEqual([{ rows: rows.length, packets }]);
-  });
+test('ClickHouse, with deploy/audit/clickhouse.sql: rows that were sent twice count once', async () => {
+  const [sums] = await query(
+    [insert, insert],
+    ['SELECT count() AS rows, sum(`network.packets`) AS packets FROM audit FINAL'],
+  );
+  const packets = records.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0);
+  expect(sums).toEqual([{ rows: rows.length, packets }]);
+});
 
-  test('what a row leaves out is empty, and each field has its column', async () => {
-    const [first] = await query(
-      [insert],
-      ["SELECT * FROM audit FINAL WHERE `source.kind` = 'external' ORDER BY `event.id` LIMIT 1"],
-    );
-    const [row] = first as Record<string, unknown>[];
-    const record = records.find((each) => each['event.id'] === row?.['event.id']) as Record<string, unknown>;
-    const times = /^(?:@timestamp|event\.(?:start|end))$/;
-    for (const [name, value] of Object.entries(record))
-      if (!times.test(name)) expect([name, row?.[name]]).toEqual([name, value]);
-    expect(row).toMatchObject({ 'source.k8s.pod.name': '', 'icmp.type': null });
-  });
+test('ClickHouse, with deploy/audit/clickhouse.sql: what a row leaves out is empty, and each field has its column', async () => {
+  const [first] = await query(
+    [insert],
+    ["SELECT * FROM audit FINAL WHERE `source.kind` = 'external' ORDER BY `event.id` LIMIT 1"],
+  );
+  const [row] = first as Record<string, unknown>[];
+  const record = records.find((each) => each['event.id'] === row?.['event.id']) as Record<string, unknown>;
+  const times = /^(?:@timestamp|event\.(?:start|end))$/;
+  for (const [name, value] of Object.entries(record))
+    if (!times.test(name)) expect([name, row?.[name]]).toEqual([name, value]);
+  expect(row).toMatchObject({ 'source.k8s.pod.name': '', 'icmp.type': null });
+});
 
-  test('the queries of deploy/audit/clickhouse-queries.sql say what the rows say', async () => {
-    const text = clickHouse('clickhouse-queries.sql');
-    const queries = text.split(';\n').filter((each) => each.includes('SELECT'));
-    const [denied = [], appeared = [], scans = [], all = []] = await query(
-      [insert],
-      queries.map((each) => each.replace('FORMAT CSVWithNames', '')),
-      period,
-    );
-    expect(denied).toMatchObject([
-      { from_namespace: 'lab', from_whom: 'scanner', packets: 50, at_least: false, evidence: 'evaluated' },
-      { from_namespace: 'lab', from_whom: 'tester', packets: 3, evidence: 'named' },
-    ]);
-    const before = new Set(records.filter(isBefore).map(pairOf));
-    const after = new Set(records.filter((record) => !isBefore(record)).map(pairOf));
-    expect(new Set(appeared.map((row) => JSON.stringify(Object.values(row).slice(0, 5))))).toEqual(
-      after.difference(before),
-    );
-    expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 52 }]);
-    expect(all).toHaveLength(rows.length);
-  });
+test('ClickHouse, with deploy/audit/clickhouse.sql: the queries of deploy/audit/clickhouse-queries.sql say what the rows say', async () => {
+  const text = clickHouse('clickhouse-queries.sql');
+  const queries = text.split(';\n').filter((each) => each.includes('SELECT'));
+  const [denied = [], appeared = [], scans = [], all = []] = await query(
+    [insert],
+    queries.map((each) => each.replace('FORMAT CSVWithNames', '')),
+    period,
+  );
+  expect(denied).toMatchObject([
+    { from_namespace: 'lab', from_whom: 'scanner', packets: 50, at_least: false, evidence: 'evaluated' },
+    { from_namespace: 'lab', from_whom: 'tester', packets: 3, evidence: 'named' },
+  ]);
+  const before = new Set(records.filter(isBefore).map(pairOf));
+  const after = new Set(records.filter((record) => !isBefore(record)).map(pairOf));
+  expect(new Set(appeared.map((row) => JSON.stringify(Object.values(row).slice(0, 5))))).toEqual(
+    after.difference(before),
+  );
+  expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 52 }]);
+  expect(all).toHaveLength(rows.length);
 });
 
 describe('rotel, a receiver of OTLP', () => {

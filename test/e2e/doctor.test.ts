@@ -100,29 +100,27 @@ test('an account that lacks a right reads which one', async () => {
   expect(out).toMatch(/^problem {2}rights +missing: patch events\n +→ /m);
 });
 
-describe('a test Event', () => {
-  test('a test Event is written on the own Pod, as kubectl shows it', async () => {
-    const { status, out } = await doctor(['--send-test-event'], { POD_NAME: 'agent-x', POD_NAMESPACE: namespace });
-    expect({ status, out }).toMatchObject({
-      status: 0,
-      out: expect.stringContaining(`written on Pod ${namespace}/agent-x`) as string,
-    });
-    const described = await controlPlane.kubectl(['describe', 'pod', 'agent-x', '-n', namespace]);
-    expect(described.stdout).toMatch(/Normal +TestEvent +\S+ +kube-netfilter-tailer +This is a test from doctor-node/);
-    // The text has the command that it prints.
-    const [, look = ''] = /^ {2}kubectl (.+)$/m.exec(out) ?? [];
-    const shown = await controlPlane.kubectl(look.split(' '));
-    expect(shown.stdout).toMatch(/Normal +TestEvent +pod\/agent-x/);
+test('a test Event is written on the own Pod, as kubectl shows it', async () => {
+  const { status, out } = await doctor(['--send-test-event'], { POD_NAME: 'agent-x', POD_NAMESPACE: namespace });
+  expect({ status, out }).toMatchObject({
+    status: 0,
+    out: expect.stringContaining(`written on Pod ${namespace}/agent-x`) as string,
   });
+  const described = await controlPlane.kubectl(['describe', 'pod', 'agent-x', '-n', namespace]);
+  expect(described.stdout).toMatch(/Normal +TestEvent +\S+ +kube-netfilter-tailer +This is a test from doctor-node/);
+  // The text has the command that it prints.
+  const [, look = ''] = /^ {2}kubectl (.+)$/m.exec(out) ?? [];
+  const shown = await controlPlane.kubectl(look.split(' '));
+  expect(shown.stdout).toMatch(/Normal +TestEvent +pod\/agent-x/);
+});
 
-  test('a test Event is written on a Pod of choice, and on the Node', async () => {
-    await expect(doctor(['--send-test-event', '--pod', `${namespace}/web-0`])).resolves.toMatchObject({ status: 0 });
-    await expect(rig.events(namespace, 'web-0')).resolves.toMatchObject([{ reason: 'TestEvent', type: 'Normal' }]);
-    const { out } = await doctor(['--send-test-event', '--output', 'json']);
-    expect(JSON.parse(out)).toMatchObject({ testEvent: { kind: 'written', on: `Node ${node}` } });
-    const described = await controlPlane.kubectl(['describe', 'node', node]);
-    expect(described.stdout).toMatch(/Normal +TestEvent/);
-  });
+test('a test Event is written on a Pod of choice, and on the Node', async () => {
+  await expect(doctor(['--send-test-event', '--pod', `${namespace}/web-0`])).resolves.toMatchObject({ status: 0 });
+  await expect(rig.events(namespace, 'web-0')).resolves.toMatchObject([{ reason: 'TestEvent', type: 'Normal' }]);
+  const { out } = await doctor(['--send-test-event', '--output', 'json']);
+  expect(JSON.parse(out)).toMatchObject({ testEvent: { kind: 'written', on: `Node ${node}` } });
+  const described = await controlPlane.kubectl(['describe', 'node', node]);
+  expect(described.stdout).toMatch(/Normal +TestEvent/);
 });
 
 test('doctor sees a running agent, its state, and the drop that it has published', async () => {

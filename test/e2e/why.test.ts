@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { networkPolicy } from '../policies/objects.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { type CommandResult, connect } from './control-plane/connection.ts';
@@ -111,23 +111,21 @@ function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = 
   });
 }
 
-describe('why', () => {
-  test('names the policies that deny a connection', async () => {
-    const { code, stdout } = await ask('why');
-    expect(stdout).toContain(`${shop}/by-team`);
-    expect(stdout).toContain(`${shop}/default-deny`);
-    expect(code).toBe(1);
-  });
+test('names the policies that deny a connection', async () => {
+  const { code, stdout } = await ask('why');
+  expect(stdout).toContain(`${shop}/by-team`);
+  expect(stdout).toContain(`${shop}/default-deny`);
+  expect(code).toBe(1);
+});
 
-  test('says what the rights of who asks do not show', async () => {
-    const { code, stdout } = await ask('why', clerk);
-    expect(stdout).toContain(`Namespace ${batch}`);
-    expect(code).toBe(3);
-  });
+test('why says what the rights of who asks do not show', async () => {
+  const { code, stdout } = await ask('why', clerk);
+  expect(stdout).toContain(`Namespace ${batch}`);
+  expect(code).toBe(3);
+});
 
-  test('takes kinds that the API server does not have for absent, whoever asks', async () => {
-    expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
-  });
+test('why takes kinds that the API server does not have for absent, whoever asks', async () => {
+  expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
 });
 
 test('with --context the cluster is that of the context, and another name is refused', async () => {

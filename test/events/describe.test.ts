@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { humanDuration } from '../../src/platform/duration.ts';
 import { alignColumns, describeEvents } from '../../src/events/describe.ts';
 import { eventOf } from '../../src/events/event.ts';
@@ -59,59 +59,49 @@ test.each([
   expect(humanDuration(millis)).toBe(expected);
 });
 
-describe('alignColumns', () => {
-  test('each column is as wide as its widest cell, the last one ragged', () => {
-    expect(
-      alignColumns([
-        ['a', 'bbb', 'c'],
-        ['aaaa', 'b', 'cccccc'],
-      ]),
-    ).toEqual(['a     bbb  c', 'aaaa  b    cccccc']);
-  });
+test('each column is as wide as its widest cell, the last one ragged', () => {
+  expect(
+    alignColumns([
+      ['a', 'bbb', 'c'],
+      ['aaaa', 'b', 'cccccc'],
+    ]),
+  ).toEqual(['a     bbb  c', 'aaaa  b    cccccc']);
+});
 
-  test('counts characters, not UTF-16 units', () => {
-    expect(
-      alignColumns([
-        ['🐳', 'x'],
-        ['ab', 'x'],
-      ]),
-    ).toEqual(['🐳   x', 'ab  x']);
-  });
+test('alignColumns counts characters, not UTF-16 units', () => {
+  expect(
+    alignColumns([
+      ['🐳', 'x'],
+      ['ab', 'x'],
+    ]),
+  ).toEqual(['🐳   x', 'ab  x']);
 });
 
 const event = (given: Parameters<typeof series>[0], message: string, now: number): ReturnType<typeof eventOf> =>
   eventOf(series(given), message, now);
 
-describe('describeEvents', () => {
-  test('is what kubectl describe prints, last seen last', () => {
-    const repeated = event(
-      {
-        count: 9,
-        first: nine,
-        last: nine + minute,
-        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
-      },
-      'second ',
-      nine + minute,
-    );
-    const single = event(
-      { count: 1, first: nine + 30 * second, last: nine + 30 * second },
-      'first',
-      nine + 31 * second,
-    );
-    expect(describeEvents([repeated, single], nine + minute)).toBe(
-      [
-        'Events:',
-        '  Type     Reason      Age               From                   Message',
-        '  ----     ------      ----              ----                   -------',
-        '  Warning  PacketDrop  30s               kube-netfilter-tailer  first',
-        '  Warning  PacketDrop  0s (x9 over 60s)  kube-netfilter-tailer  second',
-        '',
-      ].join('\n'),
-    );
-    const twins = ['b', 'a'].map((name) =>
-      Object.assign(structuredClone(single), { message: name, metadata: { name } }),
-    );
-    expect(describeEvents(twins, nine)).toMatch(/ a\n.* b\n$/);
-  });
+test('describeEvents is what kubectl describe prints, last seen last', () => {
+  const repeated = event(
+    {
+      count: 9,
+      first: nine,
+      last: nine + minute,
+      published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+    },
+    'second ',
+    nine + minute,
+  );
+  const single = event({ count: 1, first: nine + 30 * second, last: nine + 30 * second }, 'first', nine + 31 * second);
+  expect(describeEvents([repeated, single], nine + minute)).toBe(
+    [
+      'Events:',
+      '  Type     Reason      Age               From                   Message',
+      '  ----     ------      ----              ----                   -------',
+      '  Warning  PacketDrop  30s               kube-netfilter-tailer  first',
+      '  Warning  PacketDrop  0s (x9 over 60s)  kube-netfilter-tailer  second',
+      '',
+    ].join('\n'),
+  );
+  const twins = ['b', 'a'].map((name) => Object.assign(structuredClone(single), { message: name, metadata: { name } }));
+  expect(describeEvents(twins, nine)).toMatch(/ a\n.* b\n$/);
 });

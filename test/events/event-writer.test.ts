@@ -78,58 +78,56 @@ async function adopt(given: Partial<CoreEvent> & { owner?: string }): Promise<Ri
   return one;
 }
 
-describe('a series without an Event', () => {
-  test('is created', async () => {
-    const { store, series, write, event } = rig();
-    expect(await write()).toEqual({
-      kind: 'written',
-      verb: 'create',
-      packets: 3,
-      published: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
-    });
-    expect(store.requests).toEqual(['create']);
-    const fresh = seriesOf({ count: series.count });
-    const { metadata, ...expected } = eventOf(fresh, 'a message', nine + second);
-    const annotations = { ...metadata.annotations, [stateAnnotation]: 'ours 0' };
-    expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
+test('a series without an Event is created', async () => {
+  const { store, series, write, event } = rig();
+  expect(await write()).toEqual({
+    kind: 'written',
+    verb: 'create',
+    packets: 3,
+    published: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
   });
+  expect(store.requests).toEqual(['create']);
+  const fresh = seriesOf({ count: series.count });
+  const { metadata, ...expected } = eventOf(fresh, 'a message', nine + second);
+  const annotations = { ...metadata.annotations, [stateAnnotation]: 'ours 0' };
+  expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
+});
 
-  test('an Event that is there, because the answer to the same write was lost, is changed to the same', async () => {
-    const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
-    expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
-    count(2);
-    expect(await write()).toMatchObject({
-      kind: 'written',
-      verb: 'update',
-      packets: 5,
-      published: { count: 5, base: 0 },
-    });
-    expect(store.requests).toEqual(['create', 'create', 'read', 'update']);
-    expect(event()).toMatchObject({ count: 5 });
-    expect(annotation(event())).toBe('ours 0');
+test('an Event that is there, because the answer to the same write was lost, is changed to the same', async () => {
+  const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
+  expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
+  count(2);
+  expect(await write()).toMatchObject({
+    kind: 'written',
+    verb: 'update',
+    packets: 5,
+    published: { count: 5, base: 0 },
   });
+  expect(store.requests).toEqual(['create', 'create', 'read', 'update']);
+  expect(event()).toMatchObject({ count: 5 });
+  expect(annotation(event())).toBe('ours 0');
+});
 
-  test('an Event that is deleted between the refusal and the look at it is created whole', async () => {
-    const mishaps: Mishap[] = [{}];
-    const { store, series, key, write, event } = rig({ mishaps });
-    store.put(theirs(series));
-    mishaps.push({ before: () => store.remove(key) });
-    expect(await write()).toMatchObject({ kind: 'written', verb: 'create', published: { count: 3 } });
-    expect(store.requests).toEqual(['create', 'read', 'create']);
-    expect(event()).toMatchObject({ count: 3, firstTimestamp: timestamp(nine) });
-    expect(annotation(event())).toBe('ours 0');
-  });
+test('an Event that is deleted between the refusal and the look at it is created whole', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, series, key, write, event } = rig({ mishaps });
+  store.put(theirs(series));
+  mishaps.push({ before: () => store.remove(key) });
+  expect(await write()).toMatchObject({ kind: 'written', verb: 'create', published: { count: 3 } });
+  expect(store.requests).toEqual(['create', 'read', 'create']);
+  expect(event()).toMatchObject({ count: 3, firstTimestamp: timestamp(nine) });
+  expect(annotation(event())).toBe('ours 0');
+});
 
-  test('an Event that can neither be created nor found is given up for now', async () => {
-    // A quota in the namespace answers 409 to a POST, too. The last refusal ends the test if nothing else does.
-    const endless = (): Mishap => ({ instead: refusal(store.requests.length > 30 ? 0 : answers[last()]) });
-    const answers = { create: 409, read: 404, update: 404 };
-    const store = createMemoryStore(endless);
-    const last = (): 'create' | 'read' | 'update' => store.requests.at(-1) ?? 'create';
-    const { write } = rig({ store });
-    expect(await write()).toMatchObject({ kind: 'refused' });
-    expect(store.requests.length).toBeLessThanOrEqual(10);
-  });
+test('an Event that can neither be created nor found is given up for now', async () => {
+  // A quota in the namespace answers 409 to a POST, too. The last refusal ends the test if nothing else does.
+  const endless = (): Mishap => ({ instead: refusal(store.requests.length > 30 ? 0 : answers[last()]) });
+  const answers = { create: 409, read: 404, update: 404 };
+  const store = createMemoryStore(endless);
+  const last = (): 'create' | 'read' | 'update' => store.requests.at(-1) ?? 'create';
+  const { write } = rig({ store });
+  expect(await write()).toMatchObject({ kind: 'refused' });
+  expect(store.requests.length).toBeLessThanOrEqual(10);
 });
 
 describe('a series that was published before', () => {
@@ -290,45 +288,43 @@ describe('a series that was published before', () => {
   });
 });
 
-describe('a refusal is handed on as it is, with what was asked', () => {
-  const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
+const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
 
-  /** The requests before the one that is refused, which may find an Event of another run. */
-  test.each([
-    { verb: 'create', before: [], found: false },
-    { verb: 'update', before: ['create'], found: false },
-    { verb: 'read', before: ['create'], found: true },
-    { verb: 'update', before: ['create', 'read'], found: true },
-  ])('a refused $verb after $before says what was asked', async ({ verb, before, found }) => {
-    for (const status of [...statuses, ...(before.includes('read') ? [404] : [])]) {
-      const answer = refusal(status, 'Because', 5000);
-      const { store, series, write } = rig({ mishaps: [...before.map(() => ({})), { instead: answer }] });
-      if (found) store.put(theirs(series));
-      else if (before.length > 0) await write();
-      const { published } = series;
-      expect(await write(minute)).toEqual({ kind: 'refused', verb, refusal: answer });
-      expect(series.published).toEqual(published);
-      expect(store.requests).toEqual([...before, verb]);
-    }
-  });
+/** The requests before the one that is refused, which may find an Event of another run. */
+test.each([
+  { verb: 'create', before: [], found: false },
+  { verb: 'update', before: ['create'], found: false },
+  { verb: 'read', before: ['create'], found: true },
+  { verb: 'update', before: ['create', 'read'], found: true },
+])('a refused $verb after $before says what was asked', async ({ verb, before, found }) => {
+  for (const status of [...statuses, ...(before.includes('read') ? [404] : [])]) {
+    const answer = refusal(status, 'Because', 5000);
+    const { store, series, write } = rig({ mishaps: [...before.map(() => ({})), { instead: answer }] });
+    if (found) store.put(theirs(series));
+    else if (before.length > 0) await write();
+    const { published } = series;
+    expect(await write(minute)).toEqual({ kind: 'refused', verb, refusal: answer });
+    expect(series.published).toEqual(published);
+    expect(store.requests).toEqual([...before, verb]);
+  }
+});
 
-  test('a namespace that is gone or going refuses', async () => {
-    const { store, write } = rig();
-    store.namespaces.set('shop', 'missing');
-    expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 404 } });
-    store.namespaces.set('shop', 'terminating');
-    expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 403, reason: 'NamespaceTerminating' } });
-  });
+test('a namespace that is gone or going refuses', async () => {
+  const { store, write } = rig();
+  store.namespaces.set('shop', 'missing');
+  expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 404 } });
+  store.namespaces.set('shop', 'terminating');
+  expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 403, reason: 'NamespaceTerminating' } });
+});
 
-  test('the second POST of one that was deleted is refused', async () => {
-    const { store, key, series, write, count } = rig();
-    await write();
-    store.remove(key);
-    store.namespaces.set('shop', 'terminating');
-    count(1);
-    expect(await write(minute)).toMatchObject({ verb: 'create', refusal: { reason: 'NamespaceTerminating' } });
-    expect(series.published).toMatchObject({ count: 3, base: 0 });
-  });
+test('the second POST of one that was deleted is refused', async () => {
+  const { store, key, series, write, count } = rig();
+  await write();
+  store.remove(key);
+  store.namespaces.set('shop', 'terminating');
+  count(1);
+  expect(await write(minute)).toMatchObject({ verb: 'create', refusal: { reason: 'NamespaceTerminating' } });
+  expect(series.published).toMatchObject({ count: 3, base: 0 });
 });
 
 test('an Event of another program is not touched', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { annotationsOf, eventOf, namespaceOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
@@ -106,87 +106,83 @@ test('reportingInstance has at most 128 characters', () => {
   expect(reportingInstance).toHaveLength(128);
 });
 
-describe('name', () => {
-  test('is the same for the same series, whatever it has counted', () => {
-    const [a, b] = [
-      series(),
-      series({
-        count: 99,
-        last: nine + 1,
-        suppressed: true,
-        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
-      }),
-    ];
-    expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
-    // The name for 'web-0', ["drop","node-a",1] must not change from one release to the next.
-    expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
-  });
+test('name is the same for the same series, whatever it has counted', () => {
+  const [a, b] = [
+    series(),
+    series({
+      count: 99,
+      last: nine + 1,
+      suppressed: true,
+      published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+    }),
+  ];
+  expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
+  // The name for 'web-0', ["drop","node-a",1] must not change from one release to the next.
+  expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
+});
 
-  test('differs by identity, node and window', () => {
-    const names = [named({}), named({ identity: 'other' }), named({ node: 'node-b' }), named({}, 2)];
-    expect(new Set(names).size).toBe(names.length);
-  });
+test('name differs by identity, node and window', () => {
+  const names = [named({}), named({ identity: 'other' }), named({ node: 'node-b' }), named({}, 2)];
+  expect(new Set(names).size).toBe(names.length);
+});
 
-  test.each([
-    'web-0',
-    'a'.repeat(253),
-    `${'a'.repeat(231)}.b`,
-    `${'a'.repeat(231)}-b`,
-    'UPPER.Case',
-    'under_score',
-    'my_.host',
-    'a..b',
-    'a.-b',
-    '-leading',
-    'trailing-',
-    '.',
-    '',
-    'ünïcode',
-    'with space',
-    '[2001:db8::1]',
-  ])('the name of %j is a DNS subdomain', (name) => {
-    const found = named({ regarding: nodeRef(name) });
-    expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
-    expect(found.length).toBeLessThanOrEqual(253);
-    expect(found).toMatch(/\.[0-9a-f]{20}$/);
-  });
+test.each([
+  'web-0',
+  'a'.repeat(253),
+  `${'a'.repeat(231)}.b`,
+  `${'a'.repeat(231)}-b`,
+  'UPPER.Case',
+  'under_score',
+  'my_.host',
+  'a..b',
+  'a.-b',
+  '-leading',
+  'trailing-',
+  '.',
+  '',
+  'ünïcode',
+  'with space',
+  '[2001:db8::1]',
+])('the name of %j is a DNS subdomain', (name) => {
+  const found = named({ regarding: nodeRef(name) });
+  expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+  expect(found.length).toBeLessThanOrEqual(253);
+  expect(found).toMatch(/\.[0-9a-f]{20}$/);
+});
 
-  test.each([
-    ['web-0', 'web-0'],
-    ['node-a.example.com', 'node-a.example.com'],
-    ['UPPER.Case', 'upper.case'],
-    ['my__.host', 'my.host'],
-    ['a..-b-', 'a.b'],
-    ['with two  spaces', 'with-two-spaces'],
-    ['_', 'object'],
-  ])('the name of %j begins with %j', (name, head) => {
-    expect(named({ regarding: nodeRef(name) }).slice(0, -21)).toBe(head);
-  });
+test.each([
+  ['web-0', 'web-0'],
+  ['node-a.example.com', 'node-a.example.com'],
+  ['UPPER.Case', 'upper.case'],
+  ['my__.host', 'my.host'],
+  ['a..-b-', 'a.b'],
+  ['with two  spaces', 'with-two-spaces'],
+  ['_', 'object'],
+])('the name of %j begins with %j', (name, head) => {
+  expect(named({ regarding: nodeRef(name) }).slice(0, -21)).toBe(head);
 });
 
 const message = (text: string): string => eventOf(series(), text, nine).message;
 
-describe('message', () => {
-  test.each([
-    ['nothing', ''],
-    ['1,024 bytes', 'x'.repeat(1024)],
-    ['1,024 bytes in 512 characters', 'é'.repeat(512)],
-  ])('a message of %s is kept', (_, text) => {
-    expect(message(text)).toBe(text);
-  });
+test.each([
+  ['nothing', ''],
+  ['1,024 bytes', 'x'.repeat(1024)],
+  ['1,024 bytes in 512 characters', 'é'.repeat(512)],
+])('a message of %s is kept', (_, text) => {
+  expect(message(text)).toBe(text);
+});
 
-  test.each([
-    ['one byte', 'x'],
-    ['two bytes', 'é'],
-    ['three bytes', '→'],
-    ['four bytes', '🐳'],
-  ])('too long is cut between characters of %s', (_, character) => {
-    const text = character.repeat(1025);
-    const cut = message(text);
-    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
-    expect(Buffer.byteLength(cut)).toBeGreaterThan(1024 - 4);
-    expect(cut).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
-  });
+test.each([
+  ['one byte', 'x'],
+  ['two bytes', 'é'],
+  ['three bytes', '→'],
+  ['four bytes', '🐳'],
+])('message: too long is cut between characters of %s', (_, character) => {
+  const text = character.repeat(1025);
+  const cut = message(text);
+  expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
+  expect(Buffer.byteLength(cut)).toBeGreaterThan(1024 - 4);
+  expect(cut).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
 });
 
 test.each([

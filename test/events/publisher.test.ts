@@ -266,59 +266,57 @@ describe('what is due', () => {
   });
 });
 
-describe('a batch', () => {
-  test('is all that is due and within the budget: it is kept at once, and nothing is asked before that', async () => {
-    const kept = Promise.withResolvers<void>();
-    const keep = vi.fn<() => Promise<void>>(() => kept.promise);
-    const one = rig({ keep, budget: { rate: 0.01, burst: 5 } });
-    for (let number = 0; number < 9; number++) one.count(drop(`pod-${number}`, `of-${number}`), 3);
-    await pass(2);
-    expect(one.writes).toEqual([]);
-    one.count(drop('pod-0', 'of-0'), 4);
-    kept.resolve();
-    await pass(2);
-    expect(one.writes).toHaveLength(5);
-    expect(one.written).toEqual([3, 3, 3, 3, 3]);
-    expect(keep).toHaveBeenCalledTimes(1);
-    await pass(60);
-    expect(one.table.sizes.pending).toBe(5);
-  });
+test('a batch is all that is due and within the budget: it is kept at once, and nothing is asked before that', async () => {
+  const kept = Promise.withResolvers<void>();
+  const keep = vi.fn<() => Promise<void>>(() => kept.promise);
+  const one = rig({ keep, budget: { rate: 0.01, burst: 5 } });
+  for (let number = 0; number < 9; number++) one.count(drop(`pod-${number}`, `of-${number}`), 3);
+  await pass(2);
+  expect(one.writes).toEqual([]);
+  one.count(drop('pod-0', 'of-0'), 4);
+  kept.resolve();
+  await pass(2);
+  expect(one.writes).toHaveLength(5);
+  expect(one.written).toEqual([3, 3, 3, 3, 3]);
+  expect(keep).toHaveBeenCalledTimes(1);
+  await pass(60);
+  expect(one.table.sizes.pending).toBe(5);
+});
 
-  test('has four requests in flight, in order, and none of a namespace that has one in flight', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    const one = rig({ answers: { a: ['hang', 'ok'] } });
-    for (const name of names) one.count(drop(name, name < 'd' ? 'shop' : `of-${name}`));
-    await pass(1.01);
-    expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f']);
-    await pass(1);
-    expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g']);
-    one.hung.resolve();
-    await pass(2);
-    expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g', 'b', 'c']);
-    expect(one.most).toBe(4);
-  });
+test('a batch has four requests in flight, in order, and none of a namespace that has one in flight', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const one = rig({ answers: { a: ['hang', 'ok'] } });
+  for (const name of names) one.count(drop(name, name < 'd' ? 'shop' : `of-${name}`));
+  await pass(1.01);
+  expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f']);
+  await pass(1);
+  expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g']);
+  one.hung.resolve();
+  await pass(2);
+  expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g', 'b', 'c']);
+  expect(one.most).toBe(4);
+});
 
-  test('ends where the API server refuses any Event: one is tried until that is over, then the rest together', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const names = Array.from({ length: 12 }, (_, number) => `pod-${String.fromCodePoint(97 + number)}`);
-    const one = rig({ answers: Object.fromEntries(names.map((name) => [name, [503, 503, 'ok']])) });
-    for (const name of names) one.count(drop(name, `of-${name}`));
-    await pass(1.5);
-    expect(one.writes).toHaveLength(4);
-    await pass(1);
-    expect(namesOf(one).slice(4)).toEqual(['pod-a']);
-    await pass(2.1);
-    expect(one.results.slice(5, 7)).toEqual(['create ok pod-a', 'create unavailable pod-b']);
-    await pass(120);
-    expect(one.table.sizes.pending).toBe(0);
-  });
+test('a batch ends where the API server refuses any Event: one is tried until that is over, then the rest together', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const names = Array.from({ length: 12 }, (_, number) => `pod-${String.fromCodePoint(97 + number)}`);
+  const one = rig({ answers: Object.fromEntries(names.map((name) => [name, [503, 503, 'ok']])) });
+  for (const name of names) one.count(drop(name, `of-${name}`));
+  await pass(1.5);
+  expect(one.writes).toHaveLength(4);
+  await pass(1);
+  expect(namesOf(one).slice(4)).toEqual(['pod-a']);
+  await pass(2.1);
+  expect(one.results.slice(5, 7)).toEqual(['create ok pod-a', 'create unavailable pod-b']);
+  await pass(120);
+  expect(one.table.sizes.pending).toBe(0);
+});
 
-  test('the others of a batch are written where this program cannot make one Event', async () => {
-    const one = rig({ answers: { a: ['throw'] } });
-    for (const name of ['a', 'b']) one.count(drop(name, `of-${name}`));
-    await pass(2);
-    expect(one.results).toEqual(['create failed a', 'create ok b']);
-  });
+test('the others of a batch are written where this program cannot make one Event', async () => {
+  const one = rig({ answers: { a: ['throw'] } });
+  for (const name of ['a', 'b']) one.count(drop(name, `of-${name}`));
+  await pass(2);
+  expect(one.results).toEqual(['create failed a', 'create ok b']);
 });
 
 describe('a namespace whose admission hangs', () => {
@@ -520,46 +518,44 @@ describe('an API server that is away', () => {
   });
 });
 
-describe('429 for one namespace', () => {
-  test('Events of other namespaces are written meanwhile, at once', async () => {
-    const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
-    one.count(drop('limited', 'team-a'));
-    await pass(1.5);
-    for (const [name, namespace] of [
-      ['a', 'shop'],
-      ['b', 'shop'],
-      ['c', 'team-b'],
-    ] as const)
-      one.count(drop(name, namespace));
-    await pass(2);
-    expect(one.results).toEqual(['create throttled limited', 'create ok a', 'create ok c', 'create ok b']);
-    await pass(35);
-    expect(one.results.at(-1)).toBe('create ok limited');
-  });
+test('Events of other namespaces are written meanwhile, at once', async () => {
+  const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
+  one.count(drop('limited', 'team-a'));
+  await pass(1.5);
+  for (const [name, namespace] of [
+    ['a', 'shop'],
+    ['b', 'shop'],
+    ['c', 'team-b'],
+  ] as const)
+    one.count(drop(name, namespace));
+  await pass(2);
+  expect(one.results).toEqual(['create throttled limited', 'create ok a', 'create ok c', 'create ok b']);
+  await pass(35);
+  expect(one.results.at(-1)).toBe('create ok limited');
+});
 
-  test('no other Event of that namespace is tried before the time that was asked for', async () => {
-    const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
-    one.count(drop('limited', 'team-a'));
-    await pass(1.5);
-    for (let number = 0; number < 5; number++) one.count(drop(`more-${number}`, 'team-a'));
-    await pass(28);
-    expect(one.results).toEqual(['create throttled limited']);
-    await pass(10);
-    expect(one.results).toHaveLength(7);
-  });
+test('no other Event of that namespace is tried before the time that was asked for', async () => {
+  const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
+  one.count(drop('limited', 'team-a'));
+  await pass(1.5);
+  for (let number = 0; number < 5; number++) one.count(drop(`more-${number}`, 'team-a'));
+  await pass(28);
+  expect(one.results).toEqual(['create throttled limited']);
+  await pass(10);
+  expect(one.results).toHaveLength(7);
+});
 
-  test('again and again: it is tried less and less often, and others at any time', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const one = rig({ answers: { limited: [429] } });
-    one.count(drop('limited', 'team-a'));
-    for (let minute = 0; minute < 10; minute++) {
-      one.count(drop(`minute-${minute}`));
-      await pass(60);
-    }
-    expect(one.results.filter((result) => result.startsWith('create ok'))).toHaveLength(10);
-    expect(timesOf('limited', one).length).toBeLessThanOrEqual(16);
-    expect(timesOf('limited', one).at(-1)).toBeGreaterThan(530);
-  });
+test('429 for one namespace: again and again: it is tried less and less often, and others at any time', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({ answers: { limited: [429] } });
+  one.count(drop('limited', 'team-a'));
+  for (let minute = 0; minute < 10; minute++) {
+    one.count(drop(`minute-${minute}`));
+    await pass(60);
+  }
+  expect(one.results.filter((result) => result.startsWith('create ok'))).toHaveLength(10);
+  expect(timesOf('limited', one).length).toBeLessThanOrEqual(16);
+  expect(timesOf('limited', one).at(-1)).toBeGreaterThan(530);
 });
 
 test('429 by EventRateLimit for many namespaces of one tenant: the Event of another is written at once', async () => {
@@ -716,13 +712,14 @@ describe('a refusal', () => {
   });
 });
 
-describe('a namespace that is going', () => {
-  const gone: [string, Answer, string][] = [
-    ['being deleted', [403, 'NamespaceTerminating'], 'terminating'],
-    ['gone', [404, 'NotFound'], 'gone'],
-  ];
+const gone: [string, Answer, string][] = [
+  ['being deleted', [403, 'NamespaceTerminating'], 'terminating'],
+  ['gone', [404, 'NotFound'], 'gone'],
+];
 
-  test.each(gone)('(%s) has a cooldown of ten minutes, others have none', async (_, answer, result) => {
+test.each(gone)(
+  'a namespace that is going: (%s) has a cooldown of ten minutes, others have none',
+  async (_, answer, result) => {
     const one = rig({ answers: { a: [answer] } });
     for (const name of ['a', 'b', 'c']) one.count(drop(name, 'old'));
     one.count(drop('d'));
@@ -737,66 +734,64 @@ describe('a namespace that is going', () => {
     one.count(drop('f', 'old'));
     await pass(10);
     expect(namesOf(one)).toEqual(['a', 'd', 'f']);
-  });
+  },
+);
 
-  test('takes nothing from the budget of others', async () => {
-    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] }, budget: { rate: 0.01, burst: 2 } });
-    one.count(drop('a', 'old'));
-    for (let number = 0; number < 9; number++) one.count(drop(`b${number}`, 'old'));
-    one.count(drop('c'));
-    await pass(10);
-    expect(namesOf(one)).toEqual(['a', 'c']);
-    await pass(100);
-    expect(namesOf(one)).toEqual(['a', 'c']);
-    expect(one.table.sizes.pending).toBe(0);
-  });
-
-  test('is not written to when stopping, either', async () => {
-    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
-    one.count(drop('a', 'old'));
-    await pass(2);
-    one.count(drop('b', 'old'));
-    one.count(drop('c'));
-    vi.setSystemTime(Date.now() + second);
-    await stop(one, 10);
-    expect(namesOf(one)).toEqual(['a', 'c']);
-  });
-
-  test('a namespace that is going is known as the API server and the event writer see it', async () => {
-    const store = createMemoryStore();
-    store.namespaces.set('old', 'terminating');
-    const one = rig({
-      write: createEventWriter({
-        store,
-        messageOf: () => '',
-        stateId: 'ours',
-        now: Date.now,
-      }),
-    });
-    for (const name of ['a', 'b']) one.count(drop(name, 'old'));
-    one.count(drop('c'));
-    await pass(60);
-    expect(store.requests).toEqual(['create', 'create']);
-    expect([...store.events.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(['c']);
-  });
+test('a namespace that is going takes nothing from the budget of others', async () => {
+  const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] }, budget: { rate: 0.01, burst: 2 } });
+  one.count(drop('a', 'old'));
+  for (let number = 0; number < 9; number++) one.count(drop(`b${number}`, 'old'));
+  one.count(drop('c'));
+  await pass(10);
+  expect(namesOf(one)).toEqual(['a', 'c']);
+  await pass(100);
+  expect(namesOf(one)).toEqual(['a', 'c']);
+  expect(one.table.sizes.pending).toBe(0);
 });
 
-describe('an error of the program itself', () => {
-  test('does not stall the others in silence', async () => {
-    const one = rig({ answers: { a: ['throw'] }, run: false });
-    let failed = false;
-    one.publisher.run().catch(() => (failed = true));
-    for (const name of ['a', 'b']) one.count(drop(name));
-    await pass(60);
-    expect(failed || namesOf(one).includes('b')).toBe(true);
-  });
+test('a namespace that is going is not written to when stopping, either', async () => {
+  const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
+  one.count(drop('a', 'old'));
+  await pass(2);
+  one.count(drop('b', 'old'));
+  one.count(drop('c'));
+  vi.setSystemTime(Date.now() + second);
+  await stop(one, 10);
+  expect(namesOf(one)).toEqual(['a', 'c']);
+});
 
-  test('does not keep the agent from stopping in good order', async () => {
-    const one = rig({ answers: { a: ['throw'] } });
-    one.count(drop('a'));
-    vi.setSystemTime(Date.now() + 2 * second);
-    await expect(stop(one, 10)).resolves.toBeLessThanOrEqual(10);
+test('a namespace that is going is known as the API server and the event writer see it', async () => {
+  const store = createMemoryStore();
+  store.namespaces.set('old', 'terminating');
+  const one = rig({
+    write: createEventWriter({
+      store,
+      messageOf: () => '',
+      stateId: 'ours',
+      now: Date.now,
+    }),
   });
+  for (const name of ['a', 'b']) one.count(drop(name, 'old'));
+  one.count(drop('c'));
+  await pass(60);
+  expect(store.requests).toEqual(['create', 'create']);
+  expect([...store.events.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(['c']);
+});
+
+test('an error of the program itself does not stall the others in silence', async () => {
+  const one = rig({ answers: { a: ['throw'] }, run: false });
+  let failed = false;
+  one.publisher.run().catch(() => (failed = true));
+  for (const name of ['a', 'b']) one.count(drop(name));
+  await pass(60);
+  expect(failed || namesOf(one).includes('b')).toBe(true);
+});
+
+test('an error of the program itself does not keep the agent from stopping in good order', async () => {
+  const one = rig({ answers: { a: ['throw'] } });
+  one.count(drop('a'));
+  vi.setSystemTime(Date.now() + 2 * second);
+  await expect(stop(one, 10)).resolves.toBeLessThanOrEqual(10);
 });
 
 /** Stops, and says how many seconds that took. */

@@ -33,95 +33,85 @@ test('without facts every code stays as it is', () => {
   expect(explained(noFacts, once)).toEqual([]);
 });
 
-describe('felix deletes the chains of kube-proxy', () => {
-  test('explains that chains, jumps and tables are gone', () => {
-    expect(explained(bpf, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN111']);
-    expect(diagnose('KN102', bpf, again)).toBe('KN101');
-  });
-
-  test.each<[string, NodeFacts, Partial<Symptoms>, string]>([
-    ['cleanup on', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN101'],
-    ['cleanup off', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false }), {}, 'KN102'],
-    ['no BPF', felixWith({ bpfEnabled: false }), {}, 'KN102'],
-    ['BPF not set', felixWith({ bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN102'],
-    ['no Calico', { ...noFacts, felix: { kind: 'absent' } }, {}, 'KN102'],
-    ['not readable', { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } }, {}, 'KN102'],
-    ['kube-proxy without a Pod', { ...bpf, kubeProxyHere: false }, {}, 'KN101'],
-    ['an unknown program, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
-    ['an unknown program, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
-    ['felix itself', { ...bpf, kubeProxyHere: true }, { failing: 'felix' }, 'KN102'],
-    ['no eBPF in the kernel', { ...bpf, ebpf: false }, {}, 'KN102'],
-    ['eBPF is on', { ...bpf, ebpf: true }, {}, 'KN101'],
-    ['a chain that felix deletes', bpf, { subjects: ['KUBE-SVC-UOLAULR5MHUYULMB'] }, 'KN101'],
-    ['a shared one it deletes', bpf, { subjects: ['KUBE-EXTERNAL-SERVICES'] }, 'KN101'],
-    ['one that it leaves', bpf, { subjects: ['KUBE-MARK-MASQ'] }, 'KN102'],
-    ['one of newer releases that it leaves', bpf, { subjects: ['KUBE-SVL-UOLAULR5MHUYULMB'] }, 'KN102'],
-    ['one of several', bpf, { subjects: ['KUBE-MARK-MASQ', 'KUBE-SEP-SXIVWICOYRO3J4NJ'] }, 'KN101'],
-    ['a subject that is no chain', bpf, { subjects: ['line 177'] }, 'KN101'],
-  ])('%s', (_, facts, some, expected) => {
-    expect(diagnose('KN102', facts, { ...again, ...some })).toBe(expected);
-  });
-
-  test('goes before two backends and a firewall', () => {
-    expect(diagnose('KN102', { ...bpf, backends: mixed.backends, firewallDropsSince: nine }, once)).toBe('KN101');
-  });
+test('felix deletes the chains of kube-proxy explains that chains, jumps and tables are gone', () => {
+  expect(explained(bpf, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN111']);
+  expect(diagnose('KN102', bpf, again)).toBe('KN101');
 });
 
-describe('two backends', () => {
-  test('explain failing and overwritten rules of iptables', () => {
-    expect(explained(mixed, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN109', 'KN201', 'KN202', 'KN204']);
-    expect(diagnose('KN204', mixed, again)).toBe('KN110');
-  });
-
-  test.each<[string, NodeFacts, string]>([
-    ['the same', { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }, 'KN204'],
-    ['only one seen', { ...noFacts, backends: { 'kube-proxy': 'legacy' } }, 'KN204'],
-    ['others', { ...noFacts, backends: { 'kube-proxy': 'legacy', unknown: 'nf_tables' } }, 'KN204'],
-    [
-      'felix is set to another',
-      felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy' } }),
-      'KN110',
-    ],
-    ['in any case', felixWith({ iptablesBackend: 'lEGACY' }, { backends: { 'kube-proxy': 'nf_tables' } }), 'KN110'],
-    [
-      'felix is set to the same',
-      felixWith({ iptablesBackend: 'Legacy' }, { backends: { 'kube-proxy': 'legacy' } }),
-      'KN204',
-    ],
-    ['felix chooses', felixWith({ iptablesBackend: 'Auto' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN204'],
-    [
-      'what is seen counts more',
-      felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }),
-      'KN204',
-    ],
-    [
-      'felix without iptables',
-      felixWith({ iptablesBackend: 'NFT', nftablesMode: 'Enabled' }, { backends: { 'kube-proxy': 'legacy' } }),
-      'KN204',
-    ],
-  ])('%s', (_, facts, expected) => {
-    expect(diagnose('KN204', facts, again)).toBe(expected);
-  });
+test.each<[string, NodeFacts, Partial<Symptoms>, string]>([
+  ['cleanup on', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN101'],
+  ['cleanup off', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false }), {}, 'KN102'],
+  ['no BPF', felixWith({ bpfEnabled: false }), {}, 'KN102'],
+  ['BPF not set', felixWith({ bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN102'],
+  ['no Calico', { ...noFacts, felix: { kind: 'absent' } }, {}, 'KN102'],
+  ['not readable', { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } }, {}, 'KN102'],
+  ['kube-proxy without a Pod', { ...bpf, kubeProxyHere: false }, {}, 'KN101'],
+  ['an unknown program, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
+  ['an unknown program, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
+  ['felix itself', { ...bpf, kubeProxyHere: true }, { failing: 'felix' }, 'KN102'],
+  ['no eBPF in the kernel', { ...bpf, ebpf: false }, {}, 'KN102'],
+  ['eBPF is on', { ...bpf, ebpf: true }, {}, 'KN101'],
+  ['a chain that felix deletes', bpf, { subjects: ['KUBE-SVC-UOLAULR5MHUYULMB'] }, 'KN101'],
+  ['a shared one it deletes', bpf, { subjects: ['KUBE-EXTERNAL-SERVICES'] }, 'KN101'],
+  ['one that it leaves', bpf, { subjects: ['KUBE-MARK-MASQ'] }, 'KN102'],
+  ['one of newer releases that it leaves', bpf, { subjects: ['KUBE-SVL-UOLAULR5MHUYULMB'] }, 'KN102'],
+  ['one of several', bpf, { subjects: ['KUBE-MARK-MASQ', 'KUBE-SEP-SXIVWICOYRO3J4NJ'] }, 'KN101'],
+  ['a subject that is no chain', bpf, { subjects: ['line 177'] }, 'KN101'],
+])('felix deletes the chains of kube-proxy: %s', (_, facts, some, expected) => {
+  expect(diagnose('KN102', facts, { ...again, ...some })).toBe(expected);
 });
 
-describe('a reload of the firewall', () => {
-  test('explains what happened once when it began to drop', () => {
-    expect(explained(reload, once)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN204']);
-    expect(diagnose('KN204', reload, { ...once, failing: 'felix' })).toBe('KN205');
-  });
+test('felix deletes the chains of kube-proxy goes before two backends and a firewall', () => {
+  expect(diagnose('KN102', { ...bpf, backends: mixed.backends, firewallDropsSince: nine }, once)).toBe('KN101');
+});
 
-  test('does not explain what goes on', () => {
-    expect(explained(reload, { ...once, last: nine + 10_001 })).toEqual([]);
-  });
+test('two backends: explain failing and overwritten rules of iptables', () => {
+  expect(explained(mixed, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN109', 'KN201', 'KN202', 'KN204']);
+  expect(diagnose('KN204', mixed, again)).toBe('KN110');
+});
 
-  test.each([60_001, -60_001])('does not explain drops that began %d ms apart', (apart) => {
-    expect(explained({ ...noFacts, firewallDropsSince: nine + apart }, once)).toEqual([]);
-  });
+test.each<[string, NodeFacts, string]>([
+  ['the same', { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }, 'KN204'],
+  ['only one seen', { ...noFacts, backends: { 'kube-proxy': 'legacy' } }, 'KN204'],
+  ['others', { ...noFacts, backends: { 'kube-proxy': 'legacy', unknown: 'nf_tables' } }, 'KN204'],
+  ['felix is set to another', felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN110'],
+  ['in any case', felixWith({ iptablesBackend: 'lEGACY' }, { backends: { 'kube-proxy': 'nf_tables' } }), 'KN110'],
+  [
+    'felix is set to the same',
+    felixWith({ iptablesBackend: 'Legacy' }, { backends: { 'kube-proxy': 'legacy' } }),
+    'KN204',
+  ],
+  ['felix chooses', felixWith({ iptablesBackend: 'Auto' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN204'],
+  [
+    'what is seen counts more',
+    felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }),
+    'KN204',
+  ],
+  [
+    'felix without iptables',
+    felixWith({ iptablesBackend: 'NFT', nftablesMode: 'Enabled' }, { backends: { 'kube-proxy': 'legacy' } }),
+    'KN204',
+  ],
+])('two backends: %s', (_, facts, expected) => {
+  expect(diagnose('KN204', facts, again)).toBe(expected);
+});
 
-  test('once: not two backends, which would last', () => {
-    expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, once)).toBe('KN205');
-    expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, again)).toBe('KN110');
-  });
+test('a reload of the firewall explains what happened once when it began to drop', () => {
+  expect(explained(reload, once)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN204']);
+  expect(diagnose('KN204', reload, { ...once, failing: 'felix' })).toBe('KN205');
+});
+
+test('a reload of the firewall does not explain what goes on', () => {
+  expect(explained(reload, { ...once, last: nine + 10_001 })).toEqual([]);
+});
+
+test.each([60_001, -60_001])('a reload of the firewall does not explain drops that began %d ms apart', (apart) => {
+  expect(explained({ ...noFacts, firewallDropsSince: nine + apart }, once)).toEqual([]);
+});
+
+test('a reload of the firewall: once: not two backends, which would last', () => {
+  expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, once)).toBe('KN205');
+  expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, again)).toBe('KN110');
 });
 
 const hintsOn = (facts: NodeFacts, code = 'KN102', diagnosis = code): string[] => hints({ code, diagnosis, facts });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRecent, type FactSources, findFacts } from '../../src/incidents/facts.ts';
 import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
@@ -145,41 +145,45 @@ const tableOf = (conntrack: NodeFacts['conntrack'], after = 0) =>
     },
   }).find(incident({ code: 'KN401', failing: 'kernel', subjects: ['the host'] }));
 
-describe('a full table that no line calls a namespace’s', () => {
-  test.each([262_144, 240_000])('is the host’s own, which holds %i of 262144', async (count) => {
+test.each([262_144, 240_000])(
+  'a full table that no line calls a namespace’s is the host’s own, which holds %i of 262144',
+  async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
     expect(facts).toMatchObject({ conntrack: { count }, topSources: [{ connections: 100 }] });
     expect(facts.namespacePod).toBeUndefined();
-  });
+  },
+);
 
-  // Older kernels do not say whose it is, and a Pod can fill its own.
-  test.each([0, 120, 230_000])('is another namespace’s where the host’s own holds %i of 262144', async (count) => {
+// Older kernels do not say whose it is, and a Pod can fill its own.
+test.each([0, 120, 230_000])(
+  'a full table that no line calls a namespace’s is another namespace’s where the host’s own holds %i of 262144',
+  async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
     expect(facts).toMatchObject({ conntrack: { count, max: 262_144 }, namespacePod: null, topSources: [] });
-  });
+  },
+);
 
-  test.each([
-    ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
-    ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
-  ])('is of an unknown owner %s', async (_, conntrack, after) => {
-    const facts = await tableOf(conntrack, after);
-    expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
-    expect(facts.namespacePod).toBeUndefined();
-  });
+test.each([
+  ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
+  ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
+])('a full table that no line calls a namespace’s is of an unknown owner %s', async (_, conntrack, after) => {
+  const facts = await tableOf(conntrack, after);
+  expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
+  expect(facts.namespacePod).toBeUndefined();
+});
 
-  test('is the host’s own where the kernel does name namespaces', async () => {
-    const { find } = finder({
-      proc: {
-        conntrack: () => Promise.resolve({ count: 120, max: 262_144 }),
-        topSources: () => Promise.resolve(undefined),
-        podOf: never,
-        now: () => nine,
-      },
-    });
-    const subjects = ['network namespace 4026532317', 'the host'];
-    const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects }));
-    expect(facts.namespacePod).toBeUndefined();
+test('a full table that no line calls a namespace’s is the host’s own where the kernel does name namespaces', async () => {
+  const { find } = finder({
+    proc: {
+      conntrack: () => Promise.resolve({ count: 120, max: 262_144 }),
+      topSources: () => Promise.resolve(undefined),
+      podOf: never,
+      now: () => nine,
+    },
   });
+  const subjects = ['network namespace 4026532317', 'the host'];
+  const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects }));
+  expect(facts.namespacePod).toBeUndefined();
 });
 
 test('the host’s table is none of those of several namespaces', async () => {
@@ -215,16 +219,17 @@ test('what was logged counts at the time of the incident, not now', () => {
   });
 });
 
-describe('never waits for long, never rejects', () => {
-  test.each<[string, FactSources, Partial<Incident>, Partial<NodeFacts>]>([
-    [
-      'one question about a table',
-      { proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never, now } },
-      { code: 'KN401', failing: 'kernel' },
-      { conntrack: full, topSources: [] },
-    ],
-    ['a look-up of what is behind Services', { prepareChains: never }, {}, { felix: absent }],
-  ])('%s: what is late is undefined after a second, the rest is there', async (_, sources, some, expected) => {
+test.each<[string, FactSources, Partial<Incident>, Partial<NodeFacts>]>([
+  [
+    'one question about a table',
+    { proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never, now } },
+    { code: 'KN401', failing: 'kernel' },
+    { conntrack: full, topSources: [] },
+  ],
+  ['a look-up of what is behind Services', { prepareChains: never }, {}, { felix: absent }],
+])(
+  'never waits for long, never rejects: %s: what is late is undefined after a second, the rest is there',
+  async (_, sources, some, expected) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const facts = finder(sources).find(incident(some));
@@ -234,84 +239,82 @@ describe('never waits for long, never rejects', () => {
     expect(await facts).toMatchObject(expected);
     await finder().find(incident());
     expect(vi.getTimerCount()).toBe(0);
+  },
+);
+
+test('FelixConfiguration is asked for again for ten seconds where the API server does not answer', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const failed = { kind: 'unreadable', reason: 'failed' } as const;
+  const felix = vi.fn<() => Promise<NodeFacts['felix']>>(() => Promise.resolve(failed));
+  const late = finder({ felix }).find(incident());
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(await late).toMatchObject({ felix: failed });
+  expect(felix).toHaveBeenCalledTimes(10);
+
+  felix.mockResolvedValueOnce(failed).mockResolvedValueOnce({ kind: 'absent' });
+  const soon = finder({ felix }).find(incident());
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await soon).toMatchObject({ felix: { kind: 'absent' } });
+
+  const unanswered = finder({ felix: never }).find(incident());
+  await vi.advanceTimersByTimeAsync(9999);
+  expect(await Promise.race([unanswered, Promise.resolve('waiting')])).toBe('waiting');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await unanswered).toMatchObject({ felix: undefined, kubeProxyHere: true });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('FelixConfiguration is asked for after its delay, and has time from then on', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const felix = vi.fn<() => Promise<NodeFacts['felix']>>(
+    () => new Promise((resolve) => void setTimeout(() => resolve({ kind: 'absent' }), 900)),
+  );
+  const facts = finder({ felix, felixDelay: () => 10_000 }).find(incident());
+  await vi.advanceTimersByTimeAsync(9999);
+  expect(felix).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(901);
+  expect(await facts).toMatchObject({ felix: { kind: 'absent' } });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('never waits for long, never rejects: what fails is undefined', async () => {
+  const failing = finder({
+    felix: () => Promise.reject(new Error('broken')),
+    proc: {
+      conntrack: fail,
+      topSources: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
+      podOf: fail,
+      now,
+    },
+    kubeProxyHere: fail,
+    nameOf: fail,
+    prepareChains: fail,
   });
-
-  test('FelixConfiguration is asked for again for ten seconds where the API server does not answer', async () => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const failed = { kind: 'unreadable', reason: 'failed' } as const;
-    const felix = vi.fn<() => Promise<NodeFacts['felix']>>(() => Promise.resolve(failed));
-    const late = finder({ felix }).find(incident());
-    await vi.advanceTimersByTimeAsync(9000);
-    expect(await late).toMatchObject({ felix: failed });
-    expect(felix).toHaveBeenCalledTimes(10);
-
-    felix.mockResolvedValueOnce(failed).mockResolvedValueOnce({ kind: 'absent' });
-    const soon = finder({ felix }).find(incident());
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(await soon).toMatchObject({ felix: { kind: 'absent' } });
-
-    const unanswered = finder({ felix: never }).find(incident());
-    await vi.advanceTimersByTimeAsync(9999);
-    expect(await Promise.race([unanswered, Promise.resolve('waiting')])).toBe('waiting');
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await unanswered).toMatchObject({ felix: undefined, kubeProxyHere: true });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test('FelixConfiguration is asked for after its delay, and has time from then on', async () => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const felix = vi.fn<() => Promise<NodeFacts['felix']>>(
-      () => new Promise((resolve) => void setTimeout(() => resolve({ kind: 'absent' }), 900)),
-    );
-    const facts = finder({ felix, felixDelay: () => 10_000 }).find(incident());
-    await vi.advanceTimersByTimeAsync(9999);
-    expect(felix).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(901);
-    expect(await facts).toMatchObject({ felix: { kind: 'absent' } });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test('what fails is undefined', async () => {
-    const failing = finder({
-      felix: () => Promise.reject(new Error('broken')),
-      proc: {
-        conntrack: fail,
-        topSources: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
-        podOf: fail,
-        now,
-      },
-      kubeProxyHere: fail,
-      nameOf: fail,
-      prepareChains: fail,
-    });
-    expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
-    expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
-      conntrack: undefined,
-      topSources: [{ name: '10.0.0.1', connections: 1 }],
-    });
+  expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
+  expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
+    conntrack: undefined,
+    topSources: [{ name: '10.0.0.1', connections: 1 }],
   });
 });
 
-describe('whether felix can use eBPF', () => {
-  test.each([
-    ['6.18.5', true],
-    ['5.3.0-64-generic', true],
-    ['5.2.21', undefined],
-    ['4.18.0-553.el8_10.x86_64', undefined],
-    ['4.15.0-213-generic', false],
-    ['3.10.0-1160.el7.x86_64', false],
-    ['unknown', undefined],
-  ])('kernel %s: %s', async (kernel, expected) => {
-    expect((await finder({ kernel }).find(incident())).ebpf).toBe(expected);
-  });
+test.each([
+  ['6.18.5', true],
+  ['5.3.0-64-generic', true],
+  ['5.2.21', undefined],
+  ['4.18.0-553.el8_10.x86_64', undefined],
+  ['4.15.0-213-generic', false],
+  ['3.10.0-1160.el7.x86_64', false],
+  ['unknown', undefined],
+])('whether felix can use eBPF: kernel %s: %s', async (kernel, expected) => {
+  expect((await finder({ kernel }).find(incident())).ebpf).toBe(expected);
+});
 
-  test.each([true, false])('what felix logs counts more: %s', async (on) => {
-    const before = createRecent();
-    before.noteEbpf(on);
-    const restored = createRecent(JSON.parse(JSON.stringify(before.state())) as ReturnType<typeof before.state>);
-    for (const kernel of ['6.18.5', '3.10.0', undefined])
-      expect((await finder(kernel === undefined ? {} : { kernel }, restored).find(incident())).ebpf).toBe(on);
-  });
+test.each([true, false])('what felix logs counts more: %s', async (on) => {
+  const before = createRecent();
+  before.noteEbpf(on);
+  const restored = createRecent(JSON.parse(JSON.stringify(before.state())) as ReturnType<typeof before.state>);
+  for (const kernel of ['6.18.5', '3.10.0', undefined])
+    expect((await finder(kernel === undefined ? {} : { kernel }, restored).find(incident())).ebpf).toBe(on);
 });

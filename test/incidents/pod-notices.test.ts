@@ -12,24 +12,22 @@ import { affectedPod } from './affected-pod.ts';
 const second = 1000;
 const hour = 3_600_000;
 
-describe('which Pods an incident affects', () => {
-  test('restarting Pods come first, then unready ones', () => {
-    const pods = [
-      affectedPod('well'),
-      affectedPod('unready', { problem: 'unready' }),
-      affectedPod('restarting', { problem: 'restarting' }),
-    ];
-    expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['restarting', 'unready', 'well']);
-  });
+test('which Pods an incident affects: restarting Pods come first, then unready ones', () => {
+  const pods = [
+    affectedPod('well'),
+    affectedPod('unready', { problem: 'unready' }),
+    affectedPod('restarting', { problem: 'restarting' }),
+  ];
+  expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['restarting', 'unready', 'well']);
+});
 
-  test('neither Pods on the host’s network nor those that have ended', () => {
-    const pods = [
-      affectedPod('host', { hostNetwork: true }),
-      affectedPod('done', { running: false }),
-      affectedPod('web'),
-    ];
-    expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['web']);
-  });
+test('which Pods an incident affects: neither Pods on the host’s network nor those that have ended', () => {
+  const pods = [
+    affectedPod('host', { hostNetwork: true }),
+    affectedPod('done', { running: false }),
+    affectedPod('web'),
+  ];
+  expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['web']);
 });
 
 describe('when each Pod is notified', () => {

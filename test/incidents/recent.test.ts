@@ -6,23 +6,21 @@ import { nine } from '../builders.ts';
 const second = 1000;
 const minute = 60 * second;
 
-describe('backends', () => {
-  test('the last one of each program, for an hour', () => {
-    const recent = createRecent();
-    recent.noteBackend('kube-proxy', 'nf_tables', nine - minute);
-    recent.noteBackend('kube-proxy', 'legacy', nine);
-    recent.noteBackend('felix', 'nf_tables', nine + minute);
-    expect(recent.backends(nine + 60 * minute)).toEqual({ 'kube-proxy': 'legacy', felix: 'nf_tables' });
-    expect(recent.backends(nine + 60 * minute + 1)).toEqual({ felix: 'nf_tables' });
-    expect(recent.backends(nine + 62 * minute)).toEqual({});
-  });
+test('the last one of each program, for an hour', () => {
+  const recent = createRecent();
+  recent.noteBackend('kube-proxy', 'nf_tables', nine - minute);
+  recent.noteBackend('kube-proxy', 'legacy', nine);
+  recent.noteBackend('felix', 'nf_tables', nine + minute);
+  expect(recent.backends(nine + 60 * minute)).toEqual({ 'kube-proxy': 'legacy', felix: 'nf_tables' });
+  expect(recent.backends(nine + 60 * minute + 1)).toEqual({ felix: 'nf_tables' });
+  expect(recent.backends(nine + 62 * minute)).toEqual({});
+});
 
-  test('an older line that comes late changes nothing', () => {
-    const recent = createRecent();
-    recent.noteBackend('felix', 'legacy', nine);
-    recent.noteBackend('felix', 'nf_tables', nine - second);
-    expect(recent.backends(nine)).toEqual({ felix: 'legacy' });
-  });
+test('an older line that comes late changes nothing', () => {
+  const recent = createRecent();
+  recent.noteBackend('felix', 'legacy', nine);
+  recent.noteBackend('felix', 'nf_tables', nine - second);
+  expect(recent.backends(nine)).toEqual({ felix: 'legacy' });
 });
 
 /** Drops at these seconds after nine. */

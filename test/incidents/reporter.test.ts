@@ -188,33 +188,31 @@ describe('the details of an incident', () => {
   });
 });
 
-describe('facts that come later', () => {
-  test('are waited for, and what failed meanwhile is counted then', async () => {
-    const found = Promise.withResolvers<NodeFacts['felix']>();
-    const one = incident();
-    const ours = reporter({ facts: { felix: () => found.promise } });
-    ours.report(one);
-    Object.assign(one, { failures: 4, unpublished: 4 });
-    ours.report(one);
-    ours.report(over(one));
-    expect(counted).toEqual([]);
-    const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-    found.resolve({ kind: 'settings', settings });
-    await vi.waitFor(() => expect(counted).not.toEqual([]));
-    expect(totals()).toEqual({ 'kube-proxy-x7k2p': 5, 'node-a': 5, postgres: 5 });
-    expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
-  });
+test('facts that come later are waited for, and what failed meanwhile is counted then', async () => {
+  const found = Promise.withResolvers<NodeFacts['felix']>();
+  const one = incident();
+  const ours = reporter({ facts: { felix: () => found.promise } });
+  ours.report(one);
+  Object.assign(one, { failures: 4, unpublished: 4 });
+  ours.report(one);
+  ours.report(over(one));
+  expect(counted).toEqual([]);
+  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+  found.resolve({ kind: 'settings', settings });
+  await vi.waitFor(() => expect(counted).not.toEqual([]));
+  expect(totals()).toEqual({ 'kube-proxy-x7k2p': 5, 'node-a': 5, postgres: 5 });
+  expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
+});
 
-  test('are asked for once, and again after five minutes', () => {
-    let asked = 0;
-    const one = incident();
-    const ours = reporter({ facts: { felix: () => void asked++ } });
-    for (let i = 0; i < 20; i++) {
-      Object.assign(one, { unpublished: 1, failures: 2 + i, last: nine + i * 30 * second });
-      ours.report(one);
-    }
-    expect(asked).toBe(2);
-  });
+test('facts that come later are asked for once, and again after five minutes', () => {
+  let asked = 0;
+  const one = incident();
+  const ours = reporter({ facts: { felix: () => void asked++ } });
+  for (let i = 0; i < 20; i++) {
+    Object.assign(one, { unpublished: 1, failures: 2 + i, last: nine + i * 30 * second });
+    ours.report(one);
+  }
+  expect(asked).toBe(2);
 });
 
 describe('affected Pods', () => {

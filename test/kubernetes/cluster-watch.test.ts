@@ -218,33 +218,31 @@ test.each([
   expect(cluster.nodeCount).toBe(nodes);
 });
 
-describe('Namespaces', () => {
-  const namespacesPath = '/api/v1/namespaces';
+const namespacesPath = '/api/v1/namespaces';
 
-  test('are not asked for where no setting needs them', async () => {
-    answerSlices = (asked) => json(asked.response, 200, { items: [] });
-    start(0);
-    await until(() => cluster.synced);
-    expect(server.asked.map(({ path }) => path)).not.toContain(namespacesPath);
-    expect(cluster.watches('namespaces')).toBe(false);
-  });
+test('Namespaces are not asked for where no setting needs them', async () => {
+  answerSlices = (asked) => json(asked.response, 200, { items: [] });
+  start(0);
+  await until(() => cluster.synced);
+  expect(server.asked.map(({ path }) => path)).not.toContain(namespacesPath);
+  expect(cluster.watches('namespaces')).toBe(false);
+});
 
-  test('are those with the label alone, and names come and go', async () => {
-    const optedOut = new Set<string>();
-    start(0, undefined, optedOut);
-    const watchOf = (): Asked | undefined =>
-      server.asked.find(({ path, query }) => path === namespacesPath && query['watch'] !== undefined);
-    await until(() => watchOf() !== undefined);
-    expect(cluster.watches('namespaces')).toBe(true);
-    const asked = server.asked.filter(({ path }) => path === namespacesPath);
-    expect(asked.map(({ query }) => query['labelSelector'])).toEqual(
-      asked.map(() => 'kube-netfilter-tailer/audit=redacted'),
-    );
-    const namespace = { metadata: { name: 'shop', resourceVersion: '8' } };
-    const { response } = watchOf() as Asked;
-    sendEvent(response, 'ADDED', namespace);
-    await expect.poll(() => [...optedOut]).toEqual(['shop']);
-    sendEvent(response, 'DELETED', namespace);
-    await expect.poll(() => [...optedOut]).toEqual([]);
-  });
+test('Namespaces are those with the label alone, and names come and go', async () => {
+  const optedOut = new Set<string>();
+  start(0, undefined, optedOut);
+  const watchOf = (): Asked | undefined =>
+    server.asked.find(({ path, query }) => path === namespacesPath && query['watch'] !== undefined);
+  await until(() => watchOf() !== undefined);
+  expect(cluster.watches('namespaces')).toBe(true);
+  const asked = server.asked.filter(({ path }) => path === namespacesPath);
+  expect(asked.map(({ query }) => query['labelSelector'])).toEqual(
+    asked.map(() => 'kube-netfilter-tailer/audit=redacted'),
+  );
+  const namespace = { metadata: { name: 'shop', resourceVersion: '8' } };
+  const { response } = watchOf() as Asked;
+  sendEvent(response, 'ADDED', namespace);
+  await expect.poll(() => [...optedOut]).toEqual(['shop']);
+  sendEvent(response, 'DELETED', namespace);
+  await expect.poll(() => [...optedOut]).toEqual([]);
 });

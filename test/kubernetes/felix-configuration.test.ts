@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Answer, type Connection, createConnection, type RequestReport } from '../../src/kubernetes/connection.ts';
 import { createFelixReader, type FelixReader } from '../../src/kubernetes/incident-facts.ts';
 import type { FelixSettings } from '../../src/model/incident.ts';
@@ -118,21 +118,19 @@ test('a group that does not answer is not followed by the other', async () => {
   expect(asked).toEqual([`GET ${v1}default`, `GET ${v1}${own}`]);
 });
 
-describe('is kept for a minute', () => {
-  test.each<[string, Script, number]>([
-    ['settings', { [`${v1}default`]: {} }, 2],
-    ['absent', {}, 4],
-    ['unreadable', { [`${v1}default`]: 403, [v1 + own]: 403, [`${v3}default`]: 403, [v3 + own]: 403 }, 6],
-  ])('a FelixConfiguration is read: %s', async (_, script, requests) => {
-    const { felix, asked, pass } = reader(script);
-    const first = await felix.read();
-    pass(59);
-    expect(await felix.read()).toEqual(first);
-    expect(asked).toHaveLength(requests);
-    pass(1);
-    await felix.read();
-    expect(asked).toHaveLength(2 * requests);
-  });
+test.each<[string, Script, number]>([
+  ['settings', { [`${v1}default`]: {} }, 2],
+  ['absent', {}, 4],
+  ['unreadable', { [`${v1}default`]: 403, [v1 + own]: 403, [`${v3}default`]: 403, [v3 + own]: 403 }, 6],
+])('a FelixConfiguration is read: %s', async (_, script, requests) => {
+  const { felix, asked, pass } = reader(script);
+  const first = await felix.read();
+  pass(59);
+  expect(await felix.read()).toEqual(first);
+  expect(asked).toHaveLength(requests);
+  pass(1);
+  await felix.read();
+  expect(asked).toHaveLength(2 * requests);
 });
 
 test('a server that did not answer is asked again', async () => {

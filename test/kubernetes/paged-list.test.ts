@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listAll } from '../../src/kubernetes/list-watch.ts';
 import { refusalOfError, RefusedError, TooLargeError } from '../../src/kubernetes/http.ts';
 import type { Connection } from '../../src/kubernetes/connection.ts';
@@ -23,17 +23,15 @@ function serverWith(sizes: readonly number[], most: number) {
 const small = (length: number): number[] => Array.from({ length }, () => 1);
 const asNumber = (object: Json): number => object as number;
 
-describe('a list of large objects is read in smaller pages, each object once', () => {
-  test.each([
-    ['all at once from the cache', undefined, small(110).fill(90, 40, 55)],
-    ['a hundred a page', 100, small(350).fill(90, 120, 140)],
-    ['each as large as an answer may be', 100, Array.from({ length: 9 }, () => 160)],
-  ])('%s', async (_, pageSize, sizes) => {
-    const { request } = serverWith(sizes, 160);
-    const { items, resourceVersion } = await listAll({ request }, '/', { pageSize }, asNumber);
-    expect(items).toEqual([...sizes.keys()]);
-    expect(resourceVersion).toBe('7');
-  });
+test.each([
+  ['all at once from the cache', undefined, small(110).fill(90, 40, 55)],
+  ['a hundred a page', 100, small(350).fill(90, 120, 140)],
+  ['each as large as an answer may be', 100, Array.from({ length: 9 }, () => 160)],
+])('a list of large objects is read in smaller pages, each object once: %s', async (_, pageSize, sizes) => {
+  const { request } = serverWith(sizes, 160);
+  const { items, resourceVersion } = await listAll({ request }, '/', { pageSize }, asNumber);
+  expect(items).toEqual([...sizes.keys()]);
+  expect(resourceVersion).toBe('7');
 });
 
 test('after large objects the pages of a list become larger again, not larger than before', async () => {

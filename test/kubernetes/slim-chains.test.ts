@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { slimEndpointSlice, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
 import { unpackEndpoints } from '../../src/resolving/objects.ts';
 import { clock } from '../builders.ts';
@@ -25,111 +25,107 @@ const ended = (exitCode: number, finishedAt = '2026-11-21T09:00:05Z'): Fields =>
   terminated: { exitCode, finishedAt },
 });
 
-describe('a Pod’s problem', () => {
-  test.each<[what: string, status: Fields, problem: string | undefined]>([
-    ['none', { phase: 'Running', conditions: ready('True'), containerStatuses: [container(running)] }, undefined],
-    ['a status without conditions', { phase: 'Running' }, undefined],
-    ['not ready', { phase: 'Running', conditions: ready('False') }, 'unready'],
-    ['nobody knows whether it is ready', { phase: 'Running', conditions: ready('Unknown') }, 'unready'],
-    ['it has an address and waits', { phase: 'Pending', podIP: '10.65.1.4', conditions: ready('False') }, 'unready'],
-    ['it has no address yet', { phase: 'Pending', conditions: ready('False') }, undefined],
-    ['it is done', { phase: 'Succeeded', podIP: '10.65.1.4', conditions: ready('False') }, undefined],
-    [
-      'it crashes',
-      { phase: 'Running', conditions: ready('False'), containerStatuses: [container(waiting('CrashLoopBackOff'))] },
-      'restarting',
-    ],
-    [
-      'an init container crashes',
-      { phase: 'Pending', initContainerStatuses: [container(waiting('CrashLoopBackOff'), 3)] },
-      'restarting',
-    ],
-    ['it is just being started again', { phase: 'Running', containerStatuses: [container(ended(1), 2)] }, 'restarting'],
-    [
-      'it is to be started again',
-      { phase: 'Running', containerStatuses: [container(waiting('ContainerCreating'), 2)] },
-      'restarting',
-    ],
-    [
-      'it is to be started',
-      { phase: 'Pending', containerStatuses: [container(waiting('ContainerCreating'))] },
-      undefined,
-    ],
-    [
-      'an init container was done in the second try',
-      { phase: 'Running', conditions: ready('True'), initContainerStatuses: [container(ended(0), 1)] },
-      undefined,
-    ],
-    [
-      'it was restarted once',
-      { phase: 'Running', conditions: ready('True'), containerStatuses: [container(running, 1, ended(1))] },
-      undefined,
-    ],
-    ['it crashed, and that was it', { phase: 'Failed', containerStatuses: [container(ended(1), 2)] }, undefined],
-  ])('%s', (_, status, problem) => {
-    expect(pod(status).problem).toBe(problem);
-  });
+test.each<[what: string, status: Fields, problem: string | undefined]>([
+  ['none', { phase: 'Running', conditions: ready('True'), containerStatuses: [container(running)] }, undefined],
+  ['a status without conditions', { phase: 'Running' }, undefined],
+  ['not ready', { phase: 'Running', conditions: ready('False') }, 'unready'],
+  ['nobody knows whether it is ready', { phase: 'Running', conditions: ready('Unknown') }, 'unready'],
+  ['it has an address and waits', { phase: 'Pending', podIP: '10.65.1.4', conditions: ready('False') }, 'unready'],
+  ['it has no address yet', { phase: 'Pending', conditions: ready('False') }, undefined],
+  ['it is done', { phase: 'Succeeded', podIP: '10.65.1.4', conditions: ready('False') }, undefined],
+  [
+    'it crashes',
+    { phase: 'Running', conditions: ready('False'), containerStatuses: [container(waiting('CrashLoopBackOff'))] },
+    'restarting',
+  ],
+  [
+    'an init container crashes',
+    { phase: 'Pending', initContainerStatuses: [container(waiting('CrashLoopBackOff'), 3)] },
+    'restarting',
+  ],
+  ['it is just being started again', { phase: 'Running', containerStatuses: [container(ended(1), 2)] }, 'restarting'],
+  [
+    'it is to be started again',
+    { phase: 'Running', containerStatuses: [container(waiting('ContainerCreating'), 2)] },
+    'restarting',
+  ],
+  [
+    'it is to be started',
+    { phase: 'Pending', containerStatuses: [container(waiting('ContainerCreating'))] },
+    undefined,
+  ],
+  [
+    'an init container was done in the second try',
+    { phase: 'Running', conditions: ready('True'), initContainerStatuses: [container(ended(0), 1)] },
+    undefined,
+  ],
+  [
+    'it was restarted once',
+    { phase: 'Running', conditions: ready('True'), containerStatuses: [container(running, 1, ended(1))] },
+    undefined,
+  ],
+  ['it crashed, and that was it', { phase: 'Failed', containerStatuses: [container(ended(1), 2)] }, undefined],
+])('a Pod’s problem: %s', (_, status, problem) => {
+  expect(pod(status).problem).toBe(problem);
+});
 
-  test('one that is being deleted is meant not to be ready', () => {
-    const status = { phase: 'Running', conditions: ready('False') };
-    expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).problem).toBeUndefined();
-  });
+test('one that is being deleted is meant not to be ready', () => {
+  const status = { phase: 'Running', conditions: ready('False') };
+  expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).problem).toBeUndefined();
+});
 
-  test.each([
-    ['Pending', true],
-    ['Running', true],
-    ['Unknown', true],
-    ['Succeeded', false],
-    ['Failed', false],
-  ])('%s: running is %j', (phase, expected) => {
-    expect(pod({ phase }).running).toBe(expected);
-  });
+test.each([
+  ['Pending', true],
+  ['Running', true],
+  ['Unknown', true],
+  ['Succeeded', false],
+  ['Failed', false],
+])('a Pod’s problem: %s: running is %j', (phase, expected) => {
+  expect(pod({ phase }).running).toBe(expected);
+});
 
-  test('its last restart is the last of any container', () => {
-    const containerStatuses = [
-      container(running, 2, ended(1, '2026-11-21T09:01:00Z')),
-      container(running, 1, ended(137, '2026-11-21T09:05:00Z')),
-      container(running),
-      container(running, 1, ended(1, 'some time')),
-    ];
-    expect(pod({ phase: 'Running', containerStatuses }).restarted).toBe(clock('09:05:00'));
-    expect(pod({ phase: 'Failed', containerStatuses }).restarted).toBeUndefined();
-    expect(pod({ phase: 'Running', containerStatuses: 'none' }).restarted).toBeUndefined();
-  });
+test('its last restart is the last of any container', () => {
+  const containerStatuses = [
+    container(running, 2, ended(1, '2026-11-21T09:01:00Z')),
+    container(running, 1, ended(137, '2026-11-21T09:05:00Z')),
+    container(running),
+    container(running, 1, ended(1, 'some time')),
+  ];
+  expect(pod({ phase: 'Running', containerStatuses }).restarted).toBe(clock('09:05:00'));
+  expect(pod({ phase: 'Failed', containerStatuses }).restarted).toBeUndefined();
+  expect(pod({ phase: 'Running', containerStatuses: 'none' }).restarted).toBeUndefined();
 });
 
 const portsOf = (ports: unknown) => slimService({ metadata, spec: { ports } }).ports;
 
-describe('a Service’s ports', () => {
-  test('have a name and a protocol, or have none', () => {
-    expect(
-      portsOf([
-        { name: 'dns', port: 53, protocol: 'UDP', targetPort: 'dns', nodePort: 30_053 },
-        { name: 'dns-tcp', port: 53 },
-        { port: 9, protocol: 'SCTP' },
-      ]),
-    ).toEqual([
-      { name: 'dns', port: 53, protocol: 'udp' },
-      { name: 'dns-tcp', port: 53, protocol: 'tcp' },
-      { name: '', port: 9, protocol: 'sctp' },
-    ]);
-  });
+test('a Service’s ports have a name and a protocol, or have none', () => {
+  expect(
+    portsOf([
+      { name: 'dns', port: 53, protocol: 'UDP', targetPort: 'dns', nodePort: 30_053 },
+      { name: 'dns-tcp', port: 53 },
+      { port: 9, protocol: 'SCTP' },
+    ]),
+  ).toEqual([
+    { name: 'dns', port: 53, protocol: 'udp' },
+    { name: 'dns-tcp', port: 53, protocol: 'tcp' },
+    { name: '', port: 9, protocol: 'sctp' },
+  ]);
+});
 
-  test.each([[undefined], [null], ['80'], [[{ port: '80' }]], [[{ port: 80, protocol: 'ICMP' }]], [[null]]])(
-    '%j are none',
-    (ports) => {
-      expect(portsOf(ports)).toEqual([]);
-    },
-  );
+test.each([[undefined], [null], ['80'], [[{ port: '80' }]], [[{ port: 80, protocol: 'ICMP' }]], [[null]]])(
+  'a Service’s ports: %j are none',
+  (ports) => {
+    expect(portsOf(ports)).toEqual([]);
+  },
+);
 
-  test('are one list for all that have equal ones', () => {
-    expect(portsOf([{ name: 'http', port: 80 }])).toBe(portsOf([{ name: 'http', port: 80, protocol: 'TCP' }]));
-  });
+test('a Service’s ports are one list for all that have equal ones', () => {
+  expect(portsOf([{ name: 'http', port: 80 }])).toBe(portsOf([{ name: 'http', port: 80, protocol: 'TCP' }]));
+});
 
-  test('are the first 512: a tenant may give one tens of thousands', () => {
-    const many = Array.from({ length: 30_000 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
-    expect(portsOf(many).map(({ port }) => port)).toEqual(many.slice(0, 512).map(({ port }) => port));
-  });
+test('a Service’s ports are the first 512: a tenant may give one tens of thousands', () => {
+  const many = Array.from({ length: 30_000 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
+  expect(portsOf(many).map(({ port }) => port)).toEqual(many.slice(0, 512).map(({ port }) => port));
 });
 
 const slice = (fields: Fields = {}) =>
@@ -146,56 +142,54 @@ const named = (name: string): Fields => ({
   targetRef: { kind: 'Pod', name },
 });
 
-describe('slimEndpointSlice', () => {
-  test('keeps these fields', () => {
-    expect(slice({ endpoints: [] })).toEqual({
-      namespace: 'shop',
-      name: 'api',
-      resourceVersion: '6',
-      service: 'api',
-      ports: [{ name: 'http', port: 8080, protocol: 'tcp' }],
-      endpoints: '["",""]',
-    });
-    expect(slice({ metadata }).service).toBe('');
-    expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
+test('slimEndpointSlice keeps these fields', () => {
+  expect(slice({ endpoints: [] })).toEqual({
+    namespace: 'shop',
+    name: 'api',
+    resourceVersion: '6',
+    service: 'api',
+    ports: [{ name: 'http', port: 8080, protocol: 'tcp' }],
+    endpoints: '["",""]',
   });
-
-  test('endpoints are a Pod each, or an address without one', () => {
-    const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
-    expect(
-      endpointsOf(
-        { addresses: ['10.65.2.9', '10.65.2.99'], nodeName: 'node-b', targetRef, conditions: { ready: true } },
-        { addresses: ['10.65.2.10'], nodeName: 'node-c', targetRef: { ...targetRef, name: 'api-1' } },
-        { addresses: ['10.65.2.11'], targetRef: { kind: 'Pod', name: 'api-2' }, conditions: { ready: false } },
-        { addresses: ['2001:DB8::1'], targetRef: { kind: 'Node', name: 'node-b' }, conditions: { ready: null } },
-        { addresses: ['10.65.2.12'], targetRef: { kind: 'Pod', namespace: 'batch', name: 'api-0' } },
-      ),
-    ).toEqual([
-      { address: '10.65.2.9', pod: { namespace: 'shop', name: 'api-0' }, node: 'node-b', ready: true },
-      { address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, node: 'node-c', ready: true },
-      { address: '10.65.2.11', pod: { namespace: 'shop', name: 'api-2' }, node: undefined, ready: false },
-      { address: '2001:db8::1', pod: undefined, node: undefined, ready: true },
-      { address: '10.65.2.12', pod: { namespace: 'batch', name: 'api-0' }, node: undefined, ready: true },
-    ]);
-  });
-
-  test('the last of a text may be all that two names have in common', () => {
-    for (const list of [
-      ['web', 'web-0'],
-      ['web-0', 'web'],
-      ['web', 'db'],
-      ['web', 'web'],
-      ['w', 'd'],
-    ])
-      expect(endpointsOf(...list.map(named)).map(({ pod: own, node }) => [own?.name, node])).toEqual(
-        list.map((name) => [name, name]),
-      );
-  });
-
-  test.each([[null], [{}], [{ addresses: [] }], [{ addresses: ['db.example.org'] }], [{ addresses: 'a' }]])(
-    '%j is no endpoint',
-    (endpoint) => {
-      expect(endpointsOf(endpoint)).toEqual([]);
-    },
-  );
+  expect(slice({ metadata }).service).toBe('');
+  expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
 });
+
+test('endpoints are a Pod each, or an address without one', () => {
+  const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
+  expect(
+    endpointsOf(
+      { addresses: ['10.65.2.9', '10.65.2.99'], nodeName: 'node-b', targetRef, conditions: { ready: true } },
+      { addresses: ['10.65.2.10'], nodeName: 'node-c', targetRef: { ...targetRef, name: 'api-1' } },
+      { addresses: ['10.65.2.11'], targetRef: { kind: 'Pod', name: 'api-2' }, conditions: { ready: false } },
+      { addresses: ['2001:DB8::1'], targetRef: { kind: 'Node', name: 'node-b' }, conditions: { ready: null } },
+      { addresses: ['10.65.2.12'], targetRef: { kind: 'Pod', namespace: 'batch', name: 'api-0' } },
+    ),
+  ).toEqual([
+    { address: '10.65.2.9', pod: { namespace: 'shop', name: 'api-0' }, node: 'node-b', ready: true },
+    { address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, node: 'node-c', ready: true },
+    { address: '10.65.2.11', pod: { namespace: 'shop', name: 'api-2' }, node: undefined, ready: false },
+    { address: '2001:db8::1', pod: undefined, node: undefined, ready: true },
+    { address: '10.65.2.12', pod: { namespace: 'batch', name: 'api-0' }, node: undefined, ready: true },
+  ]);
+});
+
+test('the last of a text may be all that two names have in common', () => {
+  for (const list of [
+    ['web', 'web-0'],
+    ['web-0', 'web'],
+    ['web', 'db'],
+    ['web', 'web'],
+    ['w', 'd'],
+  ])
+    expect(endpointsOf(...list.map(named)).map(({ pod: own, node }) => [own?.name, node])).toEqual(
+      list.map((name) => [name, name]),
+    );
+});
+
+test.each([[null], [{}], [{ addresses: [] }], [{ addresses: ['db.example.org'] }], [{ addresses: 'a' }]])(
+  'slimEndpointSlice: %j is no endpoint',
+  (endpoint) => {
+    expect(endpointsOf(endpoint)).toEqual([]);
+  },
+);

@@ -442,42 +442,40 @@ describe('slimNode', () => {
   });
 });
 
-describe('slimService', () => {
-  test.each([
-    {
-      name: 'both families',
-      spec: { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
-      status: {},
-      expected: ['10.96.0.80', 'fd00:96::80'],
-    },
-    { name: 'headless', spec: { clusterIP: 'None', clusterIPs: ['None'] }, status: {}, expected: [] },
-    { name: 'ExternalName', spec: { type: 'ExternalName', externalName: 'db.example.org' }, status: {}, expected: [] },
-    {
-      name: 'external addresses',
-      spec: { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
-      status: {},
-      expected: ['10.96.0.80', '198.51.100.80'],
-    },
-    {
-      name: 'load balancer',
-      spec: { clusterIP: '10.96.0.80' },
-      status: { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
-      expected: ['10.96.0.80', '203.0.113.80'],
-    },
-  ])('addresses: $name', ({ spec, status, expected }) => {
-    expect(slimService({ metadata: { name: 'api', namespace: 'shop' }, spec, status }).addresses).toEqual(expected);
-  });
+test.each([
+  {
+    name: 'both families',
+    spec: { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
+    status: {},
+    expected: ['10.96.0.80', 'fd00:96::80'],
+  },
+  { name: 'headless', spec: { clusterIP: 'None', clusterIPs: ['None'] }, status: {}, expected: [] },
+  { name: 'ExternalName', spec: { type: 'ExternalName', externalName: 'db.example.org' }, status: {}, expected: [] },
+  {
+    name: 'external addresses',
+    spec: { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
+    status: {},
+    expected: ['10.96.0.80', '198.51.100.80'],
+  },
+  {
+    name: 'load balancer',
+    spec: { clusterIP: '10.96.0.80' },
+    status: { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
+    expected: ['10.96.0.80', '203.0.113.80'],
+  },
+])('slimService: addresses: $name', ({ spec, status, expected }) => {
+  expect(slimService({ metadata: { name: 'api', namespace: 'shop' }, spec, status }).addresses).toEqual(expected);
+});
 
-  test.each([
-    ['default', 'kubernetes', 'api-server'],
-    ['shop', 'kubernetes', undefined],
-    ['kube-system', 'kube-dns', 'dns'],
-    ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
-    ['openshift-dns', 'dns-default', 'dns'],
-    ['shop', 'api', undefined],
-    ['shop', 'kube-dns', undefined],
-    ['shop', 'dns-default', undefined],
-  ])('%s/%s plays the part of %j', (namespace, name, role) => {
-    expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
-  });
+test.each([
+  ['default', 'kubernetes', 'api-server'],
+  ['shop', 'kubernetes', undefined],
+  ['kube-system', 'kube-dns', 'dns'],
+  ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
+  ['openshift-dns', 'dns-default', 'dns'],
+  ['shop', 'api', undefined],
+  ['shop', 'kube-dns', undefined],
+  ['shop', 'dns-default', undefined],
+])('slimService: %s/%s plays the part of %j', (namespace, name, role) => {
+  expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
 });

@@ -1,6 +1,6 @@
 /** The wording of problems with saved objects, kubeconfigs and ways to look up a Pod. The other tests assert subjects and counts only. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import { readSnapshot } from '../../src/kubernetes/snapshot.ts';
@@ -59,44 +59,37 @@ test('objects that cannot be used', () => {
   ]);
 });
 
-describe('a kubeconfig', () => {
-  test.each([
-    ['nowhere', undefined, 'cannot be used: no such file'],
-    ['empty', '', 'cannot be used: expected a document, but the input is empty'],
-    ['broken', 'not: [yaml', 'cannot be used: unexpected end of the stream within a flow collection (1:11)'],
-    ['vacant', 'apiVersion: v1\nkind: Config\n', 'its current context names no cluster'],
-  ])('that is %s', (name, text, reason) => {
-    if (text !== undefined) writeFileSync(within(name), text);
-    expect(() => readKubeconfig(within(name))).toThrow(new Error(`${within(name)}: ${reason}`));
-  });
-
-  test('that is a folder', () => {
-    mkdirSync(within('folder'));
-    expect(() => readKubeconfig(within('folder'))).toThrow(`${within('folder')}: cannot be used: is a folder`);
-  });
+test.each([
+  ['nowhere', undefined, 'cannot be used: no such file'],
+  ['empty', '', 'cannot be used: expected a document, but the input is empty'],
+  ['broken', 'not: [yaml', 'cannot be used: unexpected end of the stream within a flow collection (1:11)'],
+  ['vacant', 'apiVersion: v1\nkind: Config\n', 'its current context names no cluster'],
+])('a kubeconfig: that is %s', (name, text, reason) => {
+  if (text !== undefined) writeFileSync(within(name), text);
+  expect(() => readKubeconfig(within(name))).toThrow(new Error(`${within(name)}: ${reason}`));
 });
 
-describe('ways to look up a Pod', () => {
-  const clock = { now: () => nine, fromWall: (stamp: number) => stamp };
-  const pools = '/apis/crd.projectcalico.org/v1/ippools';
-  const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-  const [onePool, allowed, denied] = [
-    { items: [{ spec: { cidr: '10.65.0.0/16' } }] },
-    { status: { allowed: true } },
-    { status: { allowed: false } },
-  ];
+test('a kubeconfig: that is a folder', () => {
+  mkdirSync(within('folder'));
+  expect(() => readKubeconfig(within('folder'))).toThrow(`${within('folder')}: cannot be used: is a folder`);
+});
 
-  test.each<[string, Record<string, unknown>]>([
-    ['no IPPools of Calico', { [pools]: 404 }],
-    ['may not list ippools: the component calico-lookups grants it, where this is Calico', { [pools]: 403 }],
-    ['1 IPPools of Calico', { [pools]: onePool, [reviews]: allowed }],
-    [
-      'may not get ipamblocks and pods: the component calico-lookups grants it',
-      { [pools]: onePool, [reviews]: denied },
-    ],
-    ['IPPools could not be read: status 500', { [pools]: 500 }],
-  ])('calico-block: %s', async (why, objects) => {
-    const finder = createCalicoBlockFinder({ connection: fakeApi(objects), clock });
-    await expect(finder.look()).resolves.toMatchObject({ why });
-  });
+const clock = { now: () => nine, fromWall: (stamp: number) => stamp };
+const pools = '/apis/crd.projectcalico.org/v1/ippools';
+const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const [onePool, allowed, denied] = [
+  { items: [{ spec: { cidr: '10.65.0.0/16' } }] },
+  { status: { allowed: true } },
+  { status: { allowed: false } },
+];
+
+test.each<[string, Record<string, unknown>]>([
+  ['no IPPools of Calico', { [pools]: 404 }],
+  ['may not list ippools: the component calico-lookups grants it, where this is Calico', { [pools]: 403 }],
+  ['1 IPPools of Calico', { [pools]: onePool, [reviews]: allowed }],
+  ['may not get ipamblocks and pods: the component calico-lookups grants it', { [pools]: onePool, [reviews]: denied }],
+  ['IPPools could not be read: status 500', { [pools]: 500 }],
+])('ways to look up a Pod: calico-block: %s', async (why, objects) => {
+  const finder = createCalicoBlockFinder({ connection: fakeApi(objects), clock });
+  await expect(finder.look()).resolves.toMatchObject({ why });
 });

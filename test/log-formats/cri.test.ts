@@ -1,35 +1,31 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { decodeText, readRecord } from '../../src/log-formats/cri.ts';
 
 const ten = Date.UTC(2026, 10, 21, 10);
 const stderr = { stream: 'stderr', partial: false };
 
-describe('CRI', () => {
-  test.each([
-    ['2026-11-21T10:00:00.123456789Z stderr F some text', { ...stderr, time: ten + 123.456789, text: 'some text' }],
-    ['2026-11-21T12:00:00.5+02:00 stdout F x', { ...stderr, stream: 'stdout', time: ten + 500, text: 'x' }],
-    ['2026-11-21T06:30:00-03:30 stdout P x', { stream: 'stdout', partial: true, time: ten, text: 'x' }],
-    ['2026-11-21T10:00:00Z stderr P:x:y half', { ...stderr, partial: true, time: ten, text: 'half' }],
-    ['2026-11-21T10:00:00Z stderr F:P  > indented', { ...stderr, time: ten, text: ' > indented' }],
-    ['2026-11-21T10:00:00Z stderr F \ttab ', { ...stderr, time: ten, text: '\ttab ' }],
-    ['2026-11-21T10:00:00Z stderr F ', { ...stderr, time: ten, text: '' }],
-    ['2026-11-21T10:00:00Z stderr F', { ...stderr, time: ten, text: '' }],
-  ])('%s', (line, record) => {
-    expect(readRecord(line)).toStrictEqual(record);
-  });
+test.each([
+  ['2026-11-21T10:00:00.123456789Z stderr F some text', { ...stderr, time: ten + 123.456789, text: 'some text' }],
+  ['2026-11-21T12:00:00.5+02:00 stdout F x', { ...stderr, stream: 'stdout', time: ten + 500, text: 'x' }],
+  ['2026-11-21T06:30:00-03:30 stdout P x', { stream: 'stdout', partial: true, time: ten, text: 'x' }],
+  ['2026-11-21T10:00:00Z stderr P:x:y half', { ...stderr, partial: true, time: ten, text: 'half' }],
+  ['2026-11-21T10:00:00Z stderr F:P  > indented', { ...stderr, time: ten, text: ' > indented' }],
+  ['2026-11-21T10:00:00Z stderr F \ttab ', { ...stderr, time: ten, text: '\ttab ' }],
+  ['2026-11-21T10:00:00Z stderr F ', { ...stderr, time: ten, text: '' }],
+  ['2026-11-21T10:00:00Z stderr F', { ...stderr, time: ten, text: '' }],
+])('CRI: %s', (line, record) => {
+  expect(readRecord(line)).toStrictEqual(record);
 });
 
-describe("Docker's JSON", () => {
-  test.each([
-    ['{"log":"some text\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'some text' }],
-    ['{"log":"no end","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'no end', partial: true }],
-    ['{"log":"\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '' }],
-    ['{"log":"\\ta \\u003c b \\u00e9\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '\ta < b Ã©' }],
-    ['{"time":"2026-11-21T10:00:00.25Z","attrs":{"a":1},"stream":"stderr","log":"Ã©\\n"}', { text: 'Ã©' }],
-  ])('%s', (line, record) => {
-    expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
-  });
+test.each([
+  ['{"log":"some text\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'some text' }],
+  ['{"log":"no end","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'no end', partial: true }],
+  ['{"log":"\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '' }],
+  ['{"log":"\\ta \\u003c b \\u00e9\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '\ta < b Ã©' }],
+  ['{"time":"2026-11-21T10:00:00.25Z","attrs":{"a":1},"stream":"stderr","log":"Ã©\\n"}', { text: 'Ã©' }],
+])("Docker's JSON: %s", (line, record) => {
+  expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
 });
 
 test.each([

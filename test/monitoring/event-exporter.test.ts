@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { expandEnv, readExporterConfig } from './exporter/exporter-config.ts';
 import { receiversOf } from './exporter/exporter-rules.ts';
@@ -25,59 +25,53 @@ test.each([
   expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
 });
 
-describe('rules', () => {
-  test('what Go cannot compile, and the program takes for "no match", is refused', () => {
-    for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
-      expect(() => routeOf(shipped.replace('^PacketDrop$', () => pattern))).toThrow('not in the syntax of Go');
-    expect(receiversOf(routeOf(shipped.replace('^PacketDrop$', () => '^(?:Packet)(?i:drop)$')), drop)).toEqual([
-      'slack',
-    ]);
-  });
-
-  test('an Event of the newer API, which has no count, counts nothing', () => {
-    const { count: _, ...event } = drop;
-    expect(receiversOf(routeOf(shipped), event)).toEqual(['slack']);
-    const minimum = shipped.replace("reason: '^PacketDrop$'", (line) => `${line}\n              minCount: 1`);
-    expect(receiversOf(routeOf(minimum), drop)).toEqual(['slack']);
-    expect(receiversOf(routeOf(minimum), event)).toEqual([]);
-  });
-
-  test('teams by namespace, which asks the API server nothing', () => {
-    const [line] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
-    expect(line).toBeDefined();
-    const teams = (name: string) =>
-      routeOf(
-        shipped.replace(
-          /^( +)reason: '\^PacketDrop\$'$/m,
-          (other, indent) => `${other}\n${indent}${line?.replace('payments', name)}`,
-        ),
-      );
-    expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
-    expect(receiversOf(teams('other'), drop)).toEqual([]);
-    expect(receiversOf(teams('other'), node)).toEqual(['slack']);
-  });
+test('what Go cannot compile, and the program takes for "no match", is refused', () => {
+  for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
+    expect(() => routeOf(shipped.replace('^PacketDrop$', () => pattern))).toThrow('not in the syntax of Go');
+  expect(receiversOf(routeOf(shipped.replace('^PacketDrop$', () => '^(?:Packet)(?i:drop)$')), drop)).toEqual(['slack']);
 });
 
-describe('templates', () => {
-  test.each([
-    ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
-    ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
-    ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
-  ])('%s', (template, expected) => {
-    expect(render(template, node)).toBe(expected);
-  });
+test('an Event of the newer API, which has no count, counts nothing', () => {
+  const { count: _, ...event } = drop;
+  expect(receiversOf(routeOf(shipped), event)).toEqual(['slack']);
+  const minimum = shipped.replace("reason: '^PacketDrop$'", (line) => `${line}\n              minCount: 1`);
+  expect(receiversOf(routeOf(minimum), drop)).toEqual(['slack']);
+  expect(receiversOf(routeOf(minimum), event)).toEqual([]);
+});
 
-  test.each(['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ := .Reason }}', '{{ . }}', '{{ .Count }}'])(
-    '%s: nothing would be sent, or something that this does not know',
-    (template) => {
-      expect(() => render(template, node)).toThrow(/this (?:can )?render/);
-    },
-  );
+test('rules: teams by namespace, which asks the API server nothing', () => {
+  const [line] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
+  expect(line).toBeDefined();
+  const teams = (name: string) =>
+    routeOf(
+      shipped.replace(
+        /^( +)reason: '\^PacketDrop\$'$/m,
+        (other, indent) => `${other}\n${indent}${line?.replace('payments', name)}`,
+      ),
+    );
+  expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
+  expect(receiversOf(teams('other'), drop)).toEqual([]);
+  expect(receiversOf(teams('other'), node)).toEqual(['slack']);
+});
 
-  test('what stands between is looked at also where it is not shown', () => {
-    const template = '{{ with .InvolvedObject.Namespace }}{{ else }}none{{ end }}';
-    expect(() => render(template, node)).toThrow('{{ else }}');
-  });
+test.each([
+  ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
+  ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
+  ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
+])('templates: %s', (template, expected) => {
+  expect(render(template, node)).toBe(expected);
+});
+
+test.each(['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ := .Reason }}', '{{ . }}', '{{ .Count }}'])(
+  'templates: %s: nothing would be sent, or something that this does not know',
+  (template) => {
+    expect(() => render(template, node)).toThrow(/this (?:can )?render/);
+  },
+);
+
+test('what stands between is looked at also where it is not shown', () => {
+  const template = '{{ with .InvolvedObject.Namespace }}{{ else }}none{{ end }}';
+  expect(() => render(template, node)).toThrow('{{ else }}');
 });
 
 function eventOf(sample: string, object: string): CoreEvent {

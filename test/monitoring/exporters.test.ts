@@ -205,20 +205,18 @@ describe('Botkube', () => {
   });
 });
 
-describe('Robusta', () => {
-  test.each([
-    ['policy-deny', ['PacketDrop shop/postgres-0']],
-    ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
-    ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
-    ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
-  ])('%s: a message for each problem', (sample, expected) => {
-    expect(namesOf(eventsOfSample(sample).filter(isSentByRobusta))).toEqual(expected);
-  });
+test.each([
+  ['policy-deny', ['PacketDrop shop/postgres-0']],
+  ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
+  ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
+  ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
+])('Robusta: %s: a message for each problem', (sample, expected) => {
+  expect(namesOf(eventsOfSample(sample).filter(isSentByRobusta))).toEqual(expected);
+});
 
-  test('Events of other components make no message', () => {
-    const event = eventsOfSample('policy-deny').find(isSentByRobusta);
-    expect(isSentByRobusta({ ...(event as CoreEvent), reportingComponent: 'kubelet' })).toBe(false);
-  });
+test('Robusta: Events of other components make no message', () => {
+  const event = eventsOfSample('policy-deny').find(isSentByRobusta);
+  expect(isSentByRobusta({ ...(event as CoreEvent), reportingComponent: 'kubelet' })).toBe(false);
 });
 
 test('the three that read Events send the same drops, in every sample', () => {

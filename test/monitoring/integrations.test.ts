@@ -10,128 +10,119 @@ import type { CoreEvent } from '../../src/events/event.ts';
 import { textOf } from './files.ts';
 import { eventsOfSample } from './sample-events.ts';
 
-describe('k9s', () => {
-  const { plugins } = load(textOf('deploy/integrations/k9s-plugins.yaml')) as {
-    plugins: Record<
-      string,
-      { shortCut: string; description: string; scopes: string[]; command: string; args: string[] }
-    >;
-  };
+const { plugins } = load(textOf('deploy/integrations/k9s-plugins.yaml')) as {
+  plugins: Record<string, { shortCut: string; description: string; scopes: string[]; command: string; args: string[] }>;
+};
 
-  test('no view has two plugins on one key', () => {
-    const keys = Object.values(plugins).flatMap(({ shortCut, scopes }) =>
-      scopes.map((scope) => `${scope} ${shortCut}`),
-    );
-    expect(new Set(keys).size).toBe(keys.length);
-  });
-
-  test.each(Object.entries(plugins))(
-    '%s hands names on as they are, and kubectl-drops understands its options',
-    (_, { command, args }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-k9s-'));
-      try {
-        const written = (name: string, text: string): void => {
-          writeFileSync(join(folder, name), text);
-          chmodSync(join(folder, name), 0o755);
-        };
-        const main = new URL('../../src/main.ts', import.meta.url).pathname;
-        written(
-          'kubectl',
-          `#!/bin/sh\nprintf '<%s>' "$@" > '${folder}/asked'\nexec '${process.execPath}' '${main}' "$@"\n`,
-        );
-        const clusters = [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }];
-        written('less', '#!/bin/sh\ncat\n');
-        const evil = `a'b"; touch ${folder}/owned #`;
-        written(
-          'config',
-          JSON.stringify({
-            clusters,
-            users: [{ name: 'u', user: {} }],
-            contexts: [{ name: evil, context: { cluster: 'c', user: 'u' } }],
-          }),
-        );
-        const values: Record<string, string> = { $CONTEXT: evil, $NAMESPACE: 'shop', $NAME: 'cart-0' };
-        const run = spawnSync(
-          command,
-          args.map((each) => values[each] ?? each),
-          {
-            encoding: 'utf8',
-            env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') },
-          },
-        );
-        // The options are understood, and the context is there; its API server is not.
-        expect(run.stdout).toContain('ECONNREFUSED');
-        const asked = spawnSync('cat', [join(folder, 'asked')], { encoding: 'utf8' }).stdout;
-        expect(asked).toContain(`<drops><--context><${evil}>`);
-        expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('owned');
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    },
-  );
+test('no view has two plugins on one key', () => {
+  const keys = Object.values(plugins).flatMap(({ shortCut, scopes }) => scopes.map((scope) => `${scope} ${shortCut}`));
+  expect(new Set(keys).size).toBe(keys.length);
 });
 
-describe('Headlamp, with stand-ins for its parts', () => {
-  interface Element {
-    type: unknown;
-    props: {
-      columns: { label: string; getter: (event: CoreEvent) => unknown }[];
-      data: CoreEvent[];
-      errorMessage: string | null;
-    };
-    children: Element[];
-  }
+test.each(Object.entries(plugins))(
+  'k9s: %s hands names on as they are, and kubectl-drops understands its options',
+  (_, { command, args }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-k9s-'));
+    try {
+      const written = (name: string, text: string): void => {
+        writeFileSync(join(folder, name), text);
+        chmodSync(join(folder, name), 0o755);
+      };
+      const main = new URL('../../src/main.ts', import.meta.url).pathname;
+      written(
+        'kubectl',
+        `#!/bin/sh\nprintf '<%s>' "$@" > '${folder}/asked'\nexec '${process.execPath}' '${main}' "$@"\n`,
+      );
+      const clusters = [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }];
+      written('less', '#!/bin/sh\ncat\n');
+      const evil = `a'b"; touch ${folder}/owned #`;
+      written(
+        'config',
+        JSON.stringify({
+          clusters,
+          users: [{ name: 'u', user: {} }],
+          contexts: [{ name: evil, context: { cluster: 'c', user: 'u' } }],
+        }),
+      );
+      const values: Record<string, string> = { $CONTEXT: evil, $NAMESPACE: 'shop', $NAME: 'cart-0' };
+      const run = spawnSync(
+        command,
+        args.map((each) => values[each] ?? each),
+        {
+          encoding: 'utf8',
+          env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') },
+        },
+      );
+      // The options are understood, and the context is there; its API server is not.
+      expect(run.stdout).toContain('ECONNREFUSED');
+      const asked = spawnSync('cat', [join(folder, 'asked')], { encoding: 'utf8' }).stdout;
+      expect(asked).toContain(`<drops><--context><${evil}>`);
+      expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('owned');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
-  const shown = (events: readonly object[] | null, error: Error | null = null): { asked: unknown; table: Element } => {
-    const registered: { component?: () => Element }[] = [];
-    let asked: unknown;
-    const useList = (query: unknown): unknown[] => {
-      asked = query;
-      return [events, error];
-    };
-    const pluginLib = {
-      React: { createElement: (type: unknown, props: unknown, ...children: unknown[]) => ({ type, props, children }) },
-      K8s: { ResourceClasses: { Event: { useList } } },
-      CommonComponents: { SectionBox: 'SectionBox', SimpleTable: 'SimpleTable', Link: 'Link' },
-      registerRoute: (route: { component: () => Element }) => registered.push(route),
-      registerSidebarEntry: () => {},
-    };
-    vm.runInNewContext(textOf('deploy/integrations/headlamp/main.js'), { window: { pluginLib } });
-    const page = registered[0]?.component?.();
-    return { asked, table: page?.children[0] as Element };
+interface Element {
+  type: unknown;
+  props: {
+    columns: { label: string; getter: (event: CoreEvent) => unknown }[];
+    data: CoreEvent[];
+    errorMessage: string | null;
   };
+  children: Element[];
+}
 
-  test('the page lists Events of this program, the newest first', () => {
-    const events = eventsOfSample('policy-deny').map((event) =>
-      Object.assign(event, { lastOccurrence: event.lastTimestamp }),
-    );
-    const { asked, table } = shown(events);
-    expect(asked).toEqual({ fieldSelector: 'source=kube-netfilter-tailer' });
-    const times = table.props.data.map(({ lastTimestamp }) => lastTimestamp);
-    expect(times).toEqual(times.toSorted().toReversed());
-    expect(times.length).toBeGreaterThan(1);
-    const [first] = table.props.data as [CoreEvent];
-    const cells = Object.fromEntries(table.props.columns.map(({ label, getter }) => [label, getter(first)]));
-    expect(cells).toMatchObject({ Count: first.count, Reason: first.reason, Message: first.message });
-    expect(cells).toMatchObject({ Peer: '← Deployment/batch/worker', Port: '5432/TCP', Policy: '', Code: '' });
-    expect(cells['Object']).toMatchObject({ type: 'Link', props: { params: { name: first.involvedObject.name } } });
-  });
+const shown = (events: readonly object[] | null, error: Error | null = null): { asked: unknown; table: Element } => {
+  const registered: { component?: () => Element }[] = [];
+  let asked: unknown;
+  const useList = (query: unknown): unknown[] => {
+    asked = query;
+    return [events, error];
+  };
+  const pluginLib = {
+    React: { createElement: (type: unknown, props: unknown, ...children: unknown[]) => ({ type, props, children }) },
+    K8s: { ResourceClasses: { Event: { useList } } },
+    CommonComponents: { SectionBox: 'SectionBox', SimpleTable: 'SimpleTable', Link: 'Link' },
+    registerRoute: (route: { component: () => Element }) => registered.push(route),
+    registerSidebarEntry: () => {},
+  };
+  vm.runInNewContext(textOf('deploy/integrations/headlamp/main.js'), { window: { pluginLib } });
+  const page = registered[0]?.component?.();
+  return { asked, table: page?.children[0] as Element };
+};
 
-  test('an Event of many peers says how many; one of an older version has empty cells', () => {
-    const [event] = eventsOfSample('policy-deny') as [CoreEvent];
-    const annotations = { 'kube-netfilter-tailer/peers': '41', 'kube-netfilter-tailer/ports': '7' };
-    const cellsOf = (metadata: object): object => {
-      const { columns } = shown([event]).table.props;
-      return Object.fromEntries(columns.map(({ label, getter }) => [label, getter({ ...event, ...metadata })]));
-    };
-    expect(cellsOf({ metadata: { annotations } })).toMatchObject({ Peer: '41 peers', Port: '7 ports' });
-    expect(cellsOf({ metadata: {} })).toMatchObject({ Peer: '', Port: '', Policy: '', Code: '' });
-  });
+test('Headlamp, with stand-ins for its parts: the page lists Events of this program, the newest first', () => {
+  const events = eventsOfSample('policy-deny').map((event) =>
+    Object.assign(event, { lastOccurrence: event.lastTimestamp }),
+  );
+  const { asked, table } = shown(events);
+  expect(asked).toEqual({ fieldSelector: 'source=kube-netfilter-tailer' });
+  const times = table.props.data.map(({ lastTimestamp }) => lastTimestamp);
+  expect(times).toEqual(times.toSorted().toReversed());
+  expect(times.length).toBeGreaterThan(1);
+  const [first] = table.props.data as [CoreEvent];
+  const cells = Object.fromEntries(table.props.columns.map(({ label, getter }) => [label, getter(first)]));
+  expect(cells).toMatchObject({ Count: first.count, Reason: first.reason, Message: first.message });
+  expect(cells).toMatchObject({ Peer: '← Deployment/batch/worker', Port: '5432/TCP', Policy: '', Code: '' });
+  expect(cells['Object']).toMatchObject({ type: 'Link', props: { params: { name: first.involvedObject.name } } });
+});
 
-  test('while nothing has arrived, and where Events may not be listed, the page is there', () => {
-    expect(shown(null).table.props).toMatchObject({ data: null, errorMessage: null });
-    expect(shown(null, new Error('forbidden')).table.props.errorMessage).toContain('forbidden');
-  });
+test('Headlamp, with stand-ins for its parts: an Event of many peers says how many; one of an older version has empty cells', () => {
+  const [event] = eventsOfSample('policy-deny') as [CoreEvent];
+  const annotations = { 'kube-netfilter-tailer/peers': '41', 'kube-netfilter-tailer/ports': '7' };
+  const cellsOf = (metadata: object): object => {
+    const { columns } = shown([event]).table.props;
+    return Object.fromEntries(columns.map(({ label, getter }) => [label, getter({ ...event, ...metadata })]));
+  };
+  expect(cellsOf({ metadata: { annotations } })).toMatchObject({ Peer: '41 peers', Port: '7 ports' });
+  expect(cellsOf({ metadata: {} })).toMatchObject({ Peer: '', Port: '', Policy: '', Code: '' });
+});
+
+test('Headlamp, with stand-ins for its parts: while nothing has arrived, and where Events may not be listed, the page is there', () => {
+  expect(shown(null).table.props).toMatchObject({ data: null, errorMessage: null });
+  expect(shown(null, new Error('forbidden')).table.props.errorMessage).toContain('forbidden');
 });
 
 describe('Loki', () => {

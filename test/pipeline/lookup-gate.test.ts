@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { stateOf } from '../series/state-of.ts';
 import { createLookupQueue, longestWait, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
@@ -124,25 +124,23 @@ function textOf(host: number, port: number): string {
 
 const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
-describe('what is looked up', () => {
-  test('waits with all lines that repeat it, and is counted with them', () => {
-    const one = rig();
-    one.read(7);
-    one.repeat(5);
-    expect([one.counted(), one.queue.flows.map(({ weight, first, last }) => [weight, first, last])]).toEqual([
-      [],
-      [[6, nine, nine + 4]],
-    ]);
-    one.answer(7);
-    expect(one.counted()).toEqual(['203.0.113.7 80 x6']);
-  });
+test('what is looked up waits with all lines that repeat it, and is counted with them', () => {
+  const one = rig();
+  one.read(7);
+  one.repeat(5);
+  expect([one.counted(), one.queue.flows.map(({ weight, first, last }) => [weight, first, last])]).toEqual([
+    [],
+    [[6, nine, nine + 4]],
+  ]);
+  one.answer(7);
+  expect(one.counted()).toEqual(['203.0.113.7 80 x6']);
+});
 
-  test('with lines that repeat it, is counted at once where the queue is full', () => {
-    const one = rig({ limit: 1 });
-    for (const host of [7, 8]) one.read(host);
-    one.repeat(5);
-    expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
-  });
+test('what is looked up: with lines that repeat it, is counted at once where the queue is full', () => {
+  const one = rig({ limit: 1 });
+  for (const host of [7, 8]) one.read(host);
+  one.repeat(5);
+  expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
 });
 
 type Step =

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { explainMartian, explainPacket, noiseOf } from '../../src/drops/drops.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Martian } from '../../src/model/observation.ts';
@@ -66,40 +66,38 @@ const minutesOf = ({ flows }: LookupQueue): unknown[] =>
 const admitAt = (queue: LookupQueue, port: number, ...times: number[]): boolean[] =>
   times.map((time) => queue.admit(line({ time: nine + time }), syn(port), nine + time));
 
-describe('a flow that waits for minutes', () => {
-  test('waits by the minute, as its addresses may get other owners meanwhile', () => {
-    const queue = createLookupQueue(10);
-    admitAt(queue, 80, 0, minute - 1, minute, 2 * minute, minute + 1);
-    const expected = [
-      [0, 0, minute - 1, 2],
-      [minute, minute, minute + 1, 2],
-      [2 * minute, 2 * minute, 2 * minute, 1],
-    ];
-    expect(minutesOf(queue)).toEqual(expected);
-    expect(minutesOf(restored(queue))).toEqual(expected);
-  });
+test('a flow that waits for minutes waits by the minute, as its addresses may get other owners meanwhile', () => {
+  const queue = createLookupQueue(10);
+  admitAt(queue, 80, 0, minute - 1, minute, 2 * minute, minute + 1);
+  const expected = [
+    [0, 0, minute - 1, 2],
+    [minute, minute, minute + 1, 2],
+    [2 * minute, 2 * minute, 2 * minute, 1],
+  ];
+  expect(minutesOf(queue)).toEqual(expected);
+  expect(minutesOf(restored(queue))).toEqual(expected);
+});
 
-  test('is joined to its last minute where there is no room for another one', () => {
-    const queue = createLookupQueue(2);
-    expect(admitAt(queue, 80, 0, minute, 2 * minute, 1)).toEqual([true, true, true, true]);
-    expect(admitAt(queue, 81, 2 * minute)).toEqual([false]);
-    expect(minutesOf(queue)).toEqual([
-      [0, 0, 1, 2],
-      [minute, minute, 2 * minute, 2],
-    ]);
-  });
+test('a flow that waits for minutes is joined to its last minute where there is no room for another one', () => {
+  const queue = createLookupQueue(2);
+  expect(admitAt(queue, 80, 0, minute, 2 * minute, 1)).toEqual([true, true, true, true]);
+  expect(admitAt(queue, 81, 2 * minute)).toEqual([false]);
+  expect(minutesOf(queue)).toEqual([
+    [0, 0, 1, 2],
+    [minute, minute, 2 * minute, 2],
+  ]);
+});
 
-  test('is there until its last minute is let out', () => {
-    const queue = createLookupQueue(10);
-    admitAt(queue, 80, 0, minute);
-    const again = restored(queue);
-    for (const each of [queue, again]) {
-      each.release(({ first }) => first === nine);
-      expect(each.has(line(), syn(80))).toBe(true);
-      each.release(() => true);
-      expect(each.has(line(), syn(80))).toBe(false);
-    }
-  });
+test('a flow that waits for minutes is there until its last minute is let out', () => {
+  const queue = createLookupQueue(10);
+  admitAt(queue, 80, 0, minute);
+  const again = restored(queue);
+  for (const each of [queue, again]) {
+    each.release(({ first }) => first === nine);
+    expect(each.has(line(), syn(80))).toBe(true);
+    each.release(() => true);
+    expect(each.has(line(), syn(80))).toBe(false);
+  }
 });
 
 test('a text of 64 KiB is not kept', () => {
@@ -150,37 +148,35 @@ test('those that may go are let out, oldest first', () => {
   expect(queue.release(() => true)).toEqual([]);
 });
 
-describe('a restored room', () => {
-  test('is what it was', () => {
-    const queue = createLookupQueue(10);
-    for (const each of [syn(80), syn(80), martian(), observation({ packet: icmp(3, 4), inner: packet(), mtu: 1400 })])
-      queue.admit(line(), each, nine);
-    expect(restored(queue).flows).toEqual(queue.flows);
-    expect(restored(createLookupQueue(10)).size).toBe(0);
-  });
+test('a restored room is what it was', () => {
+  const queue = createLookupQueue(10);
+  for (const each of [syn(80), syn(80), martian(), observation({ packet: icmp(3, 4), inner: packet(), mtu: 1400 })])
+    queue.admit(line(), each, nine);
+  expect(restored(queue).flows).toEqual(queue.flows);
+  expect(restored(createLookupQueue(10)).size).toBe(0);
+});
 
-  test('takes in more of the flows that wait', () => {
-    const queue = createLookupQueue(10);
-    queue.admit(line(), syn(80, { inner: packet() }), nine);
-    queue.admit(line(), martian(), nine);
-    const again = restored(queue);
-    again.admit(line({ time: nine + second }), syn(80, { inner: packet() }), nine + second);
-    again.admit(line({ time: nine + second }), martian(), nine + second);
-    expect(again.flows).toMatchObject([
-      { weight: 2, last: nine + second, since: nine },
-      { weight: 2, last: nine + second, since: nine },
-    ]);
-    expect(queue.flows).toMatchObject([{ weight: 1 }, { weight: 1 }]);
-  });
+test('a restored room takes in more of the flows that wait', () => {
+  const queue = createLookupQueue(10);
+  queue.admit(line(), syn(80, { inner: packet() }), nine);
+  queue.admit(line(), martian(), nine);
+  const again = restored(queue);
+  again.admit(line({ time: nine + second }), syn(80, { inner: packet() }), nine + second);
+  again.admit(line({ time: nine + second }), martian(), nine + second);
+  expect(again.flows).toMatchObject([
+    { weight: 2, last: nine + second, since: nine },
+    { weight: 2, last: nine + second, since: nine },
+  ]);
+  expect(queue.flows).toMatchObject([{ weight: 1 }, { weight: 1 }]);
+});
 
-  test('loses no flow, though it is smaller by now', () => {
-    const queue = createLookupQueue(10);
-    for (const port of [80, 81, 82]) queue.admit(line(), syn(port), nine);
-    const again = restored(queue, 1);
-    expect(again.size).toBe(3);
-    expect(again.admit(line(), syn(83), nine)).toBe(false);
-    expect(again.admit(line(), syn(80), nine)).toBe(true);
-  });
+test('a restored room loses no flow, though it is smaller by now', () => {
+  const queue = createLookupQueue(10);
+  for (const port of [80, 81, 82]) queue.admit(line(), syn(port), nine);
+  const again = restored(queue, 1);
+  expect(again.size).toBe(3);
+  expect(again.admit(line(), syn(83), nine)).toBe(false);
+  expect(again.admit(line(), syn(80), nine)).toBe(true);
 });
 
 // Few values of each kind, so that flows come back and differ in one thing only.

@@ -90,108 +90,103 @@ test('it is over with the first sync that goes well', () => {
   });
 });
 
-describe('kube-proxy that is started again and again', () => {
-  const fatal =
-    'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
+const fatal =
+  'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
 
-  test('a kube-proxy that is started again for a reason that it logs is one incident of that', () => {
-    const one = scene();
-    for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
-    const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
-    expect(open).toMatchObject([{ failing: 'kube-proxy', restarts: 5 }]);
-    expect(open[0]?.code).not.toBe('KN117');
-  });
-
-  test('a kube-proxy that is started again without a reason is one incident, with its last words', () => {
-    const one = scene();
-    const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
-    for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
-    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
-    expect(one.incidents.tracker.incidents[0]?.quote).toContain('Something that nobody has seen before');
-  });
+test('a kube-proxy that is started again for a reason that it logs is one incident of that', () => {
+  const one = scene();
+  for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
+  const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
+  expect(open).toMatchObject([{ failing: 'kube-proxy', restarts: 5 }]);
+  expect(open[0]?.code).not.toBe('KN117');
 });
 
-describe('a reload of the host’s firewall', () => {
-  const overwritten =
-    '2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync actualRuleIDs=[]string{"", "tVnHkvAo15HuiPy0"} chainName="FORWARD" expectedRuleIDs=[]string{"tVnHkvAo15HuiPy0", ""} ipVersion=0x4 table="filter"';
+test('a kube-proxy that is started again without a reason is one incident, with its last words', () => {
+  const one = scene();
+  const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
+  for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
+  expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
+  expect(one.incidents.tracker.incidents[0]?.quote).toContain('Something that nobody has seen before');
+});
 
-  test.each([
-    ['before felix notices', 0],
-    ['after', 10],
-  ])('is an incident although felix logs it once only; its drops begin %s', (_, drops) => {
+const overwritten =
+  '2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync actualRuleIDs=[]string{"", "tVnHkvAo15HuiPy0"} chainName="FORWARD" expectedRuleIDs=[]string{"tVnHkvAo15HuiPy0", ""} ipVersion=0x4 table="filter"';
+
+test.each([
+  ['before felix notices', 0],
+  ['after', 10],
+])(
+  'a reload of the host’s firewall is an incident although felix logs it once only; its drops begin %s',
+  (_, drops) => {
     const one = scene();
     if (drops === 0) one.incidents.firewallDropped(nine);
     one.say(overwritten, nine + 5 * second, calicoLog);
     if (drops > 0) one.incidents.firewallDropped(nine + drops * second);
     expect(one.details()['FirewallReloaded Node node-a']).toMatchObject({ code: 'KN204', diagnosis: 'KN205' });
-  });
+  },
+);
 
-  test('is no incident where nothing is dropped', () => {
-    const one = scene();
-    one.say(overwritten, nine, calicoLog);
-    one.incidents.tick(nine + 10 * minute);
-    expect(one.details()).toEqual({});
-  });
+test('a reload of the host’s firewall is no incident where nothing is dropped', () => {
+  const one = scene();
+  one.say(overwritten, nine, calicoLog);
+  one.incidents.tick(nine + 10 * minute);
+  expect(one.details()).toEqual({});
 });
 
-describe('bad input', () => {
-  test('ten thousand different errors a minute are a handful of incidents', () => {
-    const one = scene();
-    for (let i = 0; i < 10_000; i++)
-      one.say(
-        failed(
-          `KUBE-SVC-${i
-            .toString(32)
-            .toUpperCase()
-            .padStart(16, 'A')
-            .replace(/[0189]/g, 'Z')}`,
-        ),
-        nine + i * 6,
-      );
-    const { incidents } = one.incidents.tracker;
-    expect(incidents).toHaveLength(1);
-    expect(incidents[0]?.subjects.length).toBeLessThanOrEqual(16);
-    expect(JSON.stringify(one.incidents.state()).length).toBeLessThan(20_000);
-    expect(one.counts()['Node node-a']).toBe(10_000);
-  });
+test('bad input: ten thousand different errors a minute are a handful of incidents', () => {
+  const one = scene();
+  for (let i = 0; i < 10_000; i++)
+    one.say(
+      failed(
+        `KUBE-SVC-${i
+          .toString(32)
+          .toUpperCase()
+          .padStart(16, 'A')
+          .replace(/[0189]/g, 'Z')}`,
+      ),
+      nine + i * 6,
+    );
+  const { incidents } = one.incidents.tracker;
+  expect(incidents).toHaveLength(1);
+  expect(incidents[0]?.subjects.length).toBeLessThanOrEqual(16);
+  expect(JSON.stringify(one.incidents.state()).length).toBeLessThan(20_000);
+  expect(one.counts()['Node node-a']).toBe(10_000);
+});
 
-  test('a text of a megabyte is read as far as it has the reason', () => {
-    const one = scene();
-    const dump = '-A KUBE-SERVICES -m comment --comment "a rule" -j KUBE-SVC-AAAAAAAAAAAAAAAA\n'.repeat(14_000);
-    for (const at of [0, 30])
-      one.say(
-        failed('KUBE-SVC-L6LPUQKLZFD5NUFY').replace(' > ipFamily', ` > rules=<\n${dump} > ipFamily`),
-        nine + at * second,
-      );
-    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
-  });
+test('a text of a megabyte is read as far as it has the reason', () => {
+  const one = scene();
+  const dump = '-A KUBE-SERVICES -m comment --comment "a rule" -j KUBE-SVC-AAAAAAAAAAAAAAAA\n'.repeat(14_000);
+  for (const at of [0, 30])
+    one.say(
+      failed('KUBE-SVC-L6LPUQKLZFD5NUFY').replace(' > ipFamily', ` > rules=<\n${dump} > ipFamily`),
+      nine + at * second,
+    );
+  expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
+});
 
-  test('a chain that is no Service’s is named, and that is all', () => {
-    const one = scene({
-      chains: {
-        ownerOf: (chain) =>
-          chain === 'KUBE-SVC-L6LPUQKLZFD5NUFY'
-            ? { service: postgresService, port: '5432', deleted: false }
-            : undefined,
-        backendsOf: () => [],
-      },
-    });
-    failAt(one, nine, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
-    failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
-    expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);
-    failAt(one, nine + minute);
-    expect(one.details()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
+test('a chain that is no Service’s is named, and that is all', () => {
+  const one = scene({
+    chains: {
+      ownerOf: (chain) =>
+        chain === 'KUBE-SVC-L6LPUQKLZFD5NUFY' ? { service: postgresService, port: '5432', deleted: false } : undefined,
+      backendsOf: () => [],
+    },
   });
+  failAt(one, nine, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+  failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+  expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);
+  failAt(one, nine + minute);
+  expect(one.details()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
+});
 
-  test.each([
-    'I1121 09:00:00.1       1 proxier.go:833] "Failed to execute iptables-restore is what the runbook is called"',
-    'E1121 09:00:00.1       1 leaderelection.go:330] "error retrieving resource lock" err="Couldn\'t load target"',
-    'Failed to execute iptables-restore: nobody knows who said this',
-  ])('a line that only resembles an error: %s', (text) => {
-    const one = scene();
-    for (let i = 0; i < 5; i++) one.say(text, nine + i * 30 * second);
-    expect(one.details()).toEqual({});
-  });
+test.each([
+  'I1121 09:00:00.1       1 proxier.go:833] "Failed to execute iptables-restore is what the runbook is called"',
+  'E1121 09:00:00.1       1 leaderelection.go:330] "error retrieving resource lock" err="Couldn\'t load target"',
+  'Failed to execute iptables-restore: nobody knows who said this',
+])('a line that only resembles an error: %s', (text) => {
+  const one = scene();
+  for (let i = 0; i < 5; i++) one.say(text, nine + i * 30 * second);
+  expect(one.details()).toEqual({});
 });
 
 test('nothing is lost or published twice when it is killed and goes on from any snapshot', () => {

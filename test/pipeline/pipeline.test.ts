@@ -156,17 +156,15 @@ describe('a packet', () => {
   });
 });
 
-describe('chatter', () => {
-  test('is counted apart, and makes no series', () => {
-    const { series, statistics, drops } = run([multicast]);
-    expect(series).toEqual([]);
-    expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, noise: 1, withPods: 0 });
-    expect(drops).toEqual(['node-a packet Pod/shop/web-0 multicast']);
-  });
+test('chatter is counted apart, and makes no series', () => {
+  const { series, statistics, drops } = run([multicast]);
+  expect(series).toEqual([]);
+  expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, noise: 1, withPods: 0 });
+  expect(drops).toEqual(['node-a packet Pod/shop/web-0 multicast']);
+});
 
-  test('makes series when it is asked for', () => {
-    expect(run([multicast], { includeNoise: true }).series).toEqual(['node-a PacketDrop shop/web-0 x1']);
-  });
+test('chatter makes series when it is asked for', () => {
+  expect(run([multicast], { includeNoise: true }).series).toEqual(['node-a PacketDrop shop/web-0 x1']);
 });
 
 test.each([
@@ -182,55 +180,53 @@ test.each([
   expect(withPods + withoutPods + noise).toBe(verdicts.dropped + verdicts.rejected);
 });
 
-describe('what only the kernel can say', () => {
-  test.each([
-    ['a drop', syn()],
-    ['a full table', 'nf_conntrack: nf_conntrack: table full, dropping packet'],
-    ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
-    ['an overflow', 'neighbour: arp_cache: neighbor table overflow!'],
-  ])('is refused from another program: %s', (_, text) => {
-    const refused = run([{ text, origin: 'userspace' }]);
-    expect(refused.series).toEqual([]);
-    expect(refused.statistics).toMatchObject({
-      notKernel: 1,
-      verdicts: { dropped: 0 },
-      conntrackFull: 0,
-      martian: 0,
-      neighbourOverflow: 0,
-    });
-    for (const origin of ['kernel', 'unknown'] as const) {
-      // A full table is published when it is seen again.
-      const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
-      expect(taken.series).not.toEqual([]);
-      expect(taken.statistics.notKernel).toBe(0);
-    }
+test.each([
+  ['a drop', syn()],
+  ['a full table', 'nf_conntrack: nf_conntrack: table full, dropping packet'],
+  ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
+  ['an overflow', 'neighbour: arp_cache: neighbor table overflow!'],
+])('what only the kernel can say is refused from another program: %s', (_, text) => {
+  const refused = run([{ text, origin: 'userspace' }]);
+  expect(refused.series).toEqual([]);
+  expect(refused.statistics).toMatchObject({
+    notKernel: 1,
+    verdicts: { dropped: 0 },
+    conntrackFull: 0,
+    martian: 0,
+    neighbourOverflow: 0,
   });
+  for (const origin of ['kernel', 'unknown'] as const) {
+    // A full table is published when it is seen again.
+    const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
+    expect(taken.series).not.toEqual([]);
+    expect(taken.statistics.notKernel).toBe(0);
+  }
+});
 
-  test('the log of a container is believed as the container is called', () => {
-    for (const [container, notKernel, dropped] of [
-      ['antrea-agent', 0, 5],
-      ['kube-proxy', 1, 0],
-    ] as const) {
-      const source = `/var/log/pods/kube-system_x_uid/${container}/0.log`;
-      const { statistics } = run([{ text: antrea, origin: 'container', source }]);
-      expect(statistics).toMatchObject({ notKernel, verdicts: { dropped } });
-    }
-  });
+test('the log of a container is believed as the container is called', () => {
+  for (const [container, notKernel, dropped] of [
+    ['antrea-agent', 0, 5],
+    ['kube-proxy', 1, 0],
+  ] as const) {
+    const source = `/var/log/pods/kube-system_x_uid/${container}/0.log`;
+    const { statistics } = run([{ text: antrea, origin: 'container', source }]);
+    expect(statistics).toMatchObject({ notKernel, verdicts: { dropped } });
+  }
+});
 
-  test('a packet and its verdict, in two records of one container, are one drop', () => {
-    const head = 'I1121 09:00:00.526613       1';
-    const evaluated = `${head} logging.go:67] "Evaluating packet" id=9 direction="Ingress" packet=<\n\t[9] 10.65.1.4:40243 10.65.2.9:8080 TCP\n >`;
-    const judged = `${head} controller.go:277] "Finished syncing packet" id=9 duration="171.516µs" verdict="drop"`;
-    const { statistics, drops } = run(inLog('kindnet-cni', [evaluated, judged]));
-    expect(drops).toHaveLength(1);
-    expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, unparsable: 0, notKernel: 0, programRecords: 0 });
-    expect(run(inLog('kindnet-cni', [judged])).statistics).toMatchObject({ verdicts: { dropped: 0 }, unparsable: 1 });
-    expect(run(inLog('shell', [evaluated, judged])).drops).toEqual([]);
-  });
+test('a packet and its verdict, in two records of one container, are one drop', () => {
+  const head = 'I1121 09:00:00.526613       1';
+  const evaluated = `${head} logging.go:67] "Evaluating packet" id=9 direction="Ingress" packet=<\n\t[9] 10.65.1.4:40243 10.65.2.9:8080 TCP\n >`;
+  const judged = `${head} controller.go:277] "Finished syncing packet" id=9 duration="171.516µs" verdict="drop"`;
+  const { statistics, drops } = run(inLog('kindnet-cni', [evaluated, judged]));
+  expect(drops).toHaveLength(1);
+  expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, unparsable: 0, notKernel: 0, programRecords: 0 });
+  expect(run(inLog('kindnet-cni', [judged])).statistics).toMatchObject({ verdicts: { dropped: 0 }, unparsable: 1 });
+  expect(run(inLog('shell', [evaluated, judged])).drops).toEqual([]);
+});
 
-  test('other lines of other programs are none of ours', () => {
-    expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
-  });
+test('what only the kernel can say: other lines of other programs are none of ours', () => {
+  expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
 });
 
 /** The same lines as the log of a container of that name has them. */

@@ -310,9 +310,7 @@ const networkPolicyRows: Record<string, Row> = {
   }),
 };
 
-describe('NetworkPolicy', () => {
-  test.each(Object.entries(networkPolicyRows))('%s', (_title, row) => check(row));
-});
+test.each(Object.entries(networkPolicyRows))('NetworkPolicy: %s', (_title, row) => check(row));
 
 const npAdmits = networkPolicy({ ingress: [{}] }, 'np');
 const equalDeny = cnp(5, { action: 'Deny', from: [all] }, 'a');
@@ -435,9 +433,10 @@ const clusterRows: Record<string, Row> = {
   'a BaselineAdminNetworkPolicy does not go over a NetworkPolicy': received('admits', [banp, npAdmits]),
 };
 
-describe('ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy', () => {
-  test.each(Object.entries(clusterRows))('%s', (_title, row) => check(row));
-});
+test.each(Object.entries(clusterRows))(
+  'ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy: %s',
+  (_title, row) => check(row),
+);
 
 const strangeRows: Record<string, Row> = {
   'a selector with an unknown operator selects in a way that is unknown': received('unknown', [
@@ -530,9 +529,7 @@ const strangeRows: Record<string, Row> = {
   'a later fragment has no port': received('unknown', admitting({ ports: [{ port: 5432 }] }), { port: undefined }),
 };
 
-describe('what is broken or not known', () => {
-  test.each(Object.entries(strangeRows))('%s', (_title, row) => check(row));
-});
+test.each(Object.entries(strangeRows))('what is broken or not known: %s', (_title, row) => check(row));
 
 const byAddress = (address: string): End => end(address === '10.65.2.9' ? worker : postgres);
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { incidentMessage } from '../../src/incidents/reporting/message.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
@@ -150,40 +150,36 @@ test('nothing is left out that there is room for', () => {
     expect(` ${message} `).toContain(` ${part} `);
 });
 
-describe('what is too long is shortened', () => {
-  test('Services keep their names when those of their backends do not fit', () => {
-    const message = incidentMessage(detailsOf({ code: 'KN114', diagnosis: 'KN114', services: [longest] }), 'node-a');
-    expect(message).toContain(`Service ${longest.object.namespace}/${longest.object.name} ports`);
-    expect(message).not.toContain('Behind');
-  });
-
-  test('Pods keep their number, whatever their names', () => {
-    const names = Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName}`);
-    expect(incidentMessage(detailsOf({ affected: { count: 110, names } }), 'node-a')).toMatch(
-      /Affected: \S+ and 109 more Pods\./,
-    );
-  });
+test('Services keep their names when those of their backends do not fit', () => {
+  const message = incidentMessage(detailsOf({ code: 'KN114', diagnosis: 'KN114', services: [longest] }), 'node-a');
+  expect(message).toContain(`Service ${longest.object.namespace}/${longest.object.name} ports`);
+  expect(message).not.toContain('Behind');
 });
 
-describe('numbers agree with their nouns', () => {
-  const over = { phase: 'over', ended: 1_795_226_790_836, endedBy: 'silence' } as const;
+test('Pods keep their number, whatever their names', () => {
+  const names = Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName}`);
+  expect(incidentMessage(detailsOf({ affected: { count: 110, names } }), 'node-a')).toMatch(
+    /Affected: \S+ and 109 more Pods\./,
+  );
+});
 
-  test.each([
-    [{ failures: 1 }, 'Seen once since'],
-    [{ failures: 2 }, 'Seen 2 times since'],
-    [{ restarts: 1 }, 'with 1 restart of the container'],
-    [{ restarts: 4 }, 'with 4 restarts of the container'],
-    [{ ...over, failures: 1 }, 'with 1 failure at 02:05:30 UTC.'],
-    [{ ...over, failures: 2 }, 'with 2 failures from 02:04:30 UTC to 02:05:30 UTC.'],
-    [{ services: [named('http')] }, /Service \S+ port http\./],
-    [{ services: [named('http', 'https')] }, /Service \S+ ports http and https\./],
-    [{ services: [named('a', 'b', 'c', 'd')] }, /Service \S+ ports a, b, c and 1 more\./],
-    [{ services: [named('http')], moreServices: 2 }, /Services \S+ port http and 2 more\./],
-    [{ affected: { count: 1, names: ['shop/a'] } }, 'Affected: shop/a.'],
-    [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Affected: shop/a and 1 more Pod.'],
-  ] as [Partial<IncidentDetails>, string | RegExp][])('%j', (parts, expected) => {
-    expect(says(parts)).toMatch(expected);
-  });
+const over = { phase: 'over', ended: 1_795_226_790_836, endedBy: 'silence' } as const;
+
+test.each([
+  [{ failures: 1 }, 'Seen once since'],
+  [{ failures: 2 }, 'Seen 2 times since'],
+  [{ restarts: 1 }, 'with 1 restart of the container'],
+  [{ restarts: 4 }, 'with 4 restarts of the container'],
+  [{ ...over, failures: 1 }, 'with 1 failure at 02:05:30 UTC.'],
+  [{ ...over, failures: 2 }, 'with 2 failures from 02:04:30 UTC to 02:05:30 UTC.'],
+  [{ services: [named('http')] }, /Service \S+ port http\./],
+  [{ services: [named('http', 'https')] }, /Service \S+ ports http and https\./],
+  [{ services: [named('a', 'b', 'c', 'd')] }, /Service \S+ ports a, b, c and 1 more\./],
+  [{ services: [named('http')], moreServices: 2 }, /Services \S+ port http and 2 more\./],
+  [{ affected: { count: 1, names: ['shop/a'] } }, 'Affected: shop/a.'],
+  [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Affected: shop/a and 1 more Pod.'],
+] as [Partial<IncidentDetails>, string | RegExp][])('numbers agree with their nouns: %j', (parts, expected) => {
+  expect(says(parts)).toMatch(expected);
 });
 
 function says(parts: Partial<IncidentDetails>): string {

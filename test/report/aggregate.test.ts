@@ -42,128 +42,124 @@ const external = (end: 'source' | 'destination', address: string): FlowRecord =>
 const namesIn = (pairs: readonly Pair[]): string[] =>
   pairs.map(({ from, to, service }) => `${from} > ${to} ${service}`);
 
-describe('names', () => {
-  test.each<[string, FlowRecord, string, string]>([
-    ['a workload', pod('source', 'shop', 'web'), 'Deployment shop/web', 'shop'],
-    [
-      'a Pod without a workload',
-      {
-        ...external('source', '10.0.0.1'),
-        'source.kind': 'Pod',
-        'source.k8s.namespace.name': 'a',
-        'source.k8s.pod.name': 'b',
-      },
-      'Pod a/b',
-      'a',
-    ],
-    [
-      'a Node',
-      {
-        ...external('source', '10.0.0.1'),
-        'source.kind': 'Node',
-        'source.k8s.owner.kind': 'Node',
-        'source.k8s.owner.name': 'node-a',
-      },
-      'Node node-a',
-      '(nodes)',
-    ],
-    ['an address outside', external('source', '203.0.113.9'), '203.0.113.9', '(external)'],
-    [
-      'an address of something unknown',
-      { ...external('source', '10.0.0.1'), 'source.kind': undefined },
-      '10.0.0.1',
-      '(unknown)',
-    ],
-    [
-      'nothing at all',
-      { ...external('source', ''), 'source.address': undefined, 'source.kind': undefined },
-      '(unknown)',
-      '(unknown)',
-    ],
-    ['a redacted end', { ...external('source', '10.0.0.0/24'), 'source.kind': 'redacted' }, '(redacted)', '(redacted)'],
-    ['flows past a limit', { ...external('source', '10.0.0.1'), 'source.kind': 'other' }, '(other)', '(other)'],
-  ])('%s', async (_, changes, from, fromGroup) => {
-    const { top } = await aggregated([row(1, changes)]);
-    expect(top.top).toMatchObject([{ from, fromGroup }]);
-  });
-
-  test.each<[string, FlowRecord, string]>([
-    ['a port', {}, 'tcp/5432'],
-    [
-      'answers from a port',
-      { 'network.reply': true, 'source.port': 53, 'destination.port': undefined, 'network.transport': 'udp' },
-      'udp/53 (answers)',
-    ],
-    ['ICMP', { 'network.transport': 'icmp', 'icmp.type': 8, 'destination.port': undefined }, 'icmp 8/0'],
-    ['a protocol without ports', { 'network.transport': 'gre', 'destination.port': undefined }, 'gre'],
-    ['no protocol', { 'network.transport': undefined }, '(unknown)'],
-  ])('of a service: %s', async (_, changes, service) => {
-    expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ service }]);
-  });
-
-  test.each<[string, FlowRecord, string]>([
-    ['a policy', {}, 'NetworkPolicy shop/default-deny'],
-    [
-      'a policy of the cluster',
-      { 'policy.kind': 'GlobalNetworkPolicy', 'policy.namespace': undefined },
-      'GlobalNetworkPolicy default-deny',
-    ],
-    [
-      'the policies that denied it',
-      { 'policy.verdict': 'denied', 'policy.decided_by': 'NetworkPolicy shop/a,NetworkPolicy shop/b' },
-      'NetworkPolicy shop/a, NetworkPolicy shop/b',
-    ],
-    [
-      'the policy that the log names, where the policies admit it',
-      { 'policy.verdict': 'admitted', 'policy.decided_by': 'NetworkPolicy shop/allow' },
-      'NetworkPolicy shop/default-deny',
-    ],
-    ['a prefix', { 'security_rule.name': undefined, 'log.prefix': 'calico-drop' }, 'prefix calico-drop'],
-    ['nothing but the logger', { 'security_rule.name': undefined, 'log.logger': 'kernel' }, 'kernel'],
-  ])('of a rule: %s', async (_, changes, rule) => {
-    expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ rule, rules: 1 }]);
-  });
-
-  test('workloads of several clusters carry the name of theirs', async () => {
-    const rows = [
-      row(1, { 'k8s.cluster.name': 'east' }),
-      row(2, { 'k8s.cluster.name': 'west' }),
-      row(3, external('source', '203.0.113.9')),
-    ];
-    const { top, clusters } = await aggregated(rows);
-    expect(clusters).toEqual(['east', 'west']);
-    expect(namesIn(top.top)).toEqual([
-      '203.0.113.9 > StatefulSet shop/postgres tcp/5432',
-      'east: Deployment batch/worker > east: StatefulSet shop/postgres tcp/5432',
-      'west: Deployment batch/worker > west: StatefulSet shop/postgres tcp/5432',
-    ]);
-  });
+test.each<[string, FlowRecord, string, string]>([
+  ['a workload', pod('source', 'shop', 'web'), 'Deployment shop/web', 'shop'],
+  [
+    'a Pod without a workload',
+    {
+      ...external('source', '10.0.0.1'),
+      'source.kind': 'Pod',
+      'source.k8s.namespace.name': 'a',
+      'source.k8s.pod.name': 'b',
+    },
+    'Pod a/b',
+    'a',
+  ],
+  [
+    'a Node',
+    {
+      ...external('source', '10.0.0.1'),
+      'source.kind': 'Node',
+      'source.k8s.owner.kind': 'Node',
+      'source.k8s.owner.name': 'node-a',
+    },
+    'Node node-a',
+    '(nodes)',
+  ],
+  ['an address outside', external('source', '203.0.113.9'), '203.0.113.9', '(external)'],
+  [
+    'an address of something unknown',
+    { ...external('source', '10.0.0.1'), 'source.kind': undefined },
+    '10.0.0.1',
+    '(unknown)',
+  ],
+  [
+    'nothing at all',
+    { ...external('source', ''), 'source.address': undefined, 'source.kind': undefined },
+    '(unknown)',
+    '(unknown)',
+  ],
+  ['a redacted end', { ...external('source', '10.0.0.0/24'), 'source.kind': 'redacted' }, '(redacted)', '(redacted)'],
+  ['flows past a limit', { ...external('source', '10.0.0.1'), 'source.kind': 'other' }, '(other)', '(other)'],
+])('names: %s', async (_, changes, from, fromGroup) => {
+  const { top } = await aggregated([row(1, changes)]);
+  expect(top.top).toMatchObject([{ from, fromGroup }]);
 });
 
-describe('against a baseline', () => {
-  test('pairs that appeared and vanished are listed, others are not', async () => {
-    const before = [row(1), row(2, { 'destination.port': 80 }), row(3, pod('source', 'old', 'gone'))];
-    const after = [row(10), row(11, { 'destination.port': 443 }), row(12, pod('destination', 'new', 'there'))];
-    const { changes } = await aggregated(after, before);
-    expect(namesIn(changes?.appeared.top ?? [])).toEqual([
-      'Deployment batch/worker > Deployment new/there tcp/5432',
-      'Deployment batch/worker > StatefulSet shop/postgres tcp/443',
-    ]);
-    expect(namesIn(changes?.vanished.top ?? [])).toEqual([
-      'Deployment batch/worker > StatefulSet shop/postgres tcp/80',
-      'Deployment old/gone > StatefulSet shop/postgres tcp/5432',
-    ]);
-    expect(changes?.baseline).toMatchObject({ records: 3, packets: 3 });
-  });
+test.each<[string, FlowRecord, string]>([
+  ['a port', {}, 'tcp/5432'],
+  [
+    'answers from a port',
+    { 'network.reply': true, 'source.port': 53, 'destination.port': undefined, 'network.transport': 'udp' },
+    'udp/53 (answers)',
+  ],
+  ['ICMP', { 'network.transport': 'icmp', 'icmp.type': 8, 'destination.port': undefined }, 'icmp 8/0'],
+  ['a protocol without ports', { 'network.transport': 'gre', 'destination.port': undefined }, 'gre'],
+  ['no protocol', { 'network.transport': undefined }, '(unknown)'],
+])('names: of a service: %s', async (_, changes, service) => {
+  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ service }]);
+});
 
-  test('a pair that is rejected instead of dropped is the same; one that is dropped instead of accepted is new', async () => {
-    const rejected = await aggregated([row(1, { 'event.action': 'rejected' })], [row(2)]);
-    expect([rejected.changes?.appeared.top, rejected.changes?.vanished.top]).toEqual([[], []]);
-    const accepted = row(2, { 'event.name': 'network.flow.log', 'event.action': 'accepted' });
-    const dropped = await aggregated([row(1)], [accepted]);
-    expect(dropped.changes?.appeared.top).toMatchObject([{ action: 'dropped' }]);
-    expect(dropped.changes?.vanished.top).toMatchObject([{ action: 'accepted' }]);
-  });
+test.each<[string, FlowRecord, string]>([
+  ['a policy', {}, 'NetworkPolicy shop/default-deny'],
+  [
+    'a policy of the cluster',
+    { 'policy.kind': 'GlobalNetworkPolicy', 'policy.namespace': undefined },
+    'GlobalNetworkPolicy default-deny',
+  ],
+  [
+    'the policies that denied it',
+    { 'policy.verdict': 'denied', 'policy.decided_by': 'NetworkPolicy shop/a,NetworkPolicy shop/b' },
+    'NetworkPolicy shop/a, NetworkPolicy shop/b',
+  ],
+  [
+    'the policy that the log names, where the policies admit it',
+    { 'policy.verdict': 'admitted', 'policy.decided_by': 'NetworkPolicy shop/allow' },
+    'NetworkPolicy shop/default-deny',
+  ],
+  ['a prefix', { 'security_rule.name': undefined, 'log.prefix': 'calico-drop' }, 'prefix calico-drop'],
+  ['nothing but the logger', { 'security_rule.name': undefined, 'log.logger': 'kernel' }, 'kernel'],
+])('names: of a rule: %s', async (_, changes, rule) => {
+  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ rule, rules: 1 }]);
+});
+
+test('names: workloads of several clusters carry the name of theirs', async () => {
+  const rows = [
+    row(1, { 'k8s.cluster.name': 'east' }),
+    row(2, { 'k8s.cluster.name': 'west' }),
+    row(3, external('source', '203.0.113.9')),
+  ];
+  const { top, clusters } = await aggregated(rows);
+  expect(clusters).toEqual(['east', 'west']);
+  expect(namesIn(top.top)).toEqual([
+    '203.0.113.9 > StatefulSet shop/postgres tcp/5432',
+    'east: Deployment batch/worker > east: StatefulSet shop/postgres tcp/5432',
+    'west: Deployment batch/worker > west: StatefulSet shop/postgres tcp/5432',
+  ]);
+});
+
+test('against a baseline: pairs that appeared and vanished are listed, others are not', async () => {
+  const before = [row(1), row(2, { 'destination.port': 80 }), row(3, pod('source', 'old', 'gone'))];
+  const after = [row(10), row(11, { 'destination.port': 443 }), row(12, pod('destination', 'new', 'there'))];
+  const { changes } = await aggregated(after, before);
+  expect(namesIn(changes?.appeared.top ?? [])).toEqual([
+    'Deployment batch/worker > Deployment new/there tcp/5432',
+    'Deployment batch/worker > StatefulSet shop/postgres tcp/443',
+  ]);
+  expect(namesIn(changes?.vanished.top ?? [])).toEqual([
+    'Deployment batch/worker > StatefulSet shop/postgres tcp/80',
+    'Deployment old/gone > StatefulSet shop/postgres tcp/5432',
+  ]);
+  expect(changes?.baseline).toMatchObject({ records: 3, packets: 3 });
+});
+
+test('a pair that is rejected instead of dropped is the same; one that is dropped instead of accepted is new', async () => {
+  const rejected = await aggregated([row(1, { 'event.action': 'rejected' })], [row(2)]);
+  expect([rejected.changes?.appeared.top, rejected.changes?.vanished.top]).toEqual([[], []]);
+  const accepted = row(2, { 'event.name': 'network.flow.log', 'event.action': 'accepted' });
+  const dropped = await aggregated([row(1)], [accepted]);
+  expect(dropped.changes?.appeared.top).toMatchObject([{ action: 'dropped' }]);
+  expect(dropped.changes?.vanished.top).toMatchObject([{ action: 'accepted' }]);
 });
 
 const policiesIn = (sums: readonly PolicySum[] = []): string[] =>

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { gap, hostileRows, linesOf, printed, row, verdictOf, writer } from './scene.ts';
 
@@ -71,39 +71,40 @@ test('a report without a baseline, without loss and with nothing dropped', async
 const hostile = (output: (typeof texts)[number]): ReturnType<typeof printed> =>
   printed({ rows: [write('hostile.ndjson', linesOf(hostileRows()))], output });
 
-describe('names written by strangers', () => {
-  test.each(texts)('%s: nothing unprintable, and no line is longer than a few names', async (output) => {
+test.each(texts)(
+  'names written by strangers: %s: nothing unprintable, and no line is longer than a few names',
+  async (output) => {
     const { out } = await hostile(output);
     expect(out.replaceAll(/\r?\n/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
     if (output !== 'json') expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThan(3500);
-  });
+  },
+);
 
-  test('csv: each row has as many cells as the first, and none is a formula', async () => {
-    const { out } = await hostile('csv');
-    const rows = out.trimEnd().split('\r\n').map(cellsOf);
-    expect(rows).toHaveLength(hostileRows().length + 1);
-    expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([15]));
-    expect(rows.flat().filter((cell) => /^\s*[=+\-@|%]/.test(cell))).toEqual([]);
-  });
+test('names written by strangers: csv: each row has as many cells as the first, and none is a formula', async () => {
+  const { out } = await hostile('csv');
+  const rows = out.trimEnd().split('\r\n').map(cellsOf);
+  expect(rows).toHaveLength(hostileRows().length + 1);
+  expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([15]));
+  expect(rows.flat().filter((cell) => /^\s*[=+\-@|%]/.test(cell))).toEqual([]);
+});
 
-  test('markdown: outside of code there are only own words, and a table has as many cells as its head', async () => {
-    const { out } = await hostile('markdown');
-    const prose = out.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, '');
-    expect(prose).not.toMatch(/[<>[\]@#](?!# |[^\n]*\n)/);
-    expect(prose).not.toMatch(/script|alert|https|team|HYPERLINK/);
-    const widths = out
-      .split('\n')
-      .filter((line) => line.startsWith('| '))
-      .map((line) => line.replaceAll(String.raw`\|`, '').split('|').length);
-    expect(new Set(widths)).toEqual(new Set([10, 9, 5]));
-  });
+test('names written by strangers: markdown: outside of code there are only own words, and a table has as many cells as its head', async () => {
+  const { out } = await hostile('markdown');
+  const prose = out.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, '');
+  expect(prose).not.toMatch(/[<>[\]@#](?!# |[^\n]*\n)/);
+  expect(prose).not.toMatch(/script|alert|https|team|HYPERLINK/);
+  const widths = out
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.replaceAll(String.raw`\|`, '').split('|').length);
+  expect(new Set(widths)).toEqual(new Set([10, 9, 5]));
+});
 
-  test('json: it is one object, and its texts are those of the rows', async () => {
-    const { out } = await hostile('json');
-    const { pairs } = JSON.parse(out) as { pairs: { to: string }[] };
-    const names = hostileRows().map((each) => each['destination.address']?.slice(0, 256));
-    expect(pairs.map(({ to }) => to)).toEqual(names);
-  });
+test('names written by strangers: json: it is one object, and its texts are those of the rows', async () => {
+  const { out } = await hostile('json');
+  const { pairs } = JSON.parse(out) as { pairs: { to: string }[] };
+  const names = hostileRows().map((each) => each['destination.address']?.slice(0, 256));
+  expect(pairs.map(({ to }) => to)).toEqual(names);
 });
 
 /** RFC 4180. */

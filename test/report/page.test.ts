@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type PageData, rowColumns, textColumns } from '../../src/report/page/row-format.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -62,82 +62,78 @@ function rowsIn(html: string): Record<string, string | number>[] {
   );
 }
 
-describe('the page', () => {
-  test('allows its own script and style by their hashes, and nothing else', async () => {
-    const html = await page([row(1)]);
-    const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
-    const [, style = ''] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
-    const script = scriptsOf(html).find(([attributes]) => attributes === '')?.[1] ?? '';
-    expect(policy).toBe(
-      `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`,
-    );
-    expect(scriptsOf(html)).toHaveLength(3);
-    const tags = markupOf(html).match(/<[^>]+>/g) ?? [];
-    expect(
-      tags.filter((tag) => / (?:style|on\w+|src|srcset|action)=|^<(?:link|img|iframe|object|embed)/.test(tag)),
-    ).toEqual([]);
-    expect(style.match(/@import|url\(/g)).toBeNull();
-  });
-
-  test('has each row, with its time, packets and names', async () => {
-    const found = rowsIn(await page([row(1, { 'network.packets': 7 }), row(2, { 'k8s.node.name': 'node-b' })]));
-    expect(found).toHaveLength(2);
-    expect(found[0]).toEqual({
-      from: 'Deployment batch/worker',
-      fromGroup: 'batch',
-      to: 'StatefulSet shop/postgres',
-      toGroup: 'shop',
-      service: 'tcp/5432',
-      action: 'dropped',
-      ruling: 'NetworkPolicy shop/default-deny\nunknown\nNetworkPolicy shop/default-deny',
-      node: 'node-a',
-      fromAddress: '10.244.0.41',
-      toAddress: '10.244.1.30',
-      at: Date.parse('2026-11-20T09:01:05Z'),
-      packets: 7,
-    });
-    expect(found[1]).toMatchObject({ node: 'node-b', packets: 1 });
-  });
-
-  test('has words for each section also without rows', async () => {
-    const html = await page([]);
-    expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 }, marks: [], edges: [] });
-    expect(html.match(/class="empty"/g)?.length).toBeGreaterThan(7);
-  });
-
-  test('is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {
-    const rows = Array.from({ length: 40_000 }, (_, number) =>
-      row(number % 1000, {
-        'event.id': `id-${number}`,
-        'source.k8s.owner.name': `w-${number % 2000}`,
-        'source.address': random(number),
-        'destination.address': random(-number - 1),
-      }),
-    );
-    const html = await page(rows);
-    const { rows: counts } = JSON.parse(blockOf(html, 'data')) as PageData;
-    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(3_000_000);
-    expect(counts.all).toBe(40_000);
-    expect(counts.count).toBeLessThan(40_000);
-    expect(new Set(rowsIn(html).map(({ from }) => from)).size).toBe(2000);
-  });
+test('the page allows its own script and style by their hashes, and nothing else', async () => {
+  const html = await page([row(1)]);
+  const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
+  const script = scriptsOf(html).find(([attributes]) => attributes === '')?.[1] ?? '';
+  expect(policy).toBe(
+    `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`,
+  );
+  expect(scriptsOf(html)).toHaveLength(3);
+  const tags = markupOf(html).match(/<[^>]+>/g) ?? [];
+  expect(
+    tags.filter((tag) => / (?:style|on\w+|src|srcset|action)=|^<(?:link|img|iframe|object|embed)/.test(tag)),
+  ).toEqual([]);
+  expect(style.match(/@import|url\(/g)).toBeNull();
 });
 
-describe('names written by strangers', () => {
-  test('are text: the page has the elements that it has with other names', async () => {
-    const plainRows = hostileRows().map(withPlainNames);
-    expect(elementsIn(await page(hostileRows()))).toEqual(elementsIn(await page(plainRows)));
+test('the page has each row, with its time, packets and names', async () => {
+  const found = rowsIn(await page([row(1, { 'network.packets': 7 }), row(2, { 'k8s.node.name': 'node-b' })]));
+  expect(found).toHaveLength(2);
+  expect(found[0]).toEqual({
+    from: 'Deployment batch/worker',
+    fromGroup: 'batch',
+    to: 'StatefulSet shop/postgres',
+    toGroup: 'shop',
+    service: 'tcp/5432',
+    action: 'dropped',
+    ruling: 'NetworkPolicy shop/default-deny\nunknown\nNetworkPolicy shop/default-deny',
+    node: 'node-a',
+    fromAddress: '10.244.0.41',
+    toAddress: '10.244.1.30',
+    at: Date.parse('2026-11-20T09:01:05Z'),
+    packets: 7,
   });
+  expect(found[1]).toMatchObject({ node: 'node-b', packets: 1 });
+});
 
-  test('are printable, also in the data of the script', async () => {
-    const html = await page(hostileRows());
-    const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-    expect((markupOf(html) + blockOf(html, 'data')).replaceAll('\n', '').match(unprintable)).toBeNull();
-    const found = rowsIn(html).flatMap((each) =>
-      textColumns.flatMap((name) => (name === 'ruling' ? String(each[name]).split(/[\n,]/) : [String(each[name])])),
-    );
-    expect(found.filter((text) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text) || text.length > 301)).toEqual([]);
-    expect(scriptsOf(html)).toHaveLength(3);
-    expect(() => JSON.parse(blockOf(html, 'data')) as unknown).not.toThrow();
-  });
+test('the page has words for each section also without rows', async () => {
+  const html = await page([]);
+  expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 }, marks: [], edges: [] });
+  expect(html.match(/class="empty"/g)?.length).toBeGreaterThan(7);
+});
+
+test('the page is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {
+  const rows = Array.from({ length: 40_000 }, (_, number) =>
+    row(number % 1000, {
+      'event.id': `id-${number}`,
+      'source.k8s.owner.name': `w-${number % 2000}`,
+      'source.address': random(number),
+      'destination.address': random(-number - 1),
+    }),
+  );
+  const html = await page(rows);
+  const { rows: counts } = JSON.parse(blockOf(html, 'data')) as PageData;
+  expect(Buffer.byteLength(html)).toBeLessThanOrEqual(3_000_000);
+  expect(counts.all).toBe(40_000);
+  expect(counts.count).toBeLessThan(40_000);
+  expect(new Set(rowsIn(html).map(({ from }) => from)).size).toBe(2000);
+});
+
+test('names written by strangers are text: the page has the elements that it has with other names', async () => {
+  const plainRows = hostileRows().map(withPlainNames);
+  expect(elementsIn(await page(hostileRows()))).toEqual(elementsIn(await page(plainRows)));
+});
+
+test('names written by strangers are printable, also in the data of the script', async () => {
+  const html = await page(hostileRows());
+  const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+  expect((markupOf(html) + blockOf(html, 'data')).replaceAll('\n', '').match(unprintable)).toBeNull();
+  const found = rowsIn(html).flatMap((each) =>
+    textColumns.flatMap((name) => (name === 'ruling' ? String(each[name]).split(/[\n,]/) : [String(each[name])])),
+  );
+  expect(found.filter((text) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text) || text.length > 301)).toEqual([]);
+  expect(scriptsOf(html)).toHaveLength(3);
+  expect(() => JSON.parse(blockOf(html, 'data')) as unknown).not.toThrow();
 });

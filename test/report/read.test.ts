@@ -22,33 +22,31 @@ async function reading(...named: string[]): Promise<unknown> {
 
 const clean = { files: 1, rows: 2, broken: 0, refused: 0, duplicates: 0, problems: [], ids: ['id-1', 'id-2'] };
 
-describe('a file', () => {
-  test.each<[string, string | Buffer]>([
-    ['plain', rowsOf(1, 2)],
-    ['without a last newline', rowsOf(1, 2).trimEnd()],
-    ['with CRLF and blank lines', rowsOf(1, 2).replaceAll('\n', '\r\n\r\n \t\n')],
-    ['gzip', gzipSync(rowsOf(1, 2))],
-    ['gzip of two members', Buffer.concat([gzipSync(rowsOf(1)), gzipSync(rowsOf(2))])],
-    ['zstd', zstdCompressSync(rowsOf(1, 2))],
-    ['zstd of two frames', Buffer.concat([zstdCompressSync(rowsOf(1)), zstdCompressSync(rowsOf(2))])],
-  ])('is read: %s', async (_, content) => {
-    expect(await reading(write('rows', content))).toEqual(clean);
-  });
+test.each<[string, string | Buffer]>([
+  ['plain', rowsOf(1, 2)],
+  ['without a last newline', rowsOf(1, 2).trimEnd()],
+  ['with CRLF and blank lines', rowsOf(1, 2).replaceAll('\n', '\r\n\r\n \t\n')],
+  ['gzip', gzipSync(rowsOf(1, 2))],
+  ['gzip of two members', Buffer.concat([gzipSync(rowsOf(1)), gzipSync(rowsOf(2))])],
+  ['zstd', zstdCompressSync(rowsOf(1, 2))],
+  ['zstd of two frames', Buffer.concat([zstdCompressSync(rowsOf(1)), zstdCompressSync(rowsOf(2))])],
+])('a file is read: %s', async (_, content) => {
+  expect(await reading(write('rows', content))).toEqual(clean);
+});
 
-  test('a file with fields of a newer minor version and a record kind that is not known is read', async () => {
-    const newer = { ...row(1), 'schema.version': '1.9', 'a.newer.field': { deep: [1] } };
-    const kind = { ...row(2), 'schema.version': '1.9', 'event.name': 'network.flow.other' };
-    expect(await reading(write('newer.ndjson', linesOf([newer, kind])))).toEqual(clean);
-  });
+test('a file with fields of a newer minor version and a record kind that is not known is read', async () => {
+  const newer = { ...row(1), 'schema.version': '1.9', 'a.newer.field': { deep: [1] } };
+  const kind = { ...row(2), 'schema.version': '1.9', 'event.name': 'network.flow.other' };
+  expect(await reading(write('newer.ndjson', linesOf([newer, kind])))).toEqual(clean);
+});
 
-  test('a file without any row is read', async () => {
-    expect(await reading(write('empty.ndjson', ''))).toEqual({ ...clean, rows: 0, ids: [] });
-  });
+test('a file without any row is read', async () => {
+  expect(await reading(write('empty.ndjson', ''))).toEqual({ ...clean, rows: 0, ids: [] });
+});
 
-  test('a file whose name is a pattern, a quotation or SQL is read', async () => {
-    const name = write(`a'b "c" [1]*?{x,y}; DROP TABLE flows --.ndjson`, rowsOf(1, 2));
-    expect(await reading(name)).toEqual(clean);
-  });
+test('a file whose name is a pattern, a quotation or SQL is read', async () => {
+  const name = write(`a'b "c" [1]*?{x,y}; DROP TABLE flows --.ndjson`, rowsOf(1, 2));
+  expect(await reading(name)).toEqual(clean);
 });
 
 describe('broken rows are named and counted, and the others are read', () => {
@@ -153,43 +151,39 @@ test('rows of another major version are refused, and named', async () => {
   expect(await reading(file)).toEqual({ ...clean, refused: 5, problems });
 });
 
-describe('a row that was sent twice is counted once', () => {
-  test('a row that was sent twice in one file is counted once', async () => {
-    expect(await reading(write('twice.ndjson', rowsOf(1, 2, 1, 1)))).toEqual({ ...clean, duplicates: 2 });
-  });
-
-  test('a row that was sent twice in a file and its packed copy is counted once', async () => {
-    const files = [write('a.ndjson', rowsOf(1, 2)), write('a.ndjson.gz', gzipSync(rowsOf(1, 2)))];
-    expect(await reading(...files)).toEqual({ ...clean, files: 2, duplicates: 2 });
-  });
-
-  test('a broken one does not take the place of a good one', async () => {
-    const half = { ...row(1), 'network.packets': undefined };
-    const file = write('half.ndjson', linesOf([half, row(1), row(2)]));
-    expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:1`] });
-  });
-
-  test('two nodes or clusters with rows of their own have ids of their own', async () => {
-    const rows = [row(1), row(2, { 'k8s.cluster.name': 'other', 'event.id': 'id-1b' })];
-    expect(await reading(write('two.ndjson', linesOf(rows)))).toMatchObject({ rows: 2, duplicates: 0 });
-  });
+test('a row that was sent twice in one file is counted once', async () => {
+  expect(await reading(write('twice.ndjson', rowsOf(1, 2, 1, 1)))).toEqual({ ...clean, duplicates: 2 });
 });
 
-describe('names of files', () => {
-  test('a pattern, a file in it that is named too, and a link to it: each file is read once', async () => {
-    mkdirSync(path('nodes/folder.ndjson'), { recursive: true });
-    const file = write('nodes/a.ndjson', rowsOf(1));
-    write('nodes/b.ndjson', rowsOf(2));
-    symlinkSync(file, path('nodes/c.ndjson'));
-    expect(await reading(path('nodes/*.ndjson'), file)).toEqual({ ...clean, files: 2 });
-  });
+test('a row that was sent twice in a file and its packed copy is counted once', async () => {
+  const files = [write('a.ndjson', rowsOf(1, 2)), write('a.ndjson.gz', gzipSync(rowsOf(1, 2)))];
+  expect(await reading(...files)).toEqual({ ...clean, files: 2, duplicates: 2 });
+});
 
-  test('a missing file, a pattern without a file, and a folder are named; the others are read', async () => {
-    const file = write('there.ndjson', rowsOf(1, 2));
-    mkdirSync(path('folder'), { recursive: true });
-    const wrong = [path('missing.ndjson'), path('none*'), path('folder')];
-    expect(await reading(...wrong, file)).toEqual({ ...clean, problems: wrong });
-  });
+test('a broken one does not take the place of a good one', async () => {
+  const half = { ...row(1), 'network.packets': undefined };
+  const file = write('half.ndjson', linesOf([half, row(1), row(2)]));
+  expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:1`] });
+});
+
+test('a row that was sent twice is counted once: two nodes or clusters with rows of their own have ids of their own', async () => {
+  const rows = [row(1), row(2, { 'k8s.cluster.name': 'other', 'event.id': 'id-1b' })];
+  expect(await reading(write('two.ndjson', linesOf(rows)))).toMatchObject({ rows: 2, duplicates: 0 });
+});
+
+test('a pattern, a file in it that is named too, and a link to it: each file is read once', async () => {
+  mkdirSync(path('nodes/folder.ndjson'), { recursive: true });
+  const file = write('nodes/a.ndjson', rowsOf(1));
+  write('nodes/b.ndjson', rowsOf(2));
+  symlinkSync(file, path('nodes/c.ndjson'));
+  expect(await reading(path('nodes/*.ndjson'), file)).toEqual({ ...clean, files: 2 });
+});
+
+test('a missing file, a pattern without a file, and a folder are named; the others are read', async () => {
+  const file = write('there.ndjson', rowsOf(1, 2));
+  mkdirSync(path('folder'), { recursive: true });
+  const wrong = [path('missing.ndjson'), path('none*'), path('folder')];
+  expect(await reading(...wrong, file)).toEqual({ ...clean, problems: wrong });
 });
 
 test.each<[string, (text: string) => Buffer]>([

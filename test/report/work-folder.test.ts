@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createWorkFolder } from '../../src/report/work-folder.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
@@ -56,29 +56,27 @@ test('a folder of a run which was killed is removed by the next one', async () =
   expect(existsSync(path)).toBe(false);
 });
 
-describe('what else stands there stays', () => {
-  test.each<[string, (path: string) => void, () => string]>([
-    ['a folder of a process that is alive', (path) => mkdirSync(path), () => nameOf(process.ppid)],
-    [
-      'a folder of another namespace of processes',
-      (path) => mkdirSync(path),
-      () => nameOf(gone()).replace(/-\d+-/, '-1-'),
-    ],
-    ['a folder of another name', (path) => mkdirSync(path), () => `other-${nameOf(gone())}`],
-    ['a file', (path) => writeFileSync(path, ''), () => nameOf(gone())],
-    ['a symbolic link', (path) => symlinkSync('/', path), () => nameOf(gone())],
-  ])('%s', (_, make, name) => {
-    const path = join(parent(), name());
-    make(path);
-    made(join(path, '..'));
-    expect(readdirSync(join(path, '..'))).toContain(path.split('/').at(-1));
-  });
+test.each<[string, (path: string) => void, () => string]>([
+  ['a folder of a process that is alive', (path) => mkdirSync(path), () => nameOf(process.ppid)],
+  [
+    'a folder of another namespace of processes',
+    (path) => mkdirSync(path),
+    () => nameOf(gone()).replace(/-\d+-/, '-1-'),
+  ],
+  ['a folder of another name', (path) => mkdirSync(path), () => `other-${nameOf(gone())}`],
+  ['a file', (path) => writeFileSync(path, ''), () => nameOf(gone())],
+  ['a symbolic link', (path) => symlinkSync('/', path), () => nameOf(gone())],
+])('what else stands there stays: %s', (_, make, name) => {
+  const path = join(parent(), name());
+  make(path);
+  made(join(path, '..'));
+  expect(readdirSync(join(path, '..'))).toContain(path.split('/').at(-1));
+});
 
-  test.runIf(process.getuid?.() === 0)('a folder of another user stays', () => {
-    const path = join(parent(), nameOf(gone()));
-    mkdirSync(path);
-    chownSync(path, 65_534, 65_534);
-    made(join(path, '..'));
-    expect(existsSync(path)).toBe(true);
-  });
+test.runIf(process.getuid?.() === 0)('a folder of another user stays', () => {
+  const path = join(parent(), nameOf(gone()));
+  mkdirSync(path);
+  chownSync(path, 65_534, 65_534);
+  made(join(path, '..'));
+  expect(existsSync(path)).toBe(true);
 });

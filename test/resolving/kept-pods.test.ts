@@ -191,41 +191,39 @@ test.each([14, 16, 60 * 24])('after %i minutes without an agent, an address may 
   expect(ownerAt(lists, '10.65.1.4', now)[0]).toBe(minutes < 15 ? 'uid-1' : undefined);
 });
 
-describe('what is kept', () => {
-  test('is the Pods of this node that run in a network of their own', () => {
-    const others = [
-      { name: 'elsewhere', node: 'node-b' },
-      { name: 'host', hostNetwork: true },
-      { name: 'done', until: nine },
-      { name: 'unscheduled', node: undefined },
-    ].map((each) => pod(each));
-    expect(keptOf(...others, web).records).toMatchObject([{ name: 'web-0' }]);
-  });
+test('what is kept is the Pods of this node that run in a network of their own', () => {
+  const others = [
+    { name: 'elsewhere', node: 'node-b' },
+    { name: 'host', hostNetwork: true },
+    { name: 'done', until: nine },
+    { name: 'unscheduled', node: undefined },
+  ].map((each) => pod(each));
+  expect(keptOf(...others, web).records).toMatchObject([{ name: 'web-0' }]);
+});
 
-  test('is no longer a Pod that completes or goes', () => {
-    const kept = createKeptPods('node-a', undefined, clock);
-    kept.set(web);
-    kept.set({ ...web, until: nine });
-    expect(stateOf(kept).records).toEqual([]);
-    kept.set(web);
-    kept.remove('shop', 'web-0');
-    expect(stateOf(kept).records).toEqual([]);
-  });
+test('what is kept is no longer a Pod that completes or goes', () => {
+  const kept = createKeptPods('node-a', undefined, clock);
+  kept.set(web);
+  kept.set({ ...web, until: nine });
+  expect(stateOf(kept).records).toEqual([]);
+  kept.set(web);
+  kept.remove('shop', 'web-0');
+  expect(stateOf(kept).records).toEqual([]);
+});
 
-  test('is not written again where only the status of a Pod changes', () => {
-    const kept = createKeptPods('node-a', undefined, clock);
-    kept.set(web);
-    const { revision } = kept.changes;
-    kept.set({ ...web, resourceVersion: '8', problem: 'unready', restarted: nine });
-    expect(kept.changes.revision).toBe(revision);
-  });
+test('what is kept is not written again where only the status of a Pod changes', () => {
+  const kept = createKeptPods('node-a', undefined, clock);
+  kept.set(web);
+  const { revision } = kept.changes;
+  kept.set({ ...web, resourceVersion: '8', problem: 'unready', restarted: nine });
+  expect(kept.changes.revision).toBe(revision);
+});
 
-  test('is bounded', () => {
-    const many = Array.from({ length: 1030 }, (_, number) => pod({ name: `p${number}`, addresses: [] }));
-    const { records } = keptOf(...many);
-    expect(records).toHaveLength(1024);
-    expect(start({ records: [...records, ...records], alive: nine }).kept.earlier.size).toBe(1024);
-  });
+test('what is kept is bounded', () => {
+  const many = Array.from({ length: 1030 }, (_, number) => pod({ name: `p${number}`, addresses: [] }));
+  const { records } = keptOf(...many);
+  expect(records).toHaveLength(1024);
+  expect(start({ records: [...records, ...records], alive: nine }).kept.earlier.size).toBe(1024);
 });
 
 const [record] = keptOf(web).records;

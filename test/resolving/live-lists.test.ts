@@ -491,94 +491,88 @@ describe('version', () => {
   });
 });
 
-describe('the Pods of this node', () => {
-  test('are those that are here now', () => {
-    const lists = create();
-    lists.setPod(pod(), nine);
-    lists.setPod(pod({ name: 'web-1', node: 'node-b' }), nine);
-    lists.setPod(pod({ name: 'web-2' }), nine);
-    lists.setPod(pod({ name: 'web-3', node: undefined }), nine);
-    lists.removePod('shop', 'web-2', nine);
-    expect(lists.podsHere(nine)).toEqual([pod()]);
-  });
+test('the Pods of this node are those that are here now', () => {
+  const lists = create();
+  lists.setPod(pod(), nine);
+  lists.setPod(pod({ name: 'web-1', node: 'node-b' }), nine);
+  lists.setPod(pod({ name: 'web-2' }), nine);
+  lists.setPod(pod({ name: 'web-3', node: undefined }), nine);
+  lists.removePod('shop', 'web-2', nine);
+  expect(lists.podsHere(nine)).toEqual([pod()]);
+});
 
-  test('are shown as they are now, though no answer of the directory is another', () => {
-    const lists = create();
-    lists.setPod(pod(), nine);
-    lists.setPod(pod({ problem: 'unready' }), nine);
-    expect(lists.podsHere(nine)).toMatchObject([{ problem: 'unready', running: true }]);
-    lists.setPod(pod({ running: false }), nine);
-    expect(lists.podsHere(nine)).toMatchObject([{ problem: undefined, running: false }]);
-  });
+test('the Pods of this node are shown as they are now, though no answer of the directory is another', () => {
+  const lists = create();
+  lists.setPod(pod(), nine);
+  lists.setPod(pod({ problem: 'unready' }), nine);
+  expect(lists.podsHere(nine)).toMatchObject([{ problem: 'unready', running: true }]);
+  lists.setPod(pod({ running: false }), nine);
+  expect(lists.podsHere(nine)).toMatchObject([{ problem: undefined, running: false }]);
+});
 
-  test('are restarting for ten minutes', () => {
-    const lists = create();
-    lists.setPod(pod({ problem: 'unready', restarted: nine }), nine);
-    const problemAt = (time: number) => lists.podsHere(time)[0]?.problem;
-    expect([nine, nine + 10 * minute - 1, nine + 10 * minute].map(problemAt)).toEqual([
-      'restarting',
-      'restarting',
-      'unready',
-    ]);
-  });
+test('the Pods of this node are restarting for ten minutes', () => {
+  const lists = create();
+  lists.setPod(pod({ problem: 'unready', restarted: nine }), nine);
+  const problemAt = (time: number) => lists.podsHere(time)[0]?.problem;
+  expect([nine, nine + 10 * minute - 1, nine + 10 * minute].map(problemAt)).toEqual([
+    'restarting',
+    'restarting',
+    'unready',
+  ]);
 });
 
 const nginx = (port: string): Service =>
   service({ namespace: 'default', name: 'nginx', ports: [{ name: port, port: 80, protocol: 'tcp' }] });
 
-describe('chains', () => {
-  const chain = 'KUBE-SVC-2CMXP7HKUVJN7L6M';
+const chain = 'KUBE-SVC-2CMXP7HKUVJN7L6M';
 
-  test('are those of the Services, and forgotten a day after them', () => {
-    const lists = create();
-    lists.setService(nginx(''), nine);
-    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: false });
-    lists.removeService('default', 'nginx', nine);
-    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: true });
-    lists.sweep(nine + 24 * 60 * minute);
-    expect(lists.chains.ownerOf(chain)).toBeUndefined();
-  });
-
-  test('follow ports that change alone', () => {
-    const lists = create();
-    lists.setService(nginx('http'), nine);
-    expect(lists.chains.ownerOf(chain)).toBeUndefined();
-    lists.setService(nginx(''), nine);
-    expect(lists.chains.ownerOf(chain)).toMatchObject({ port: '80', deleted: false });
-  });
+test('chains are those of the Services, and forgotten a day after them', () => {
+  const lists = create();
+  lists.setService(nginx(''), nine);
+  expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: false });
+  lists.removeService('default', 'nginx', nine);
+  expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: true });
+  lists.sweep(nine + 24 * 60 * minute);
+  expect(lists.chains.ownerOf(chain)).toBeUndefined();
 });
 
-describe('Nodes', () => {
-  test('are found by address, name and Pod range, as they are now', () => {
-    const { directory, ...lists } = create();
-    lists.setNode(node({ podRanges: ['10.65.1.0/24'], hostNames: ['ip-192-168-7-11'] }));
-    lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
-    expect(directory.nodes.map(({ name }) => name)).toEqual(['node-a', 'node-b']);
-    expect(directory.byAddress('192.168.7.12', at(nine))).toMatchObject({ kind: 'node', node: 'node-b' });
-    expect(directory.homeOf('fd00:65:2::9')).toBe('node-b');
-    expect(directory.node('ip-192-168-7-11')?.name).toBe('node-a');
+test('chains follow ports that change alone', () => {
+  const lists = create();
+  lists.setService(nginx('http'), nine);
+  expect(lists.chains.ownerOf(chain)).toBeUndefined();
+  lists.setService(nginx(''), nine);
+  expect(lists.chains.ownerOf(chain)).toMatchObject({ port: '80', deleted: false });
+});
 
-    lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.13'], podRanges: ['10.65.3.0/24'] }));
-    expect(directory.byAddress('192.168.7.12', at(nine)).kind).toBe('external');
-    expect(directory.byAddress('192.168.7.13', at(nine)).node).toBe('node-b');
-    expect([directory.homeOf('10.65.2.9'), directory.homeOf('10.65.3.9')]).toEqual([undefined, 'node-b']);
-    expect(directory.byAddress('10.65.3.9', at(nine)).kind).toBe('unknown');
+test('Nodes are found by address, name and Pod range, as they are now', () => {
+  const { directory, ...lists } = create();
+  lists.setNode(node({ podRanges: ['10.65.1.0/24'], hostNames: ['ip-192-168-7-11'] }));
+  lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
+  expect(directory.nodes.map(({ name }) => name)).toEqual(['node-a', 'node-b']);
+  expect(directory.byAddress('192.168.7.12', at(nine))).toMatchObject({ kind: 'node', node: 'node-b' });
+  expect(directory.homeOf('fd00:65:2::9')).toBe('node-b');
+  expect(directory.node('ip-192-168-7-11')?.name).toBe('node-a');
 
-    lists.removeNode('node-a');
-    expect(directory.node('node-a')).toBeUndefined();
-    expect(directory.node('ip-192-168-7-11')).toBeUndefined();
-    expect(directory.byAddress('192.168.7.11', at(nine)).kind).toBe('external');
-    expect([directory.homeOf('10.65.1.9'), directory.nodes.length]).toEqual([undefined, 1]);
-  });
+  lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.13'], podRanges: ['10.65.3.0/24'] }));
+  expect(directory.byAddress('192.168.7.12', at(nine)).kind).toBe('external');
+  expect(directory.byAddress('192.168.7.13', at(nine)).node).toBe('node-b');
+  expect([directory.homeOf('10.65.2.9'), directory.homeOf('10.65.3.9')]).toEqual([undefined, 'node-b']);
+  expect(directory.byAddress('10.65.3.9', at(nine)).kind).toBe('unknown');
 
-  test('Nodes that take over an address have it', () => {
-    const lists = create();
-    lists.setNode(node());
-    lists.removeNode('node-a');
-    lists.setNode(node({ name: 'node-b' }));
-    expect(lists.directory.byAddress('192.168.7.11', at(nine)).node).toBe('node-b');
-    expect(lists.sizes).toMatchObject({ nodes: 1 });
-  });
+  lists.removeNode('node-a');
+  expect(directory.node('node-a')).toBeUndefined();
+  expect(directory.node('ip-192-168-7-11')).toBeUndefined();
+  expect(directory.byAddress('192.168.7.11', at(nine)).kind).toBe('external');
+  expect([directory.homeOf('10.65.1.9'), directory.nodes.length]).toEqual([undefined, 1]);
+});
+
+test('Nodes that take over an address have it', () => {
+  const lists = create();
+  lists.setNode(node());
+  lists.removeNode('node-a');
+  lists.setNode(node({ name: 'node-b' }));
+  expect(lists.directory.byAddress('192.168.7.11', at(nine)).node).toBe('node-b');
+  expect(lists.sizes).toMatchObject({ nodes: 1 });
 });
 
 test('Services are found by their addresses, as they are now', () => {
@@ -595,63 +589,61 @@ test('Services are found by their addresses, as they are now', () => {
 
 const addressOf = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 
-describe('tombstones', () => {
-  test('last as long as they should, and no longer', () => {
-    const lists = create();
-    lists.setPod(pod(), nine);
-    lists.removePod('shop', 'web-0', nine + minute);
-    lists.sweep(nine + minute + age - 1);
-    expect([nine, nine + minute].map((time) => uidOf(lists.directory.byAddress('10.65.1.4', at(time))))).toEqual([
-      'uid-of-web-0',
-      undefined,
-    ]);
-    const { version } = lists.directory;
-    lists.sweep(nine + minute + age);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
-    expect(lists.directory.version).not.toBe(version);
-    expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
-    // It leaves no trace.
-    expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
-  });
+test('tombstones: last as long as they should, and no longer', () => {
+  const lists = create();
+  lists.setPod(pod(), nine);
+  lists.removePod('shop', 'web-0', nine + minute);
+  lists.sweep(nine + minute + age - 1);
+  expect([nine, nine + minute].map((time) => uidOf(lists.directory.byAddress('10.65.1.4', at(time))))).toEqual([
+    'uid-of-web-0',
+    undefined,
+  ]);
+  const { version } = lists.directory;
+  lists.sweep(nine + minute + age);
+  expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
+  expect(lists.directory.version).not.toBe(version);
+  expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
+  // It leaves no trace.
+  expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
+});
 
-  test('are limited: the oldest go first', () => {
-    const lists = create({ age, count: 2 });
-    for (const [number, address] of ['10.65.1.4', '10.65.1.5', '10.65.1.6'].entries()) {
-      lists.setPod(pod({ name: `web-${number}`, addresses: [address] }), nine);
-      lists.removePod('shop', `web-${number}`, nine + 1000);
-    }
-    expect(lists.sizes.tombstones).toBe(2);
-    expect(
-      ['10.65.1.4', '10.65.1.5', '10.65.1.6'].map((each) => lists.directory.byAddress(each, at(nine)).kind),
-    ).toEqual(['external', 'pod', 'pod']);
-  });
+test('tombstones are limited: the oldest go first', () => {
+  const lists = create({ age, count: 2 });
+  for (const [number, address] of ['10.65.1.4', '10.65.1.5', '10.65.1.6'].entries()) {
+    lists.setPod(pod({ name: `web-${number}`, addresses: [address] }), nine);
+    lists.removePod('shop', `web-${number}`, nine + 1000);
+  }
+  expect(lists.sizes.tombstones).toBe(2);
+  expect(['10.65.1.4', '10.65.1.5', '10.65.1.6'].map((each) => lists.directory.byAddress(each, at(nine)).kind)).toEqual(
+    ['external', 'pod', 'pod'],
+  );
+});
 
-  test('tombstones of Pods that could never be found are not kept', () => {
-    const lists = create();
-    lists.setPod(pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }), nine);
-    lists.setPod(pod({ name: 'pending', node: undefined, addresses: [] }), nine);
-    lists.removePod('shop', 'agent', nine + 1);
-    lists.removePod('shop', 'pending', nine + 1);
-    expect(lists.sizes.tombstones).toBe(0);
-  });
+test('tombstones of Pods that could never be found are not kept', () => {
+  const lists = create();
+  lists.setPod(pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }), nine);
+  lists.setPod(pod({ name: 'pending', node: undefined, addresses: [] }), nine);
+  lists.removePod('shop', 'agent', nine + 1);
+  lists.removePod('shop', 'pending', nine + 1);
+  expect(lists.sizes.tombstones).toBe(0);
+});
 
-  test('nothing is left of 100,000 Pods that come and go', () => {
-    const lists = create({ age, count: 500 });
-    let now = nine;
-    let most = 0;
-    for (let number = 0; number < 100_000; number++) {
-      const name = `job-${number}`;
-      // A few of them on this node: hashing the names of interfaces is most of the work.
-      const where = number % 50 === 0 ? 'node-a' : 'node-b';
-      lists.setPod(pod({ name, node: where, addresses: [addressOf(number)], from: now }), now);
-      now += 10;
-      lists.removePod('shop', name, now);
-      most = Math.max(most, lists.sizes.tombstones);
-    }
-    expect(most).toBe(500);
-    lists.sweep(now + age);
-    expect(lists.sizes).toEqual({ pods: 0, tombstones: 0, nodes: 0, services: 0 });
-    for (let number = 0; number < 100_000; number += 97)
-      expect(lists.directory.byAddress(addressOf(number), at(nine)).kind).toBe('external');
-  });
+test('nothing is left of 100,000 Pods that come and go', () => {
+  const lists = create({ age, count: 500 });
+  let now = nine;
+  let most = 0;
+  for (let number = 0; number < 100_000; number++) {
+    const name = `job-${number}`;
+    // A few of them on this node: hashing the names of interfaces is most of the work.
+    const where = number % 50 === 0 ? 'node-a' : 'node-b';
+    lists.setPod(pod({ name, node: where, addresses: [addressOf(number)], from: now }), now);
+    now += 10;
+    lists.removePod('shop', name, now);
+    most = Math.max(most, lists.sizes.tombstones);
+  }
+  expect(most).toBe(500);
+  lists.sweep(now + age);
+  expect(lists.sizes).toEqual({ pods: 0, tombstones: 0, nodes: 0, services: 0 });
+  for (let number = 0; number < 100_000; number += 97)
+    expect(lists.directory.byAddress(addressOf(number), at(nine)).kind).toBe('external');
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
 import { nine } from '../builders.ts';
 
@@ -58,106 +58,102 @@ function scene(given: Partial<LookupOptions<string>> = {}): Scene {
 
 const four = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
-describe('an answer', () => {
-  test.each([
-    ['hit', 'web-0', ages.hit],
-    ['miss', undefined, ages.miss],
-  ])('an answer that is a %s is not asked for again while it is fresh', async (count, value, fresh) => {
-    const { lookup, open, asked, settled, clock } = scene();
-    expect(lookup.get('10.0.0.1')).toBeUndefined();
-    expect(lookup.ask('10.0.0.1')).toBe('pending');
-    await open[0]?.answer(value);
-    expect([lookup.get('10.0.0.1'), settled]).toEqual([value, ['10.0.0.1']]);
-    clock.now += fresh - 1;
-    expect(lookup.ask('10.0.0.1')).toBe('known');
-    expect(lookup.counts).toEqual({ hit: 0, miss: 0, failed: 0, refused: 0, cached: 1, [count]: 1 });
-    clock.now += 1;
-    expect(lookup.ask('10.0.0.1')).toBe('pending');
-    expect(asked).toHaveLength(2);
-  });
-
-  test('an old answer is given until there is a newer one, which may be that it is not in use now', async () => {
-    const { lookup, open, clock } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer('web-0');
-    clock.now += ages.hit;
-    expect(lookup.get('10.0.0.1')).toBe('web-0');
-    lookup.ask('10.0.0.1');
-    expect(lookup.get('10.0.0.1')).toBe('web-0');
-    await open[0]?.answer('web-1');
-    expect(lookup.get('10.0.0.1')).toBe('web-1');
-    clock.now += ages.hit;
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer(undefined);
-    expect(lookup.get('10.0.0.1')).toBeUndefined();
-  });
-
-  test('an old answer is better than a failure, however often that comes', async () => {
-    const { lookup, open, clock } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer('web-0');
-    clock.now += ages.hit;
-    for (let failures = 1; failures <= 5; failures++) {
-      expect(lookup.ask('10.0.0.1')).toBe('pending');
-      await open[0]?.fail();
-      expect(lookup.get('10.0.0.1')).toBe('web-0');
-      expect(lookup.ask('10.0.0.1')).not.toBe('pending');
-      clock.now += ages.failed;
-    }
-    expect(lookup.counts).toMatchObject({ hit: 1, failed: 5 });
-  });
-
-  test('is there when its arrival is reported, and then nothing is under way', async () => {
-    const seen: unknown[] = [];
-    const { lookup, open } = scene({
-      onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address)),
-    });
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer('web-0');
-    expect(seen).toEqual(['10.0.0.1', 'web-0', 'known']);
-  });
+test.each([
+  ['hit', 'web-0', ages.hit],
+  ['miss', undefined, ages.miss],
+])('an answer that is a %s is not asked for again while it is fresh', async (count, value, fresh) => {
+  const { lookup, open, asked, settled, clock } = scene();
+  expect(lookup.get('10.0.0.1')).toBeUndefined();
+  expect(lookup.ask('10.0.0.1')).toBe('pending');
+  await open[0]?.answer(value);
+  expect([lookup.get('10.0.0.1'), settled]).toEqual([value, ['10.0.0.1']]);
+  clock.now += fresh - 1;
+  expect(lookup.ask('10.0.0.1')).toBe('known');
+  expect(lookup.counts).toEqual({ hit: 0, miss: 0, failed: 0, refused: 0, cached: 1, [count]: 1 });
+  clock.now += 1;
+  expect(lookup.ask('10.0.0.1')).toBe('pending');
+  expect(asked).toHaveLength(2);
 });
 
-describe('a failure', () => {
-  test('is reported, and not tried again at once', async () => {
-    const { lookup, open, asked, settled, clock } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.fail();
-    expect([settled, lookup.get('10.0.0.1')]).toEqual([['10.0.0.1'], undefined]);
-    clock.now += ages.failed - 1;
-    lookup.ask('10.0.0.1');
-    expect(asked).toHaveLength(1);
-    clock.now += 1;
+test('an old answer is given until there is a newer one, which may be that it is not in use now', async () => {
+  const { lookup, open, clock } = scene();
+  lookup.ask('10.0.0.1');
+  await open[0]?.answer('web-0');
+  clock.now += ages.hit;
+  expect(lookup.get('10.0.0.1')).toBe('web-0');
+  lookup.ask('10.0.0.1');
+  expect(lookup.get('10.0.0.1')).toBe('web-0');
+  await open[0]?.answer('web-1');
+  expect(lookup.get('10.0.0.1')).toBe('web-1');
+  clock.now += ages.hit;
+  lookup.ask('10.0.0.1');
+  await open[0]?.answer(undefined);
+  expect(lookup.get('10.0.0.1')).toBeUndefined();
+});
+
+test('an old answer is better than a failure, however often that comes', async () => {
+  const { lookup, open, clock } = scene();
+  lookup.ask('10.0.0.1');
+  await open[0]?.answer('web-0');
+  clock.now += ages.hit;
+  for (let failures = 1; failures <= 5; failures++) {
     expect(lookup.ask('10.0.0.1')).toBe('pending');
-  });
-
-  test('a failure of a moment ago is a refusal, not something known', async () => {
-    const { lookup, open } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.fail();
-    expect(lookup.ask('10.0.0.1')).toBe('refused');
-    expect(lookup.counts).toMatchObject({ failed: 1, refused: 1, cached: 0 });
-  });
-
-  test('may be thrown', async () => {
-    const { lookup, settled } = scene({
-      find: () => {
-        throw new Error('not an address');
-      },
-    });
-    for (const address of four) lookup.ask(address);
-    await setImmediate();
-    expect(settled).toEqual(four);
-    expect(lookup.counts).toMatchObject({ failed: 4 });
-  });
-
-  test('does not undo what came along with another answer meanwhile', async () => {
-    const { lookup, open } = scene();
-    lookup.ask('10.0.0.1');
-    lookup.learn('10.0.0.1', 'web-0');
     await open[0]?.fail();
     expect(lookup.get('10.0.0.1')).toBe('web-0');
+    expect(lookup.ask('10.0.0.1')).not.toBe('pending');
+    clock.now += ages.failed;
+  }
+  expect(lookup.counts).toMatchObject({ hit: 1, failed: 5 });
+});
+
+test('an answer is there when its arrival is reported, and then nothing is under way', async () => {
+  const seen: unknown[] = [];
+  const { lookup, open } = scene({
+    onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address)),
   });
+  lookup.ask('10.0.0.1');
+  await open[0]?.answer('web-0');
+  expect(seen).toEqual(['10.0.0.1', 'web-0', 'known']);
+});
+
+test('a failure is reported, and not tried again at once', async () => {
+  const { lookup, open, asked, settled, clock } = scene();
+  lookup.ask('10.0.0.1');
+  await open[0]?.fail();
+  expect([settled, lookup.get('10.0.0.1')]).toEqual([['10.0.0.1'], undefined]);
+  clock.now += ages.failed - 1;
+  lookup.ask('10.0.0.1');
+  expect(asked).toHaveLength(1);
+  clock.now += 1;
+  expect(lookup.ask('10.0.0.1')).toBe('pending');
+});
+
+test('a failure of a moment ago is a refusal, not something known', async () => {
+  const { lookup, open } = scene();
+  lookup.ask('10.0.0.1');
+  await open[0]?.fail();
+  expect(lookup.ask('10.0.0.1')).toBe('refused');
+  expect(lookup.counts).toMatchObject({ failed: 1, refused: 1, cached: 0 });
+});
+
+test('a failure may be thrown', async () => {
+  const { lookup, settled } = scene({
+    find: () => {
+      throw new Error('not an address');
+    },
+  });
+  for (const address of four) lookup.ask(address);
+  await setImmediate();
+  expect(settled).toEqual(four);
+  expect(lookup.counts).toMatchObject({ failed: 4 });
+});
+
+test('a failure does not undo what came along with another answer meanwhile', async () => {
+  const { lookup, open } = scene();
+  lookup.ask('10.0.0.1');
+  lookup.learn('10.0.0.1', 'web-0');
+  await open[0]?.fail();
+  expect(lookup.get('10.0.0.1')).toBe('web-0');
 });
 
 test('what came along with another answer is known as long as if it had been asked for', () => {
@@ -169,79 +165,73 @@ test('what came along with another answer is known as long as if it had been ask
   expect(lookup.ask('10.0.0.1')).toBe('pending');
 });
 
-describe('under way', () => {
-  test('is one look-up for all who ask', async () => {
-    const { lookup, open, asked } = scene();
-    expect(Array.from({ length: 50 }, () => lookup.ask('10.0.0.1')).every((state) => state === 'pending')).toBe(true);
-    expect(asked).toHaveLength(1);
-    await open[0]?.answer('web-0');
-    // The others cost nothing of the budget.
-    for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
-    expect(lookup.counts.refused).toBe(0);
-  });
-
-  test('are only so many; the others wait for their turn, first come, first served', async () => {
-    const { lookup, open, asked } = scene();
-    for (const address of four) expect(lookup.ask(address)).toBe('pending');
-    expect(asked).toEqual(four.slice(0, 2));
-    // An address that waits is not asked for twice either.
-    expect(lookup.ask('10.0.0.4')).toBe('pending');
-    await open[1]?.fail();
-    expect(asked).toEqual(four.slice(0, 3));
-    await open[0]?.answer(undefined);
-    expect([asked, open.map(({ address }) => address)]).toEqual([four, four.slice(2)]);
-  });
+test('under way is one look-up for all who ask', async () => {
+  const { lookup, open, asked } = scene();
+  expect(Array.from({ length: 50 }, () => lookup.ask('10.0.0.1')).every((state) => state === 'pending')).toBe(true);
+  expect(asked).toHaveLength(1);
+  await open[0]?.answer('web-0');
+  // The others cost nothing of the budget.
+  for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
+  expect(lookup.counts.refused).toBe(0);
 });
 
-describe('the budget', () => {
-  test('refuses what is past it, and says so', async () => {
-    const { lookup, asked, clock } = scene({ concurrency: 100 });
-    const states = Array.from({ length: 6 }, (_, number) => lookup.ask(`10.0.1.${number}`));
-    expect(states).toEqual(['pending', 'pending', 'pending', 'pending', 'refused', 'refused']);
-    clock.now += 2 * second;
-    expect([lookup.ask('10.0.1.5'), lookup.ask('10.0.1.4')]).toEqual(['pending', 'refused']);
-    clock.now += 3600 * second;
-    for (let number = 0; number < 10; number++) lookup.ask(`10.0.2.${number}`);
-    expect(asked).toHaveLength(9);
-    expect(lookup.counts).toMatchObject({ refused: 9 });
-  });
-
-  test('is not spent on what is known', async () => {
-    const { lookup, open } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer('web-0');
-    for (let number = 0; number < 100; number++) lookup.ask('10.0.0.1');
-    for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
-  });
+test('under way are only so many; the others wait for their turn, first come, first served', async () => {
+  const { lookup, open, asked } = scene();
+  for (const address of four) expect(lookup.ask(address)).toBe('pending');
+  expect(asked).toEqual(four.slice(0, 2));
+  // An address that waits is not asked for twice either.
+  expect(lookup.ask('10.0.0.4')).toBe('pending');
+  await open[1]?.fail();
+  expect(asked).toEqual(four.slice(0, 3));
+  await open[0]?.answer(undefined);
+  expect([asked, open.map(({ address }) => address)]).toEqual([four, four.slice(2)]);
 });
 
-describe('in a flood of 100,000 addresses', () => {
-  const flood = Array.from(
-    { length: 100_000 },
-    (_, number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
-  );
+test('the budget refuses what is past it, and says so', async () => {
+  const { lookup, asked, clock } = scene({ concurrency: 100 });
+  const states = Array.from({ length: 6 }, (_, number) => lookup.ask(`10.0.1.${number}`));
+  expect(states).toEqual(['pending', 'pending', 'pending', 'pending', 'refused', 'refused']);
+  clock.now += 2 * second;
+  expect([lookup.ask('10.0.1.5'), lookup.ask('10.0.1.4')]).toEqual(['pending', 'refused']);
+  clock.now += 3600 * second;
+  for (let number = 0; number < 10; number++) lookup.ask(`10.0.2.${number}`);
+  expect(asked).toHaveLength(9);
+  expect(lookup.counts).toMatchObject({ refused: 9 });
+});
 
-  test('only the budget is asked for, and what was known stays so', () => {
-    const { lookup, asked } = scene({ concurrency: 2 });
-    for (const address of four) lookup.learn(address, 'web-0');
-    const states = flood.map((address) => lookup.ask(`${address}0`));
-    expect(states.filter((state) => state === 'pending')).toHaveLength(4);
-    expect(asked).toHaveLength(2);
-    expect(lookup.counts.refused).toBe(100_000 - 4);
-    expect(flood.map((address) => lookup.get(`${address}0`)).filter(Boolean)).toEqual([]);
-    expect(four.map((address) => lookup.ask(address))).toEqual(['known', 'known', 'known', 'known']);
-  });
+test('the budget is not spent on what is known', async () => {
+  const { lookup, open } = scene();
+  lookup.ask('10.0.0.1');
+  await open[0]?.answer('web-0');
+  for (let number = 0; number < 100; number++) lookup.ask('10.0.0.1');
+  for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
+});
 
-  test('only so many answers are remembered, those that were wanted last', () => {
-    const { lookup } = scene();
-    lookup.learn('10.0.0.1', 'web-0');
-    for (const address of flood) {
-      lookup.learn(`${address}0`, address);
-      lookup.get('10.0.0.1');
-    }
-    expect(flood.filter((address) => lookup.get(`${address}0`) !== undefined)).toHaveLength(99);
-    expect(lookup.get('10.0.0.1')).toBe('web-0');
-  });
+const flood = Array.from(
+  { length: 100_000 },
+  (_, number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+);
+
+test('in a flood of 100,000 addresses: only the budget is asked for, and what was known stays so', () => {
+  const { lookup, asked } = scene({ concurrency: 2 });
+  for (const address of four) lookup.learn(address, 'web-0');
+  const states = flood.map((address) => lookup.ask(`${address}0`));
+  expect(states.filter((state) => state === 'pending')).toHaveLength(4);
+  expect(asked).toHaveLength(2);
+  expect(lookup.counts.refused).toBe(100_000 - 4);
+  expect(flood.map((address) => lookup.get(`${address}0`)).filter(Boolean)).toEqual([]);
+  expect(four.map((address) => lookup.ask(address))).toEqual(['known', 'known', 'known', 'known']);
+});
+
+test('in a flood of 100,000 addresses: only so many answers are remembered, those that were wanted last', () => {
+  const { lookup } = scene();
+  lookup.learn('10.0.0.1', 'web-0');
+  for (const address of flood) {
+    lookup.learn(`${address}0`, address);
+    lookup.get('10.0.0.1');
+  }
+  expect(flood.filter((address) => lookup.get(`${address}0`) !== undefined)).toHaveLength(99);
+  expect(lookup.get('10.0.0.1')).toBe('web-0');
 });
 
 /** The knowledge of an address, gathered in the slowest way. */

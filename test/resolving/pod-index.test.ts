@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createPodIndex, interfaceNames, slack } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
@@ -69,22 +69,20 @@ test('holds what was added and not removed, and nothing else', () => {
   );
 });
 
-describe('epoch', () => {
-  test('is open to the end for whatever comes after all changes', () => {
-    const index = createPodIndex('node-a');
-    for (let number = 0; number < 10; number++) index.add(pod({ name: `web-${number}`, from: nine + number * 1000 }));
-    expect(index.epoch(nine + 9000)).toEqual({ from: nine + 9000, until: Infinity });
-    expect(index.epoch(nine + 9000 - 1)).toEqual({ from: nine + 8000, until: nine + 9000 });
-    expect(index.epoch(nine - slack - 1)).toEqual({ from: -Infinity, until: nine - slack });
-  });
+test('epoch is open to the end for whatever comes after all changes', () => {
+  const index = createPodIndex('node-a');
+  for (let number = 0; number < 10; number++) index.add(pod({ name: `web-${number}`, from: nine + number * 1000 }));
+  expect(index.epoch(nine + 9000)).toEqual({ from: nine + 9000, until: Infinity });
+  expect(index.epoch(nine + 9000 - 1)).toEqual({ from: nine + 8000, until: nine + 9000 });
+  expect(index.epoch(nine - slack - 1)).toEqual({ from: -Infinity, until: nine - slack });
+});
 
-  test('does not end where a Pod that is gone once ended', () => {
-    const index = createPodIndex('node-a');
-    const gone = pod({ from: nine, until: nine + 5000 });
-    index.add(gone);
-    index.remove(gone);
-    expect(index.epoch(nine + 1000)).toEqual({ from: -Infinity, until: Infinity });
-  });
+test('epoch does not end where a Pod that is gone once ended', () => {
+  const index = createPodIndex('node-a');
+  const gone = pod({ from: nine, until: nine + 5000 });
+  index.add(gone);
+  index.remove(gone);
+  expect(index.epoch(nine + 1000)).toEqual({ from: -Infinity, until: Infinity });
 });
 
 test('removing what was never added, or is a copy, changes nothing', () => {

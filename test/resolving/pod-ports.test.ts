@@ -6,20 +6,18 @@ import { isPackedPorts, packedName, packPorts } from '../../src/resolving/pod-re
 const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
 const many = Array.from({ length: 17 }, (_, number) => ({ ...http, name: `p${number}`, port: 8000 + number }));
 
-describe('packPorts', () => {
-  test.each<[string, ServicePort[], string | undefined]>([
-    ['none', [], undefined],
-    ['one', [http], ',http=80/tcp,'],
-    ['two', [http, { name: 'dns', port: 53, protocol: 'udp' }], ',http=80/tcp,dns=53/udp,'],
-    ['the same one twice', [http, http], ',http=80/tcp,'],
-  ])('%s', (_, ports, expected) => {
-    expect(packPorts(ports)).toBe(expected);
-  });
+test.each<[string, ServicePort[], string | undefined]>([
+  ['none', [], undefined],
+  ['one', [http], ',http=80/tcp,'],
+  ['two', [http, { name: 'dns', port: 53, protocol: 'udp' }], ',http=80/tcp,dns=53/udp,'],
+  ['the same one twice', [http, http], ',http=80/tcp,'],
+])('packPorts: %s', (_, ports, expected) => {
+  expect(packPorts(ports)).toBe(expected);
+});
 
-  test('keeps the first 16', () => {
-    expect(packPorts(many)).toBe(packPorts(many.slice(0, 16)));
-    expect(packPorts(many)).not.toBe(packPorts(many.slice(0, 15)));
-  });
+test('packPorts keeps the first 16', () => {
+  expect(packPorts(many)).toBe(packPorts(many.slice(0, 16)));
+  expect(packPorts(many)).not.toBe(packPorts(many.slice(0, 15)));
 });
 
 describe('packedName', () => {

@@ -278,37 +278,35 @@ describe('a found Pod', () => {
   });
 });
 
-describe('an address that is not in use', () => {
-  test('leaves the host name, and after that the bare address', async () => {
-    const { resolve } = scene({ names: { '10.99.0.1': 'db.example.org' } });
-    expect(await resolve('10.99.0.1')).toMatchObject({
-      kind: 'external',
-      identity: '10.99.0.1',
-      note: `db.example.org, ${scopeOf('10.99.0.1').note}`,
-    });
-    expect(await resolve('10.99.0.2')).toMatchObject({ note: scopeOf('10.99.0.2').note });
-    expect(await resolve('10.65.2.77')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('node-b') });
+test('an address that is not in use leaves the host name, and after that the bare address', async () => {
+  const { resolve } = scene({ names: { '10.99.0.1': 'db.example.org' } });
+  expect(await resolve('10.99.0.1')).toMatchObject({
+    kind: 'external',
+    identity: '10.99.0.1',
+    note: `db.example.org, ${scopeOf('10.99.0.1').note}`,
   });
+  expect(await resolve('10.99.0.2')).toMatchObject({ note: scopeOf('10.99.0.2').note });
+  expect(await resolve('10.65.2.77')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('node-b') });
+});
 
-  test('is asked about again after a minute', async () => {
-    const { resolve, cluster, clock } = scene();
-    await resolve('10.65.2.9');
-    cluster.pods = [db];
-    clock.now += minute - 1;
-    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
-    clock.now += 1;
-    expect((await resolve('10.65.2.9')).kind).toBe('pod');
-  });
+test('an address that is not in use is asked about again after a minute', async () => {
+  const { resolve, cluster, clock } = scene();
+  await resolve('10.65.2.9');
+  cluster.pods = [db];
+  clock.now += minute - 1;
+  expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+  clock.now += 1;
+  expect((await resolve('10.65.2.9')).kind).toBe('pod');
+});
 
-  test('may be a server that is away: then it is asked again soon', async () => {
-    const { resolve, cluster, clock, asked } = scene({ pods: [db], failing: true });
-    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
-    cluster.failing = false;
-    asked();
-    clock.now += 10 * second;
-    expect((await resolve('10.65.2.9')).kind).toBe('pod');
-    expect(asked()).toEqual(['pods 10.65.2.9']);
-  });
+test('an address that is not in use may be a server that is away: then it is asked again soon', async () => {
+  const { resolve, cluster, clock, asked } = scene({ pods: [db], failing: true });
+  expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+  cluster.failing = false;
+  asked();
+  clock.now += 10 * second;
+  expect((await resolve('10.65.2.9')).kind).toBe('pod');
+  expect(asked()).toEqual(['pods 10.65.2.9']);
 });
 
 describe('Pods on the network of their node', () => {
@@ -379,85 +377,81 @@ describe('what comes along', () => {
   });
 });
 
-describe('a Pod’s other addresses', () => {
-  // In no Pod range that is known: the server cannot be asked about the second one.
-  const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
+// In no Pod range that is known: the server cannot be asked about the second one.
+const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
 
-  test('come along with its first, for nothing', async () => {
-    const { resolve, asked, drop, who } = scene({ pods: [dual] });
-    await resolve('10.65.2.9');
-    expect(who('fd00:99::9').object?.name).toBe('db-0');
-    asked();
-    expect([drop('fd00:99::9'), asked()]).toEqual([false, []]);
-  });
-
-  test('stay its own when they are confirmed, though they cannot be looked up', async () => {
-    const { resolve, clock } = scene({ pods: [dual] });
-    await resolve('10.65.2.9');
-    for (let round = 0; round < 3; round++) {
-      clock.now += 5 * minute;
-      expect((await resolve('fd00:99::9')).object?.name).toBe('db-0');
-    }
-  });
-
-  test('stay its own when they were being asked about at the same time', async () => {
-    const { drop, who } = scene({ pods: [dual] });
-    drop('10.65.2.9');
-    drop('fd00:99::9');
-    await setImmediate();
-    expect(who('fd00:99::9').object?.name).toBe('db-0');
-  });
-
-  test('other addresses of a Pod that has ended take nothing from who has them now', async () => {
-    const ended = { ...dual, name: 'job', uid: 'job', addresses: ['10.65.2.8', 'fd00:99::9'], until: nine - minute };
-    const { resolve, who } = scene({ pods: [dual, ended] });
-    await resolve('10.65.2.9');
-    await resolve('10.65.2.8');
-    expect(who('fd00:99::9').object?.name).toBe('db-0');
-  });
+test('a Pod’s other addresses come along with its first, for nothing', async () => {
+  const { resolve, asked, drop, who } = scene({ pods: [dual] });
+  await resolve('10.65.2.9');
+  expect(who('fd00:99::9').object?.name).toBe('db-0');
+  asked();
+  expect([drop('fd00:99::9'), asked()]).toEqual([false, []]);
 });
 
-describe('what is remembered', () => {
-  test('is confirmed after five minutes, and stands until then', async () => {
-    const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
-    await resolve('10.65.2.9');
-    asked();
-    cluster.pods = [{ ...db, name: 'db-1', uid: 'uid-of-db-1' }];
-    clock.now += 5 * minute - 1;
-    expect([drop('10.65.2.9'), asked()]).toEqual([false, []]);
-    clock.now += 1;
-    expect([drop('10.65.2.9'), asked()]).toEqual([true, ['pods 10.65.2.9']]);
-    expect(who('10.65.2.9').object?.name).toBe('db-0');
-    await setImmediate();
-    expect(who('10.65.2.9').object?.name).toBe('db-1');
-  });
-
-  test('stands when it cannot be confirmed', async () => {
-    const { resolve, cluster, clock } = scene({ pods: [db] });
-    await resolve('10.65.2.9');
-    cluster.failing = true;
+test('a Pod’s other addresses stay its own when they are confirmed, though they cannot be looked up', async () => {
+  const { resolve, clock } = scene({ pods: [dual] });
+  await resolve('10.65.2.9');
+  for (let round = 0; round < 3; round++) {
     clock.now += 5 * minute;
-    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
-  });
+    expect((await resolve('fd00:99::9')).object?.name).toBe('db-0');
+  }
+});
 
-  test('is forgotten when the address is no longer in use', async () => {
-    const { resolve, cluster, clock } = scene({ pods: [db] });
-    await resolve('10.65.2.9');
-    cluster.pods = [];
-    clock.now += 5 * minute;
-    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
-  });
+test('a Pod’s other addresses stay its own when they were being asked about at the same time', async () => {
+  const { drop, who } = scene({ pods: [dual] });
+  drop('10.65.2.9');
+  drop('fd00:99::9');
+  await setImmediate();
+  expect(who('fd00:99::9').object?.name).toBe('db-0');
+});
 
-  test('a host name is remembered for an hour', async () => {
-    const { resolve, cluster, clock, remote } = scene({ names: { '203.0.113.9': 'a.example.org' } });
-    await resolve('203.0.113.9');
-    cluster.names = { '203.0.113.9': 'b.example.org' };
-    clock.now += 60 * minute - 1;
-    expect((await resolve('203.0.113.9')).note).toContain('a.example.org');
-    clock.now += 1;
-    expect((await resolve('203.0.113.9')).note).toContain('b.example.org');
-    expect(remote.counts.hostNames).toMatchObject({ hit: 2, miss: 0 });
-  });
+test('a Pod’s other addresses: other addresses of a Pod that has ended take nothing from who has them now', async () => {
+  const ended = { ...dual, name: 'job', uid: 'job', addresses: ['10.65.2.8', 'fd00:99::9'], until: nine - minute };
+  const { resolve, who } = scene({ pods: [dual, ended] });
+  await resolve('10.65.2.9');
+  await resolve('10.65.2.8');
+  expect(who('fd00:99::9').object?.name).toBe('db-0');
+});
+
+test('what is remembered is confirmed after five minutes, and stands until then', async () => {
+  const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
+  await resolve('10.65.2.9');
+  asked();
+  cluster.pods = [{ ...db, name: 'db-1', uid: 'uid-of-db-1' }];
+  clock.now += 5 * minute - 1;
+  expect([drop('10.65.2.9'), asked()]).toEqual([false, []]);
+  clock.now += 1;
+  expect([drop('10.65.2.9'), asked()]).toEqual([true, ['pods 10.65.2.9']]);
+  expect(who('10.65.2.9').object?.name).toBe('db-0');
+  await setImmediate();
+  expect(who('10.65.2.9').object?.name).toBe('db-1');
+});
+
+test('what is remembered stands when it cannot be confirmed', async () => {
+  const { resolve, cluster, clock } = scene({ pods: [db] });
+  await resolve('10.65.2.9');
+  cluster.failing = true;
+  clock.now += 5 * minute;
+  expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+});
+
+test('what is remembered is forgotten when the address is no longer in use', async () => {
+  const { resolve, cluster, clock } = scene({ pods: [db] });
+  await resolve('10.65.2.9');
+  cluster.pods = [];
+  clock.now += 5 * minute;
+  expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+});
+
+test('a host name is remembered for an hour', async () => {
+  const { resolve, cluster, clock, remote } = scene({ names: { '203.0.113.9': 'a.example.org' } });
+  await resolve('203.0.113.9');
+  cluster.names = { '203.0.113.9': 'b.example.org' };
+  clock.now += 60 * minute - 1;
+  expect((await resolve('203.0.113.9')).note).toContain('a.example.org');
+  clock.now += 1;
+  expect((await resolve('203.0.113.9')).note).toContain('b.example.org');
+  expect(remote.counts.hostNames).toMatchObject({ hit: 2, miss: 0 });
 });
 
 test('a flood asks for no more than 30 Pods at once and 12 a minute', async () => {

@@ -166,93 +166,89 @@ describe('the ends of a packet', () => {
   });
 });
 
-describe('resolveMartian', () => {
-  const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
+const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
 
-  test('who sent it is known by the interface', () => {
-    expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
-      source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
-      destination: { object: { name: 'db-0' } },
-      inner: undefined,
-    });
-  });
-
-  test('its source address is not believed', () => {
-    const { source } = resolveMartian({ ...martian, device: 'eth0' }, directory, at);
-    expect(source).toMatchObject({
-      kind: 'external',
-      address: '10.65.1.4',
-      object: undefined,
-      note: expect.stringMatching(/\beth0\b.* shop\/web-0$/),
-    });
-  });
-
-  test('one of an address that is nobody’s is from its interface', () => {
-    const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, directory, at);
-    expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
-    expect(endsOf(observation({}), directory, at).source.note).toBeUndefined();
-  });
-
-  test('the address of a Node is named as a Node’s', () => {
-    const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, directory, at);
-    expect(source.note).toMatch(/ node\/node-b$/);
+test('who sent it is known by the interface', () => {
+  expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
+    source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
+    destination: { object: { name: 'db-0' } },
+    inner: undefined,
   });
 });
 
-describe('the node of a line', () => {
-  const single = createDirectory(cluster({ nodes: [node()] }));
-  const empty = createDirectory(cluster());
-
-  test.each([
-    { name: 'the host name', host: 'node-b', given: {}, known: directory, expected: 'node-b' },
-    {
-      name: 'the host name with its domain',
-      host: 'node-b.example.org',
-      given: {},
-      known: directory,
-      expected: 'node-b',
-    },
-    {
-      name: 'the host name over the interface',
-      host: 'node-a',
-      given: { inInterface: dbVeth },
-      known: directory,
-      expected: 'node-a',
-    },
-    {
-      name: 'IN= when the host is no node',
-      host: 'log-relay',
-      given: { inInterface: dbVeth },
-      known: directory,
-      expected: 'node-b',
-    },
-    {
-      name: 'OUT= when the host is no node',
-      host: 'log-relay',
-      given: { inInterface: 'eth0', outInterface: dbVeth },
-      known: directory,
-      expected: 'node-b',
-    },
-    {
-      name: 'IN= without a host',
-      host: undefined,
-      given: { inInterface: webVeth },
-      known: directory,
-      expected: 'node-a',
-    },
-    { name: 'a host of no known node', host: 'node-z', given: {}, known: directory, expected: 'node-z' },
-    { name: 'a host where no node is known', host: 'node-z', given: {}, known: empty, expected: 'node-z' },
-    { name: 'nothing: a host that is no name of one', host: '<!here>', given: {}, known: empty, expected: '' },
-    { name: 'nothing: a host that is too long', host: 'x'.repeat(254), given: {}, known: empty, expected: '' },
-    { name: 'the only node', host: undefined, given: {}, known: single, expected: 'node-a' },
-    { name: 'nothing: several nodes', host: undefined, given: { inInterface: 'eth0' }, known: directory, expected: '' },
-    { name: 'nothing at all', host: undefined, given: {}, known: empty, expected: '' },
-  ])('$name', ({ host, given, known, expected }) => {
-    expect(nodeOf(host, observation(given), known, at)).toBe(expected);
+test('its source address is not believed', () => {
+  const { source } = resolveMartian({ ...martian, device: 'eth0' }, directory, at);
+  expect(source).toMatchObject({
+    kind: 'external',
+    address: '10.65.1.4',
+    object: undefined,
+    note: expect.stringMatching(/\beth0\b.* shop\/web-0$/),
   });
+});
 
-  test('works for lines that are no packets', () => {
-    expect(nodeOf('node-a', undefined, directory, at)).toBe('node-a');
-    expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
-  });
+test('one of an address that is nobody’s is from its interface', () => {
+  const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, directory, at);
+  expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
+  expect(endsOf(observation({}), directory, at).source.note).toBeUndefined();
+});
+
+test('the address of a Node is named as a Node’s', () => {
+  const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, directory, at);
+  expect(source.note).toMatch(/ node\/node-b$/);
+});
+
+const single = createDirectory(cluster({ nodes: [node()] }));
+const empty = createDirectory(cluster());
+
+test.each([
+  { name: 'the host name', host: 'node-b', given: {}, known: directory, expected: 'node-b' },
+  {
+    name: 'the host name with its domain',
+    host: 'node-b.example.org',
+    given: {},
+    known: directory,
+    expected: 'node-b',
+  },
+  {
+    name: 'the host name over the interface',
+    host: 'node-a',
+    given: { inInterface: dbVeth },
+    known: directory,
+    expected: 'node-a',
+  },
+  {
+    name: 'IN= when the host is no node',
+    host: 'log-relay',
+    given: { inInterface: dbVeth },
+    known: directory,
+    expected: 'node-b',
+  },
+  {
+    name: 'OUT= when the host is no node',
+    host: 'log-relay',
+    given: { inInterface: 'eth0', outInterface: dbVeth },
+    known: directory,
+    expected: 'node-b',
+  },
+  {
+    name: 'IN= without a host',
+    host: undefined,
+    given: { inInterface: webVeth },
+    known: directory,
+    expected: 'node-a',
+  },
+  { name: 'a host of no known node', host: 'node-z', given: {}, known: directory, expected: 'node-z' },
+  { name: 'a host where no node is known', host: 'node-z', given: {}, known: empty, expected: 'node-z' },
+  { name: 'nothing: a host that is no name of one', host: '<!here>', given: {}, known: empty, expected: '' },
+  { name: 'nothing: a host that is too long', host: 'x'.repeat(254), given: {}, known: empty, expected: '' },
+  { name: 'the only node', host: undefined, given: {}, known: single, expected: 'node-a' },
+  { name: 'nothing: several nodes', host: undefined, given: { inInterface: 'eth0' }, known: directory, expected: '' },
+  { name: 'nothing at all', host: undefined, given: {}, known: empty, expected: '' },
+])('the node of a line: $name', ({ host, given, known, expected }) => {
+  expect(nodeOf(host, observation(given), known, at)).toBe(expected);
+});
+
+test('the node of a line works for lines that are no packets', () => {
+  expect(nodeOf('node-a', undefined, directory, at)).toBe('node-a');
+  expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
 });

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { longestWait } from '../../src/pipeline/lookup-queue.ts';
 import { createReverseDns } from '../../src/resolving/lookups/reverse-dns.ts';
 
@@ -105,117 +105,110 @@ function wire(...labels: string[]): Buffer {
 
 const good = wire('web', 'example', 'org');
 
-describe('a name', () => {
-  test.each([
-    ['203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
-    [
-      '2001:db8::1',
-      'PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
-      'AAAA web.example.org',
-    ],
-    ['::ffff:203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
-  ])('the name of %s is asked for once, as %s, and confirmed once, by %s', async (address, question, confirmation) => {
-    answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
-    expect(await find(address)).toBe('web.example.org');
-    expect(questions).toEqual([question, confirmation]);
-  });
+test.each([
+  ['203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+  [
+    '2001:db8::1',
+    'PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+    'AAAA web.example.org',
+  ],
+  ['::ffff:203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+])('the name of %s is asked for once, as %s, and confirmed once, by %s', async (address, question, confirmation) => {
+  answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
+  expect(await find(address)).toBe('web.example.org');
+  expect(questions).toEqual([question, confirmation]);
+});
 
-  test.each([
-    ['one label', ['localhost'], 'localhost'],
-    ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
-    ['digits and hyphens', ['ec2-203-0-113-9', '3com'], 'ec2-203-0-113-9.3com'],
-    ['an underscore', ['_web_1', 'example', 'org'], '_web_1.example.org'],
-    ['punycode', ['xn--bcher-kva', 'example'], 'xn--bcher-kva.example'],
-    ['any case', ['WEB', 'Example', 'ORG'], 'WEB.Example.ORG'],
-    [
-      'the longest',
-      ['a'.repeat(63), 'b'.repeat(63), 'c'.repeat(63), 'd'.repeat(61)],
-      `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`,
-    ],
-  ])('may have %s', async (_, labels, expected) => {
-    answer = { code: 'found', names: [wire(...labels)] };
-    expect(await find('203.0.113.10')).toBe(expected);
-  });
+test.each([
+  ['one label', ['localhost'], 'localhost'],
+  ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
+  ['digits and hyphens', ['ec2-203-0-113-9', '3com'], 'ec2-203-0-113-9.3com'],
+  ['an underscore', ['_web_1', 'example', 'org'], '_web_1.example.org'],
+  ['punycode', ['xn--bcher-kva', 'example'], 'xn--bcher-kva.example'],
+  ['any case', ['WEB', 'Example', 'ORG'], 'WEB.Example.ORG'],
+  [
+    'the longest',
+    ['a'.repeat(63), 'b'.repeat(63), 'c'.repeat(63), 'd'.repeat(61)],
+    `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`,
+  ],
+])('a name may have %s', async (_, labels, expected) => {
+  answer = { code: 'found', names: [wire(...labels)] };
+  expect(await find('203.0.113.10')).toBe(expected);
+});
 
-  test('is the first that is one', async () => {
-    answer = { code: 'found', names: [wire('not one', 'org'), wire('-', 'org'), good, wire('other', 'org')] };
-    expect(await find('203.0.113.11')).toBe('web.example.org');
-  });
+test('a name is the first that is one', async () => {
+  answer = { code: 'found', names: [wire('not one', 'org'), wire('-', 'org'), good, wire('other', 'org')] };
+  expect(await find('203.0.113.11')).toBe('web.example.org');
 });
 
 // The owner of an address writes its PTR record, and may write any name into it, but not the addresses of that name.
-describe('a name that its owner does not confirm', () => {
-  test.each<[string, NonNullable<Answer['addresses']>]>([
-    ['another address', () => ['198.51.100.7']],
-    ['an address of the other family', () => ['2001:db8::1']],
-    ['no address', () => []],
-  ])('is no name: it has %s', async (_, addresses) => {
-    answer = { code: 'found', names: [wire('kubernetes', 'default', 'svc')], addresses };
-    expect(await find('203.0.113.9')).toBeUndefined();
-    expect(questions).toHaveLength(2);
-  });
 
-  test('does not hide one that is confirmed, also when the server fails to look it up', async () => {
-    answer = {
-      code: 'found',
-      names: [wire('forged', 'org'), good],
-      addresses: (name) => (name === 'web.example.org' ? ['203.0.113.9'] : undefined),
-    };
-    expect(await find('203.0.113.9')).toBe('web.example.org');
-  });
-
-  test('is a failure when the server fails to look it up', async () => {
-    answer = { code: 'found', names: [good], addresses: () => undefined };
-    await expect(find('203.0.113.9')).rejects.toMatchObject({ code: 'ESERVFAIL' });
-  });
-
-  test('costs no more questions than three, however many there are', async () => {
-    const names = Array.from({ length: 12 }, (_, i) => wire(`forged-${i}`, 'org'));
-    answer = { code: 'found', names, addresses: () => ['198.51.100.7'] };
-    expect(await find('203.0.113.9')).toBeUndefined();
-    expect(questions.map((question) => question.split(' ')[0])).toEqual(['PTR', 'A', 'A', 'A']);
-  });
+test.each<[string, NonNullable<Answer['addresses']>]>([
+  ['another address', () => ['198.51.100.7']],
+  ['an address of the other family', () => ['2001:db8::1']],
+  ['no address', () => []],
+])('a name that its owner does not confirm is no name: it has %s', async (_, addresses) => {
+  answer = { code: 'found', names: [wire('kubernetes', 'default', 'svc')], addresses };
+  expect(await find('203.0.113.9')).toBeUndefined();
+  expect(questions).toHaveLength(2);
 });
 
-describe('an address without a name', () => {
-  test.each<[string, Answer]>([
-    ['there is no such name', { code: 'NXDOMAIN', names: [] }],
-    ['the name has no PTR record', { code: 'found', names: [] }],
-  ])('is an answer: %s', async (_, given) => {
-    answer = given;
-    expect(await find('203.0.113.12')).toBeUndefined();
-    expect(questions).toHaveLength(1);
-  });
+test('a name that its owner does not confirm does not hide one that is confirmed, also when the server fails to look it up', async () => {
+  answer = {
+    code: 'found',
+    names: [wire('forged', 'org'), good],
+    addresses: (name) => (name === 'web.example.org' ? ['203.0.113.9'] : undefined),
+  };
+  expect(await find('203.0.113.9')).toBe('web.example.org');
 });
 
-describe('no answer', () => {
-  test('a silent server is a failure, after one try and before a finding has to go out', async () => {
-    // The order in which the two end does not depend on how busy the machine is.
-    const tooLate = delay(longestWait, 'too late', { ref: false });
-    const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
-    expect(await Promise.race([silent, tooLate])).toBe('ETIMEOUT');
-    expect(questions).toHaveLength(1);
-  });
+test('a name that its owner does not confirm is a failure when the server fails to look it up', async () => {
+  answer = { code: 'found', names: [good], addresses: () => undefined };
+  await expect(find('203.0.113.9')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+});
 
-  test('yet does not stand in the way of the next', async () => {
-    const first = find('203.0.113.13');
-    const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
-    answer = { code: 'found', names: [good] };
-    expect(await find('203.0.113.17')).toBe('web.example.org');
-    asked = '203.0.113.13';
-    server.send(reply(query, 'found', [wire('late', 'org')]), port, '127.0.0.1');
-    expect(await first).toBe('late.org');
-  });
+test('a name that its owner does not confirm costs no more questions than three, however many there are', async () => {
+  const names = Array.from({ length: 12 }, (_, i) => wire(`forged-${i}`, 'org'));
+  answer = { code: 'found', names, addresses: () => ['198.51.100.7'] };
+  expect(await find('203.0.113.9')).toBeUndefined();
+  expect(questions.map((question) => question.split(' ')[0])).toEqual(['PTR', 'A', 'A', 'A']);
+});
 
-  test.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)('%s is a failure', async (code) => {
-    answer = { code, names: [] };
-    await expect(find('203.0.113.14')).rejects.toMatchObject({ code: `E${code}` });
-  });
+test.each<[string, Answer]>([
+  ['there is no such name', { code: 'NXDOMAIN', names: [] }],
+  ['the name has no PTR record', { code: 'found', names: [] }],
+])('an address without a name is an answer: %s', async (_, given) => {
+  answer = given;
+  expect(await find('203.0.113.12')).toBeUndefined();
+  expect(questions).toHaveLength(1);
+});
 
-  test('can come from something that is no address', async () => {
-    await expect(find('not an address')).rejects.toThrow(/./);
-    expect(questions).toEqual([]);
-  });
+test('a silent server is a failure, after one try and before a finding has to go out', async () => {
+  // The order in which the two end does not depend on how busy the machine is.
+  const tooLate = delay(longestWait, 'too late', { ref: false });
+  const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
+  expect(await Promise.race([silent, tooLate])).toBe('ETIMEOUT');
+  expect(questions).toHaveLength(1);
+});
+
+test('no answer: yet does not stand in the way of the next', async () => {
+  const first = find('203.0.113.13');
+  const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
+  answer = { code: 'found', names: [good] };
+  expect(await find('203.0.113.17')).toBe('web.example.org');
+  asked = '203.0.113.13';
+  server.send(reply(query, 'found', [wire('late', 'org')]), port, '127.0.0.1');
+  expect(await first).toBe('late.org');
+});
+
+test.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)('no answer: %s is a failure', async (code) => {
+  answer = { code, names: [] };
+  await expect(find('203.0.113.14')).rejects.toMatchObject({ code: `E${code}` });
+});
+
+test('no answer can come from something that is no address', async () => {
+  await expect(find('not an address')).rejects.toThrow(/./);
+  expect(questions).toEqual([]);
 });
 
 // The owner of an address writes its name, which will stand in Events and on terminals.

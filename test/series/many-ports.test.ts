@@ -205,38 +205,36 @@ describe('a scan hides no other peer', () => {
   });
 });
 
-describe('no part of it', () => {
-  test.each<[string, Partial<FlowDetails>]>([
-    ['what goes the other way', { direction: 'sending' }],
-    ['answers', { reply: true }],
-    ['what was rejected', { verdict: 'rejected' }],
-    ['what a firewall of the node dropped', { enforcer: 'host-firewall' }],
-    ['what has no port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
-    ['a packet from an impossible address', { martian: true }],
-    ['an ICMP error', { error: { reporter: other, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 } }],
-  ])('%s', (_, given) => {
-    const table = createSeriesTable();
-    scan(table, { count: 10 });
-    table.count(refused(99, scanner, { enforcer: 'network-policy', ...given }), at(0));
-    expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
-  });
+test.each<[string, Partial<FlowDetails>]>([
+  ['what goes the other way', { direction: 'sending' }],
+  ['answers', { reply: true }],
+  ['what was rejected', { verdict: 'rejected' }],
+  ['what a firewall of the node dropped', { enforcer: 'host-firewall' }],
+  ['what has no port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
+  ['a packet from an impossible address', { martian: true }],
+  ['an ICMP error', { error: { reporter: other, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 } }],
+])('no part of it: %s', (_, given) => {
+  const table = createSeriesTable();
+  scan(table, { count: 10 });
+  table.count(refused(99, scanner, { enforcer: 'network-policy', ...given }), at(0));
+  expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
+});
 
-  test('three ports of many peers each are no part of it', () => {
-    const table = createSeriesTable();
-    scan(table, { count: 3 });
-    scan(table, { count: 3, peer: other });
-    expect(kinds(table)).toEqual({ flow: 6 });
-  });
+test('three ports of many peers each are no part of it', () => {
+  const table = createSeriesTable();
+  scan(table, { count: 3 });
+  scan(table, { count: 3, peer: other });
+  expect(kinds(table)).toEqual({ flow: 6 });
+});
 
-  test('the same port in another policy of the same peer is a part', () => {
-    const table = createSeriesTable();
-    for (const name of ['a', 'b', 'c', 'd'])
-      table.count(
-        refused(80, scanner, { policy: { kind: 'NetworkPolicy', namespace: 'shop', name, tier: undefined } }),
-        at(0),
-      );
-    expect(all(table)).toMatchObject([{ count: 4, ports: { seen: ['80/TCP'] } }]);
-  });
+test('the same port in another policy of the same peer is a part', () => {
+  const table = createSeriesTable();
+  for (const name of ['a', 'b', 'c', 'd'])
+    table.count(
+      refused(80, scanner, { policy: { kind: 'NetworkPolicy', namespace: 'shop', name, tier: undefined } }),
+      at(0),
+    );
+  expect(all(table)).toMatchObject([{ count: 4, ports: { seen: ['80/TCP'] } }]);
 });
 
 test('each packet is in one Event, and a peer has four of a Pod in an hour at most, over restarts and writes in whatever order', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Endpoint, nodeRef, objectKey } from '../../src/model/endpoint.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
@@ -65,63 +65,59 @@ function looks(table: SeriesTable): { targets: string[]; scanners: string[] } {
   return { targets: [...targets], scanners: [...scanners] };
 }
 
-describe('few sources that come back to one port at a steady pace are monitoring', () => {
-  test.each<[string, readonly Try[]]>([
-    ['three addresses of a load balancer, every ten seconds', checks(addresses(3), 10, 8 * minute)],
-    ['one, once a minute', checks([one], minute, 9 * minute)],
-    ['one that was quiet for a while, since then', [...checks([one], 10, 60), ...checks([one], 10, 1080, 600)]],
-    ['a Pod', checks([scanner], 15, 8 * minute)],
-  ])('%s', (_, tries) => {
-    expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['monitoring'] });
-  });
+test.each<[string, readonly Try[]]>([
+  ['three addresses of a load balancer, every ten seconds', checks(addresses(3), 10, 8 * minute)],
+  ['one, once a minute', checks([one], minute, 9 * minute)],
+  ['one that was quiet for a while, since then', [...checks([one], 10, 60), ...checks([one], 10, 1080, 600)]],
+  ['a Pod', checks([scanner], 15, 8 * minute)],
+])('few sources that come back to one port at a steady pace are monitoring: %s', (_, tries) => {
+  expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['monitoring'] });
+});
 
-  test('they are monitoring after seven minutes, not before', () => {
-    expect(looks(counted(checks([one], 10, 7 * minute)))).toEqual({ targets: ['either'], scanners: ['either'] });
-  });
+test('they are monitoring after seven minutes, not before', () => {
+  expect(looks(counted(checks([one], 10, 7 * minute)))).toEqual({ targets: ['either'], scanners: ['either'] });
+});
 
-  test('they are monitoring over a restart, and from the first packet of the next hour', () => {
-    const first = counted(checks([one], 10, 5 * minute));
-    const second = counted(checks([one], 10, 8 * minute, 5 * minute), createSeriesTable({ restored: stateOf(first) }));
-    expect(looks(second).targets).toEqual(['monitoring']);
-    const [pod = ''] = pods;
-    const end = (windowOf(start, podRef(pod).uid).end - start) / 1000;
-    const third = counted(checks([one], 10, end + 20, 8 * minute), second);
-    const begun = third.due(Infinity).filter(({ first: at }) => at > start + end * 1000);
-    expect(new Set(begun.map(lookOf))).toEqual(new Set(['monitoring']));
-  });
+test('they are monitoring over a restart, and from the first packet of the next hour', () => {
+  const first = counted(checks([one], 10, 5 * minute));
+  const second = counted(checks([one], 10, 8 * minute, 5 * minute), createSeriesTable({ restored: stateOf(first) }));
+  expect(looks(second).targets).toEqual(['monitoring']);
+  const [pod = ''] = pods;
+  const end = (windowOf(start, podRef(pod).uid).end - start) / 1000;
+  const third = counted(checks([one], 10, end + 20, 8 * minute), second);
+  const begun = third.due(Infinity).filter(({ first: at }) => at > start + end * 1000);
+  expect(new Set(begun.map(lookOf))).toEqual(new Set(['monitoring']));
+});
 
-  test('it may be either on a Pod that more of them try', () => {
-    expect(looks(counted(checks(addresses(9), 20, 8 * minute)))).toEqual({
-      targets: ['either'],
-      scanners: ['monitoring'],
-    });
+test('it may be either on a Pod that more of them try', () => {
+  expect(looks(counted(checks(addresses(9), 20, 8 * minute)))).toEqual({
+    targets: ['either'],
+    scanners: ['monitoring'],
   });
 });
 
 const syn = [0, 1, 3, 7, 15, 31, 63];
 
-describe('it may be either', () => {
-  test.each<[string, readonly Try[]]>([
-    [
-      'one Pod after the other is tried on one port, slowly, and each attempt is repeated as TCP does',
-      pods.flatMap((pod, index) => syn.map((after) => ({ at: index * 20 + after, pod }))),
-    ],
-    ['much at once, and a little from then on', [...checks([one], 0.01, 1), ...checks([one], 30, 20 * minute, minute)]],
-    ['with pauses', [0, 5, 10, 15, 20].flatMap((from) => checks([one], 5, (from + 2) * minute, from * minute))],
-    ['on two ports', checks([one], 10, 8 * minute).flatMap((each) => [each, { ...each, port: 9090 }])],
-  ])('%s', (_, tries) => {
-    expect(looks(counted(tries))).toEqual({ targets: ['either'], scanners: ['either'] });
-  });
+test.each<[string, readonly Try[]]>([
+  [
+    'one Pod after the other is tried on one port, slowly, and each attempt is repeated as TCP does',
+    pods.flatMap((pod, index) => syn.map((after) => ({ at: index * 20 + after, pod }))),
+  ],
+  ['much at once, and a little from then on', [...checks([one], 0.01, 1), ...checks([one], 30, 20 * minute, minute)]],
+  ['with pauses', [0, 5, 10, 15, 20].flatMap((from) => checks([one], 5, (from + 2) * minute, from * minute))],
+  ['on two ports', checks([one], 10, 8 * minute).flatMap((each) => [each, { ...each, port: 9090 }])],
+])('it may be either: %s', (_, tries) => {
+  expect(looks(counted(tries))).toEqual({ targets: ['either'], scanners: ['either'] });
+});
 
-  test('it may be either where Pods are asked on a port of each its own, on who asks', () => {
-    const tries = checks([one], 10, 8 * minute).map(({ at, pod }) => ({ at, pod, port: 9000 + pods.indexOf(pod) }));
-    expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['either'] });
-  });
+test('it may be either where Pods are asked on a port of each its own, on who asks', () => {
+  const tries = checks([one], 10, 8 * minute).map(({ at, pod }) => ({ at, pod, port: 9000 + pods.indexOf(pod) }));
+  expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['either'] });
+});
 
-  test('it may be either where many addresses come, one after the other', () => {
-    const tries = addresses(64).flatMap((peer, index) => pods.map((pod) => ({ at: index, pod, peer })));
-    expect(looks(counted(tries)).targets).toEqual(['either']);
-  });
+test('it may be either where many addresses come, one after the other', () => {
+  const tries = addresses(64).flatMap((peer, index) => pods.map((pod) => ({ at: index, pod, peer })));
+  expect(looks(counted(tries)).targets).toEqual(['either']);
 });
 
 /** The addresses try so many ports of each Pod, one address after the other, in a second. */
@@ -137,26 +133,24 @@ const eightEach = addresses(2).flatMap((peer, index) =>
   scan([peer], 8).map(({ at, pod, port = 0 }) => ({ at, pod, peer, port: port + 8 * index })),
 );
 
-describe('it is a scan', () => {
-  test.each<[string, readonly Try[], string, string]>([
-    ['16 ports of each Pod', scan([one], 16), 'scan', 'scan'],
-    ['15 ports of each Pod are too few', scan([one], 15), 'either', 'either'],
-    ['a Pod that tries 16 ports of each', scan([scanner], 16), 'scan', 'scan'],
-    ['two addresses that try eight ports each', eightEach, 'either', 'either'],
-    ['two addresses that try 32 ports of each Pod', scan(addresses(2), 32), 'scan', 'scan'],
-    ['64 addresses within a minute, of each Pod', scan(addresses(64), 1), 'scan', 'either'],
-    ['63 addresses are too few', scan(addresses(63), 1), 'either', 'either'],
-  ])('%s', (_, tries, ofPods, ofScanner) => {
-    expect(looks(counted(tries))).toEqual({ targets: [ofPods], scanners: [ofScanner] });
-  });
+test.each<[string, readonly Try[], string, string]>([
+  ['16 ports of each Pod', scan([one], 16), 'scan', 'scan'],
+  ['15 ports of each Pod are too few', scan([one], 15), 'either', 'either'],
+  ['a Pod that tries 16 ports of each', scan([scanner], 16), 'scan', 'scan'],
+  ['two addresses that try eight ports each', eightEach, 'either', 'either'],
+  ['two addresses that try 32 ports of each Pod', scan(addresses(2), 32), 'scan', 'scan'],
+  ['64 addresses within a minute, of each Pod', scan(addresses(64), 1), 'scan', 'either'],
+  ['63 addresses are too few', scan(addresses(63), 1), 'either', 'either'],
+])('it is a scan: %s', (_, tries, ofPods, ofScanner) => {
+  expect(looks(counted(tries))).toEqual({ targets: [ofPods], scanners: [ofScanner] });
+});
 
-  test('it is a scan also where another address comes to it', () => {
-    const tries = [...scan([one], 16), ...checks(addresses(2), 10, 20, 5)];
-    expect(looks(counted(tries)).targets).toEqual(['scan']);
-  });
+test('it is a scan also where another address comes to it', () => {
+  const tries = [...scan([one], 16), ...checks(addresses(2), 10, 20, 5)];
+  expect(looks(counted(tries)).targets).toEqual(['scan']);
+});
 
-  test('it is a scan also where it goes on at a steady pace', () => {
-    const tries = [...scan([one], 16), ...checks([one], 10, 8 * minute)];
-    expect(looks(counted(tries))).toEqual({ targets: ['scan'], scanners: ['scan'] });
-  });
+test('it is a scan also where it goes on at a steady pace', () => {
+  const tries = [...scan([one], 16), ...checks([one], 10, 8 * minute)];
+  expect(looks(counted(tries))).toEqual({ targets: ['scan'], scanners: ['scan'] });
 });

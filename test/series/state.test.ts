@@ -136,18 +136,16 @@ function compare({ before, after, wall }: { before: Step[]; after: Step[]; wall:
 
 const restoration = fc.record({ before: program, after: program, wall: fc.boolean() });
 
-describe('a restored table', () => {
-  test('goes on as the one it was taken from', () => {
-    fc.assert(fc.property(restoration, compare), { numRuns: 400 });
-  });
+test('a restored table goes on as the one it was taken from', () => {
+  fc.assert(fc.property(restoration, compare), { numRuns: 400 });
+});
 
-  test('a restored table of nothing is as a new one', () => {
-    const copy = createSeriesTable({ restored: stateOf(createSeriesTable()) });
-    expect(copy.sizes).toEqual({ series: 0, pending: 0 });
-    expect(copy.nextDue()).toBe(Infinity);
-    copy.count(findingOf([1, 'web-0']), start);
-    expect(copy.nextDue()).toBe(start + second);
-  });
+test('a restored table of nothing is as a new one', () => {
+  const copy = createSeriesTable({ restored: stateOf(createSeriesTable()) });
+  expect(copy.sizes).toEqual({ series: 0, pending: 0 });
+  expect(copy.nextDue()).toBe(Infinity);
+  copy.count(findingOf([1, 'web-0']), start);
+  expect(copy.nextDue()).toBe(start + second);
 });
 
 /** Runs programs, and looks at a table before and after each step. */

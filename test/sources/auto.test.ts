@@ -33,78 +33,74 @@ function chosen(looks?: Partial<Looks>): string {
   return `${name.replace(host(), '')}${isCertain ? '' : '?'}`;
 }
 
-describe('in this order', () => {
-  test.each<[string, string[], Partial<Looks>]>([
-    ['/run/log/journal', [kern, messages, syslog, ring], { journal: aJournal }],
-    [kern, [kern, messages, syslog, ring], {}],
-    [messages, [messages, syslog, ring], {}],
-    [syslog, [syslog, ring], {}],
-    [ring, [ring], {}],
-    ['nothing?', [], {}],
-  ])('%s', (expected, there, looks) => {
-    for (const path of there) put(path, path === ring ? record : kernelLine());
-    expect(chosen(looks)).toBe(expected);
-  });
+test.each<[string, string[], Partial<Looks>]>([
+  ['/run/log/journal', [kern, messages, syslog, ring], { journal: aJournal }],
+  [kern, [kern, messages, syslog, ring], {}],
+  [messages, [messages, syslog, ring], {}],
+  [syslog, [syslog, ring], {}],
+  [ring, [ring], {}],
+  ['nothing?', [], {}],
+])('in this order: %s', (expected, there, looks) => {
+  for (const path of there) put(path, path === ring ? record : kernelLine());
+  expect(chosen(looks)).toBe(expected);
 });
 
-describe('what a log file shows', () => {
-  test.each<[string, () => void, string]>([
-    ['a line of the kernel', () => put(kern, kernelLine()), kern],
-    ['one that is six days old', () => put(kern, kernelLine(6 * day), 6 * day), kern],
-    ['one that is eight days old', () => put(kern, kernelLine(8 * day), 8 * day), ring],
-    ['one that is eight days old, and others', () => put(messages, kernelLine(8 * day) + other), ring],
-    ['none but of others', () => put(messages, other.repeat(100)), ring],
-    ['one far before those of others', () => put(messages, kernelLine() + other.repeat(10_000)), messages],
-    ['one too far before those of others', () => put(messages, kernelLine() + other.repeat(20_000)), ring],
-    ['one with a stamp without a year', () => put(kern, 'Nov 21 11:00:00 node-a kernel: IN=\n'), kern],
-    ['one without a stamp', () => put(kern, 'kernel: IN=\n'), kern],
-    ['one that only looks like it, cut at the front', () => put(kern, `xkernel: ${'x'.repeat(2 ** 20 - 8)}`), ring],
-    ['nothing', () => put(kern, ''), ring],
-    ['a folder', () => mkdirSync(host(kern), { recursive: true }), ring],
-    ['a link to nowhere', () => symlinkSync('nowhere', host(kern)), ring],
-  ])('%s', (_, prepare, expected) => {
-    put(ring, record);
-    mkdirSync(host('/var/log'), { recursive: true });
-    prepare();
-    expect(chosen()).toBe(expected);
-  });
+test.each<[string, () => void, string]>([
+  ['a line of the kernel', () => put(kern, kernelLine()), kern],
+  ['one that is six days old', () => put(kern, kernelLine(6 * day), 6 * day), kern],
+  ['one that is eight days old', () => put(kern, kernelLine(8 * day), 8 * day), ring],
+  ['one that is eight days old, and others', () => put(messages, kernelLine(8 * day) + other), ring],
+  ['none but of others', () => put(messages, other.repeat(100)), ring],
+  ['one far before those of others', () => put(messages, kernelLine() + other.repeat(10_000)), messages],
+  ['one too far before those of others', () => put(messages, kernelLine() + other.repeat(20_000)), ring],
+  ['one with a stamp without a year', () => put(kern, 'Nov 21 11:00:00 node-a kernel: IN=\n'), kern],
+  ['one without a stamp', () => put(kern, 'kernel: IN=\n'), kern],
+  ['one that only looks like it, cut at the front', () => put(kern, `xkernel: ${'x'.repeat(2 ** 20 - 8)}`), ring],
+  ['nothing', () => put(kern, ''), ring],
+  ['a folder', () => mkdirSync(host(kern), { recursive: true }), ring],
+  ['a link to nowhere', () => symlinkSync('nowhere', host(kern)), ring],
+])('what a log file shows: %s', (_, prepare, expected) => {
+  put(ring, record);
+  mkdirSync(host('/var/log'), { recursive: true });
+  prepare();
+  expect(chosen()).toBe(expected);
+});
 
-  test('right after it was rotated, the one before it speaks for it', () => {
-    put(ring, record);
-    put(kern, '');
-    put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
-    put('/var/log/kern.log.1', kernelLine(hour), hour);
-    expect(chosen()).toBe(kern);
-    put(messages, other);
-    put('/var/log/messages-20261121', kernelLine(hour) + other, hour);
-    rmSync(host(kern));
-    expect(chosen()).toBe(messages);
-  });
+test('what a log file shows: right after it was rotated, the one before it speaks for it', () => {
+  put(ring, record);
+  put(kern, '');
+  put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
+  put('/var/log/kern.log.1', kernelLine(hour), hour);
+  expect(chosen()).toBe(kern);
+  put(messages, other);
+  put('/var/log/messages-20261121', kernelLine(hour) + other, hour);
+  rmSync(host(kern));
+  expect(chosen()).toBe(messages);
+});
 
-  test('rotated though it is not written to: the one before it is as old as it is', () => {
-    put(ring, record);
-    put(kern, '', hour);
-    put('/var/log/kern.log.1', '', 7 * day);
-    put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
-    expect(chosen()).toBe(ring);
-    put('/var/log/kern.log.1', kernelLine(8 * day), 8 * day);
-    expect(chosen()).toBe(ring);
-    // Copied, it is written to on the day it is rotated.
-    put('/var/log/kern.log.1', kernelLine(8 * day), hour);
-    expect(chosen()).toBe(ring);
-  });
+test('what a log file shows: rotated though it is not written to: the one before it is as old as it is', () => {
+  put(ring, record);
+  put(kern, '', hour);
+  put('/var/log/kern.log.1', '', 7 * day);
+  put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
+  expect(chosen()).toBe(ring);
+  put('/var/log/kern.log.1', kernelLine(8 * day), 8 * day);
+  expect(chosen()).toBe(ring);
+  // Copied, it is written to on the day it is rotated.
+  put('/var/log/kern.log.1', kernelLine(8 * day), hour);
+  expect(chosen()).toBe(ring);
+});
 
-  test('one that came with the image of a node which has just booted', () => {
-    put(ring, record);
-    put(kern, kernelLine(3 * hour), 3 * hour);
-    const young = { booted: () => noon - hour };
-    expect(chosen(young)).toBe(ring);
-    put(kern, kernelLine(3 * hour) + kernelLine(hour / 2), hour / 2);
-    expect(chosen(young)).toBe(kern);
-    // Half an hour ago, too, though in New York.
-    put(kern, 'Nov 21 06:30:00 node-a kernel: IN=\n', hour / 2);
-    expect(chosen(young)).toBe(kern);
-  });
+test('one that came with the image of a node which has just booted', () => {
+  put(ring, record);
+  put(kern, kernelLine(3 * hour), 3 * hour);
+  const young = { booted: () => noon - hour };
+  expect(chosen(young)).toBe(ring);
+  put(kern, kernelLine(3 * hour) + kernelLine(hour / 2), hour / 2);
+  expect(chosen(young)).toBe(kern);
+  // Half an hour ago, too, though in New York.
+  put(kern, 'Nov 21 06:30:00 node-a kernel: IN=\n', hour / 2);
+  expect(chosen(young)).toBe(kern);
 });
 
 function overwritten(): never {
@@ -163,24 +159,22 @@ describe('the ring buffer', () => {
   });
 });
 
-describe('without the ring buffer, a log that is not believed is better than nothing', () => {
-  test.each<[string, () => void, string]>([
-    ['the kernel has been quiet for long', () => put(kern, kernelLine(8 * day), 8 * day), `${kern}?`],
-    ['none of the kernel yet', () => put(messages, other), `${messages}?`],
-    ['just made', () => put(kern, ''), `${kern}?`],
-    ['never any line of the kernel, and nobody writes to it', () => put(messages, other, 8 * day), 'nothing?'],
-    ['empty for long', () => put(kern, '', 8 * day), 'nothing?'],
-  ])('%s', (_, prepare, expected) => {
-    prepare();
-    expect(chosen()).toBe(expected);
-  });
+test.each<[string, () => void, string]>([
+  ['the kernel has been quiet for long', () => put(kern, kernelLine(8 * day), 8 * day), `${kern}?`],
+  ['none of the kernel yet', () => put(messages, other), `${messages}?`],
+  ['just made', () => put(kern, ''), `${kern}?`],
+  ['never any line of the kernel, and nobody writes to it', () => put(messages, other, 8 * day), 'nothing?'],
+  ['empty for long', () => put(kern, '', 8 * day), 'nothing?'],
+])('without the ring buffer, a log that is not believed is better than nothing: %s', (_, prepare, expected) => {
+  prepare();
+  expect(chosen()).toBe(expected);
+});
 
-  test('one with lines of the kernel goes first', () => {
-    put(kern, '');
-    put(messages, other);
-    put(syslog, kernelLine(8 * day) + other);
-    expect(chosen()).toBe(`${syslog}?`);
-  });
+test('one with lines of the kernel goes first', () => {
+  put(kern, '');
+  put(messages, other);
+  put(syslog, kernelLine(8 * day) + other);
+  expect(chosen()).toBe(`${syslog}?`);
 });
 
 test('on the machine that the tests run on, it never throws', () => {

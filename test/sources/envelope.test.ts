@@ -36,53 +36,50 @@ test('an empty line has no envelope', () => {
 });
 
 // Where nothing names a host, the first word of the message is the prefix, by which the verdict is known.
-describe('a LOG prefix is never taken for a host', () => {
-  const messages = [
-    'calico-drop: IN=eth0 OUT=',
-    '[UFW BLOCK] IN=eth0 OUT=',
-    'IN=eth0 OUT=',
-    'my-drop IN=eth0 OUT=',
-    'kube-drop IN=eth0 OUT=',
-    'kernel-drop[1]: IN=eth0 OUT=',
-  ];
 
-  test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a container runtime: %s', (text) => {
-    for (const before of [
-      '[  132.500000] ',
-      '<4>[  132.500000] ',
-      '4,123,132500000,-;',
-      'Nov 21 03:42:11 kernel: ',
-      'Nov 21 03:42:11 kernel: [  132.500000] ',
-      '2026-11-21T03:42:11Z stdout F ',
-    ]) {
-      expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined, program: undefined });
-    }
-  });
+const messages = [
+  'calico-drop: IN=eth0 OUT=',
+  '[UFW BLOCK] IN=eth0 OUT=',
+  'IN=eth0 OUT=',
+  'my-drop IN=eth0 OUT=',
+  'kube-drop IN=eth0 OUT=',
+  'kernel-drop[1]: IN=eth0 OUT=',
+];
 
-  test.each(messages)('a LOG prefix is no host behind a host: %s', (text) => {
-    for (const before of ['Nov 21 03:42:11 node-a kernel: ', '2026-11-21T03:42:11Z node-a kernel: [  132.500000] ']) {
-      expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: 'node-a', origin: 'kernel' });
-    }
-  });
-
-  test.each(messages.slice(0, 3))('a LOG prefix is no host behind a stamp alone: %s', (text) => {
-    for (const before of ['Nov 21 03:42:11 ', '2026-11-21T03:42:11Z ', '1795232531.836530 '])
-      expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined });
-  });
+test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a container runtime: %s', (text) => {
+  for (const before of [
+    '[  132.500000] ',
+    '<4>[  132.500000] ',
+    '4,123,132500000,-;',
+    'Nov 21 03:42:11 kernel: ',
+    'Nov 21 03:42:11 kernel: [  132.500000] ',
+    '2026-11-21T03:42:11Z stdout F ',
+  ]) {
+    expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined, program: undefined });
+  }
 });
 
-describe('guessed times', () => {
-  test('an exact time behind a guessed one does count', () => {
-    const clock = createClock({ latest });
-    const { time: found, timeIsExact } = readEnvelope(`[  132.500000] Nov 21 03:42:11 node-a kernel: ${packet}`, clock);
-    expect([found, timeIsExact]).toStrictEqual([Date.parse(time), true]);
-  });
+test.each(messages)('a LOG prefix is no host behind a host: %s', (text) => {
+  for (const before of ['Nov 21 03:42:11 node-a kernel: ', '2026-11-21T03:42:11Z node-a kernel: [  132.500000] ']) {
+    expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: 'node-a', origin: 'kernel' });
+  }
+});
 
-  test('a guessed time says so', () => {
-    expect(readEnvelope(`[  132.500000] ${packet}`, createClock({ latest }))).toMatchObject({
-      time: latest,
-      timeIsExact: false,
-    });
+test.each(messages.slice(0, 3))('a LOG prefix is no host behind a stamp alone: %s', (text) => {
+  for (const before of ['Nov 21 03:42:11 ', '2026-11-21T03:42:11Z ', '1795232531.836530 '])
+    expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined });
+});
+
+test('an exact time behind a guessed one does count', () => {
+  const clock = createClock({ latest });
+  const { time: found, timeIsExact } = readEnvelope(`[  132.500000] Nov 21 03:42:11 node-a kernel: ${packet}`, clock);
+  expect([found, timeIsExact]).toStrictEqual([Date.parse(time), true]);
+});
+
+test('guessed times: a guessed time says so', () => {
+  expect(readEnvelope(`[  132.500000] ${packet}`, createClock({ latest }))).toMatchObject({
+    time: latest,
+    timeIsExact: false,
   });
 });
 

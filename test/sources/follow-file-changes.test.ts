@@ -162,70 +162,66 @@ describe('renamed, with a new file in its place', () => {
   });
 });
 
-describe('deleted', () => {
-  test('what is still written to it is read, a notice says that others cannot', () => {
-    const file = written('IN=1\n');
-    const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
-    onTestFinished(() => closeSync(fd));
-    const { texts, time, notices, source } = follow(file);
-    unlinkSync(file);
-    time.advance(1000);
-    expect(notices).toStrictEqual([]);
-    writeSync(fd, 'IN=2\n');
-    time.advance(20_000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(source.state).toBe('reading');
-    expect(notices).toMatchObject([{ level: 'warn', key: 'deleted' }]);
-    writeFileSync(file, 'IN=3\n');
-    time.advance(2000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
-    expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
-  });
+test('what is still written to it is read, a notice says that others cannot', () => {
+  const file = written('IN=1\n');
+  const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
+  onTestFinished(() => closeSync(fd));
+  const { texts, time, notices, source } = follow(file);
+  unlinkSync(file);
+  time.advance(1000);
+  expect(notices).toStrictEqual([]);
+  writeSync(fd, 'IN=2\n');
+  time.advance(20_000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(source.state).toBe('reading');
+  expect(notices).toMatchObject([{ level: 'warn', key: 'deleted' }]);
+  writeFileSync(file, 'IN=3\n');
+  time.advance(2000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+  expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
 });
 
-describe('truncated', () => {
-  test.each<[string, string]>([
-    ['and empty', ''],
-    ['with less than before', 'IN=3\n'],
-    ['with as much as before', 'IN=3\nIN=4\n'],
-    ['with more than before', 'IN=3\nIN=4\nIN=5\n'],
-  ])('%s: reported, and read from the start', (_, content) => {
-    const file = written('IN=1\nIN=2\n');
-    const { texts, time, losses, source } = follow(file);
-    writeFileSync(file, content);
-    time.advance(200);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', ...content.split('\n').slice(0, -1)]);
-    expect(losses).toMatchObject([{ count: undefined, unit: 'bytes', time: noon + 20 }]);
-    expect(source.position).toMatchObject({ files: [{ offset: content.length }] });
-    time.advance(10_000);
-    expect(losses).toHaveLength(1);
-  });
+test.each<[string, string]>([
+  ['and empty', ''],
+  ['with less than before', 'IN=3\n'],
+  ['with as much as before', 'IN=3\nIN=4\n'],
+  ['with more than before', 'IN=3\nIN=4\nIN=5\n'],
+])('truncated: %s: reported, and read from the start', (_, content) => {
+  const file = written('IN=1\nIN=2\n');
+  const { texts, time, losses, source } = follow(file);
+  writeFileSync(file, content);
+  time.advance(200);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2', ...content.split('\n').slice(0, -1)]);
+  expect(losses).toMatchObject([{ count: undefined, unit: 'bytes', time: noon + 20 }]);
+  expect(source.position).toMatchObject({ files: [{ offset: content.length }] });
+  time.advance(10_000);
+  expect(losses).toHaveLength(1);
+});
 
-  test('a file that is truncated before all of it was read says how much was not', () => {
-    const file = written(mebibyte);
-    const { source, time, losses } = prepare(file);
-    source.start();
-    time.step();
-    truncateSync(file);
-    time.advance(0);
-    expect(losses).toMatchObject([{ count: 786_432, unit: 'bytes' }]);
-  });
+test('a file that is truncated before all of it was read says how much was not', () => {
+  const file = written(mebibyte);
+  const { source, time, losses } = prepare(file);
+  source.start();
+  time.step();
+  truncateSync(file);
+  time.advance(0);
+  expect(losses).toMatchObject([{ count: 786_432, unit: 'bytes' }]);
+});
 
-  test('an unfinished last line is taken before', () => {
-    const file = written('IN=1\nIN=2');
-    const { texts, time } = follow(file);
-    writeFileSync(file, 'IN=3\n');
-    time.advance(200);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
-  });
+test('an unfinished last line is taken before', () => {
+  const file = written('IN=1\nIN=2');
+  const { texts, time } = follow(file);
+  writeFileSync(file, 'IN=3\n');
+  time.advance(200);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+});
 
-  test('nothing is lost of a file of which nothing had been read', () => {
-    const file = written('');
-    const { texts, time, losses } = follow(file);
-    writeFileSync(file, 'IN=1\n');
-    time.advance(200);
-    expect([texts(), losses]).toStrictEqual([['IN=1'], []]);
-  });
+test('nothing is lost of a file of which nothing had been read', () => {
+  const file = written('');
+  const { texts, time, losses } = follow(file);
+  writeFileSync(file, 'IN=1\n');
+  time.advance(200);
+  expect([texts(), losses]).toStrictEqual([['IN=1'], []]);
 });
 
 /** 100 bytes each. */

@@ -108,47 +108,45 @@ describe('lines', () => {
   });
 });
 
-describe('turns', () => {
-  test('a block at a time, without waiting, until all is read; then after 20 ms, and every 100 ms, as no change is reported', () => {
-    const { source, time } = prepare(written(mebibyte));
-    source.start();
-    const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
-    expect(turns).toStrictEqual([
-      [0, 262_144],
-      [0, 524_288],
-      [0, 786_432],
-      [0, 1_048_576],
-      [20, 1_048_576],
-      [100, 1_048_576],
-    ]);
-  });
+test('a block at a time, without waiting, until all is read; then after 20 ms, and every 100 ms, as no change is reported', () => {
+  const { source, time } = prepare(written(mebibyte));
+  source.start();
+  const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
+  expect(turns).toStrictEqual([
+    [0, 262_144],
+    [0, 524_288],
+    [0, 786_432],
+    [0, 1_048_576],
+    [20, 1_048_576],
+    [100, 1_048_576],
+  ]);
+});
 
-  test('stopped, it holds nothing open and waits for nothing', () => {
-    const file = written('IN=1\n');
-    const { source, time, texts } = follow(file);
-    expect(descriptorsOf(file)).toHaveLength(1);
-    source.stop();
-    source.stop();
-    expect(descriptorsOf(file)).toHaveLength(0);
-    expect([source.state, time.pending]).toStrictEqual(['stopped', 0]);
-    appendFileSync(file, 'IN=2\n');
-    time.advance(10_000);
-    expect(texts()).toStrictEqual(['IN=1']);
-    expect(source.counts.lines).toBe(1);
-  });
+test('turns: stopped, it holds nothing open and waits for nothing', () => {
+  const file = written('IN=1\n');
+  const { source, time, texts } = follow(file);
+  expect(descriptorsOf(file)).toHaveLength(1);
+  source.stop();
+  source.stop();
+  expect(descriptorsOf(file)).toHaveLength(0);
+  expect([source.state, time.pending]).toStrictEqual(['stopped', 0]);
+  appendFileSync(file, 'IN=2\n');
+  time.advance(10_000);
+  expect(texts()).toStrictEqual(['IN=1']);
+  expect(source.counts.lines).toBe(1);
+});
 
-  test('stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
-    const file = written('IN=1\nother\nIN=2\nIN=3\nIN=');
-    const first = follow(file, {
-      onLine(source) {
-        expect(kept(source)).toMatchObject({ files: [{ offset: source.counts.lines === 1 ? 5 : 16 }] });
-        if (source.counts.lines === 3) source.stop();
-      },
-    });
-    expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(first.source.position).toMatchObject({ files: [{ offset: 16 }] });
-    expect(follow(file, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
+test('turns: stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
+  const file = written('IN=1\nother\nIN=2\nIN=3\nIN=');
+  const first = follow(file, {
+    onLine(source) {
+      expect(kept(source)).toMatchObject({ files: [{ offset: source.counts.lines === 1 ? 5 : 16 }] });
+      if (source.counts.lines === 3) source.stop();
+    },
   });
+  expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(first.source.position).toMatchObject({ files: [{ offset: 16 }] });
+  expect(follow(file, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
 });
 
 describe('where it begins', () => {
@@ -277,58 +275,56 @@ describe('where it begins', () => {
   });
 });
 
-describe('what cannot be followed: failed, published once, tried again every 10 s', () => {
-  test.each<[string, (file: string) => unknown]>([
-    ['a folder', mkdirSync],
-    ['a named pipe', (file) => execFileSync('mkfifo', [file])],
-    ['a device', (file) => symlinkSync('/dev/null', file)],
-  ])('%s', (_, make) => {
-    const file = unused();
-    make(file);
-    const { source, notices, time, texts } = follow(file, { from: 'end' });
-    time.advance(60_000);
-    expect(source.state).toBe('failed');
-    expect(descriptorsOf(file)).toHaveLength(0);
-    expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
-    rmSync(file, { recursive: true });
-    writeFileSync(file, 'IN=1\n');
-    time.advance(10_000);
-    expect(source.state).toBe('reading');
-    expect(texts()).toStrictEqual(['IN=1']);
-  });
+test.each<[string, (file: string) => unknown]>([
+  ['a folder', mkdirSync],
+  ['a named pipe', (file) => execFileSync('mkfifo', [file])],
+  ['a device', (file) => symlinkSync('/dev/null', file)],
+])('what cannot be followed: failed, published once, tried again every 10 s: %s', (_, make) => {
+  const file = unused();
+  make(file);
+  const { source, notices, time, texts } = follow(file, { from: 'end' });
+  time.advance(60_000);
+  expect(source.state).toBe('failed');
+  expect(descriptorsOf(file)).toHaveLength(0);
+  expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
+  rmSync(file, { recursive: true });
+  writeFileSync(file, 'IN=1\n');
+  time.advance(10_000);
+  expect(source.state).toBe('reading');
+  expect(texts()).toStrictEqual(['IN=1']);
+});
 
-  test('a socket cannot be followed', async () => {
-    const file = unused();
-    const server = createServer();
-    onTestFinished(() => void server.close());
-    await new Promise<void>((resolve) => server.listen(file, resolve));
-    const { source, notices } = follow(file);
-    expect(source.state).toBe('failed');
-    expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
-  });
+test('a socket cannot be followed', async () => {
+  const file = unused();
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(file, resolve));
+  const { source, notices } = follow(file);
+  expect(source.state).toBe('failed');
+  expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
+});
 
-  test('a file without permission cannot be followed', () => {
-    const file = written('IN=1\n');
-    chmodSync(file, 0);
-    const { source, notices, time, texts } = asUnprivileged(() => follow(file, { from: 'end' }));
-    asUnprivileged(() => time.advance(60_000));
-    expect(source.state).toBe('failed');
-    expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
-    chmodSync(file, 0o644);
-    time.advance(10_000);
-    appendFileSync(file, 'IN=2\n');
-    time.advance(100);
-    expect(texts()).toStrictEqual(['IN=2']);
-    expect(notices[1]).toMatchObject({ level: 'info', key: 'well' });
-  });
+test('a file without permission cannot be followed', () => {
+  const file = written('IN=1\n');
+  chmodSync(file, 0);
+  const { source, notices, time, texts } = asUnprivileged(() => follow(file, { from: 'end' }));
+  asUnprivileged(() => time.advance(60_000));
+  expect(source.state).toBe('failed');
+  expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
+  chmodSync(file, 0o644);
+  time.advance(10_000);
+  appendFileSync(file, 'IN=2\n');
+  time.advance(100);
+  expect(texts()).toStrictEqual(['IN=2']);
+  expect(notices[1]).toMatchObject({ level: 'info', key: 'well' });
+});
 
-  test('a symbolic link to itself cannot be followed', () => {
-    const file = unused();
-    symlinkSync(file, file);
-    const { source, notices } = follow(file);
-    expect(source.state).toBe('failed');
-    expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
-  });
+test('a symbolic link to itself cannot be followed', () => {
+  const file = unused();
+  symlinkSync(file, file);
+  const { source, notices } = follow(file);
+  expect(source.state).toBe('failed');
+  expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
 });
 
 test('a read that fails is published once and tried again every second, and nothing is lost', () => {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, statSync, truncateSync, utimesSync, writeFileSync
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { blockSize, type Input, InputError, openInput } from '../../src/sources/framing/input.ts';
 import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -34,33 +34,31 @@ async function readAll(input: Input): Promise<{ content: string; error: unknown 
   return { content: Buffer.concat(blocks).toString('latin1'), error };
 }
 
-describe('content', () => {
-  test.each<[string, string | Buffer, string]>([
-    ['empty.log', '', ''],
-    ['plain.log', 'one\ntwo', 'one\ntwo'],
-    ['large.log', large, large],
-    ['one-byte.log', 'x', 'x'],
-    ['bytes.log', Buffer.from([0xff, 0, 0x80, 10]), '\xff\0\x80\n'],
-    ['packed.log.gz', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
-    ['large.log.gz', gzipSync(large), large],
-    ['gzip-without-the-extension.log', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
-    ['plain-with-the-extension.gz', 'one\ntwo\n', 'one\ntwo\n'],
-    ['empty-packed.gz', gzipSync(''), ''],
-    ['two-members.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]), 'one\ntwo\n'],
-    // dd and tapes pad with NULs; gzip passes over them too.
-    ['padded.gz', Buffer.concat([gzipSync('one\n'), Buffer.alloc(512)]), 'one\n'],
-    ['packed.log.zst', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
-    ['large.log.zst', zstdCompressSync(large), large],
-    ['zst-without-the-extension.log', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
-    // RFC 8878, 3.1: frames may follow one another, as pzstd and `cat a.zst b.zst` make them.
-    ['two-frames.zst', Buffer.concat([zstdCompressSync('one\n'), zstdCompressSync('two\n')]), 'one\ntwo\n'],
-    ['large-frames.zst', Buffer.concat([zstdCompressSync(large), zstdCompressSync(large)]), large + large],
-  ])('%s', async (name, bytes, expected) => {
-    const { content, error } = await readAll(openInput(write(name, bytes)));
-    expect(error).toBeUndefined();
-    expect(content.length).toBe(expected.length);
-    expect(content === expected).toBe(true);
-  });
+test.each<[string, string | Buffer, string]>([
+  ['empty.log', '', ''],
+  ['plain.log', 'one\ntwo', 'one\ntwo'],
+  ['large.log', large, large],
+  ['one-byte.log', 'x', 'x'],
+  ['bytes.log', Buffer.from([0xff, 0, 0x80, 10]), '\xff\0\x80\n'],
+  ['packed.log.gz', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
+  ['large.log.gz', gzipSync(large), large],
+  ['gzip-without-the-extension.log', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
+  ['plain-with-the-extension.gz', 'one\ntwo\n', 'one\ntwo\n'],
+  ['empty-packed.gz', gzipSync(''), ''],
+  ['two-members.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]), 'one\ntwo\n'],
+  // dd and tapes pad with NULs; gzip passes over them too.
+  ['padded.gz', Buffer.concat([gzipSync('one\n'), Buffer.alloc(512)]), 'one\n'],
+  ['packed.log.zst', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
+  ['large.log.zst', zstdCompressSync(large), large],
+  ['zst-without-the-extension.log', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
+  // RFC 8878, 3.1: frames may follow one another, as pzstd and `cat a.zst b.zst` make them.
+  ['two-frames.zst', Buffer.concat([zstdCompressSync('one\n'), zstdCompressSync('two\n')]), 'one\ntwo\n'],
+  ['large-frames.zst', Buffer.concat([zstdCompressSync(large), zstdCompressSync(large)]), large + large],
+])('content: %s', async (name, bytes, expected) => {
+  const { content, error } = await readAll(openInput(write(name, bytes)));
+  expect(error).toBeUndefined();
+  expect(content.length).toBe(expected.length);
+  expect(content === expected).toBe(true);
 });
 
 test('an input has a name, size, time of the last write and how much has been read', async () => {
@@ -89,43 +87,41 @@ test('blocks are of the size that is exported, and the bytes of a plain file are
   ]);
 });
 
-describe('cut off: what came before is handed over, then an error names the file', () => {
-  test.each<[string, Buffer]>([
-    ['cut.gz', gzipSync(large)],
-    ['cut.zst', zstdCompressSync(large)],
-  ])('%s', async (name, packed) => {
-    const file = write(name, packed.subarray(0, packed.length / 2));
-    const { content, error } = await readAll(openInput(file));
-    expect(content.length).toBeGreaterThan(large.length / 4);
-    expect(large.startsWith(content)).toBe(true);
-    expect(error).toBeInstanceOf(InputError);
-    expect(subjectOf((error as Error).message)).toBe(file);
-  });
+test.each<[string, Buffer]>([
+  ['cut.gz', gzipSync(large)],
+  ['cut.zst', zstdCompressSync(large)],
+])('cut off: what came before is handed over, then an error names the file: %s', async (name, packed) => {
+  const file = write(name, packed.subarray(0, packed.length / 2));
+  const { content, error } = await readAll(openInput(file));
+  expect(content.length).toBeGreaterThan(large.length / 4);
+  expect(large.startsWith(content)).toBe(true);
+  expect(error).toBeInstanceOf(InputError);
+  expect(subjectOf((error as Error).message)).toBe(file);
+});
 
-  test('a file with nothing but the first bytes of a gz is cut off', async () => {
-    expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
-  });
+test('a file with nothing but the first bytes of a gz is cut off', async () => {
+  expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
+});
 
-  test.each<[string, Buffer]>([
-    // A copy that went on after the disk was full looks so, or a partly overwritten file.
-    ['damaged.gz', gzipSync(large)],
-    ['damaged.zst', zstdCompressSync(large)],
-  ])('%s in its middle', async (name, packed) => {
-    packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
-    const file = write(name, packed);
-    const { content, error } = await readAll(openInput(file));
-    expect(error).toBeInstanceOf(InputError);
-    expect(subjectOf((error as Error).message)).toBe(file);
-    expect(content.length).toBeGreaterThan(large.length / 2);
-  });
+test.each<[string, Buffer]>([
+  // A copy that went on after the disk was full looks so, or a partly overwritten file.
+  ['damaged.gz', gzipSync(large)],
+  ['damaged.zst', zstdCompressSync(large)],
+])('cut off: what came before is handed over, then an error names the file: %s in its middle', async (name, packed) => {
+  packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
+  const file = write(name, packed);
+  const { content, error } = await readAll(openInput(file));
+  expect(error).toBeInstanceOf(InputError);
+  expect(subjectOf((error as Error).message)).toBe(file);
+  expect(content.length).toBeGreaterThan(large.length / 2);
+});
 
-  test('a whole gz with a wrong checksum: the damage is an error', async () => {
-    const packed = gzipSync('one\ntwo\n');
-    packed.fill(0, packed.length - 8, packed.length - 4);
-    const { content, error } = await readAll(openInput(write('checksum.gz', packed)));
-    expect(error).toBeInstanceOf(InputError);
-    expect('one\ntwo\n'.startsWith(content)).toBe(true);
-  });
+test('a whole gz with a wrong checksum: the damage is an error', async () => {
+  const packed = gzipSync('one\ntwo\n');
+  packed.fill(0, packed.length - 8, packed.length - 4);
+  const { content, error } = await readAll(openInput(write('checksum.gz', packed)));
+  expect(error).toBeInstanceOf(InputError);
+  expect('one\ntwo\n'.startsWith(content)).toBe(true);
 });
 
 test('a file that shrinks while it is read ends there', async () => {
@@ -147,101 +143,97 @@ function refusal(file: string): unknown {
   }
 }
 
-describe('refused at once, with advice', () => {
-  test.each<[string, Buffer]>([
-    ['system.journal', Buffer.from('LPKSHHRH\0\0')],
-    ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
-    ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
-    ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
-    ['kubectl', Buffer.from('\x7fELF\x02\x01')],
-    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
-  ])('%s is no text', (name, bytes) => {
-    const file = write(name, bytes);
-    expect(refusal(file)).toBeInstanceOf(InputError);
-    expect(subjectOf((refusal(file) as Error).message)).toBe(file);
-  });
+test.each<[string, Buffer]>([
+  ['system.journal', Buffer.from('LPKSHHRH\0\0')],
+  ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
+  ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
+  ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
+  ['kubectl', Buffer.from('\x7fELF\x02\x01')],
+  ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
+])('refused at once, with advice: %s is no text', (name, bytes) => {
+  const file = write(name, bytes);
+  expect(refusal(file)).toBeInstanceOf(InputError);
+  expect(subjectOf((refusal(file) as Error).message)).toBe(file);
+});
 
-  test('text that only begins like one of them is a log', async () => {
-    expect((await readAll(openInput(write('bz.log', 'BZ\n')))).content).toBe('BZ\n');
-    expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
-  });
+test('refused at once, with advice: text that only begins like one of them is a log', async () => {
+  expect((await readAll(openInput(write('bz.log', 'BZ\n')))).content).toBe('BZ\n');
+  expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
+});
 
-  test('a missing file, a folder, and a path through a file are refused, with the error of the system as the cause', () => {
-    mkdirSync(path('folder'));
-    const through = `${write('through.log', 'x')}/kern.log`;
-    for (const [file, cause] of [
-      [path('missing.log'), { code: 'ENOENT' }],
-      [path('folder'), undefined],
-      [through, { code: 'ENOTDIR' }],
-    ] as const) {
-      const error = refusal(file) as Error;
-      expect(error).toBeInstanceOf(InputError);
-      expect(subjectOf(error.message)).toBe(file);
-      if (cause === undefined) expect(error.cause).toBeUndefined();
-      else expect(error.cause).toMatchObject(cause);
-    }
-  });
+test('a missing file, a folder, and a path through a file are refused, with the error of the system as the cause', () => {
+  mkdirSync(path('folder'));
+  const through = `${write('through.log', 'x')}/kern.log`;
+  for (const [file, cause] of [
+    [path('missing.log'), { code: 'ENOENT' }],
+    [path('folder'), undefined],
+    [through, { code: 'ENOTDIR' }],
+  ] as const) {
+    const error = refusal(file) as Error;
+    expect(error).toBeInstanceOf(InputError);
+    expect(subjectOf(error.message)).toBe(file);
+    if (cause === undefined) expect(error.cause).toBeUndefined();
+    else expect(error.cause).toMatchObject(cause);
+  }
+});
 
-  test('a file without permission is refused', async () => {
-    const file = write('secret.log', 'x');
-    chmodSync(file, 0);
-    // Root may read everything, so the child gives that up after it has loaded what it needs.
-    const script = `
+test('a file without permission is refused', async () => {
+  const file = write('secret.log', 'x');
+  chmodSync(file, 0);
+  // Root may read everything, so the child gives that up after it has loaded what it needs.
+  const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/framing/input.ts', import.meta.url).href)});
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }
       try { openInput(process.argv[1]); } catch (error) { console.log(error.name, error.cause.code, error.message); }`;
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, file]);
-    expect(stdout.startsWith(`InputError EACCES ${file}: `)).toBe(true);
-  });
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, file]);
+  expect(stdout.startsWith(`InputError EACCES ${file}: `)).toBe(true);
 });
 
-describe('streams', () => {
-  test('standard input has neither size nor time', async () => {
-    const input = openInput('-', () => Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
-    expect([input.name, input.size, input.modified, input.bytesRead()]).toStrictEqual(['-', undefined, undefined, 0]);
-    expect(await readAll(input)).toStrictEqual({ content: 'one\ntwo', error: undefined });
-    expect(input.bytesRead()).toBe(7);
-  });
+test('streams: standard input has neither size nor time', async () => {
+  const input = openInput('-', () => Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
+  expect([input.name, input.size, input.modified, input.bytesRead()]).toStrictEqual(['-', undefined, undefined, 0]);
+  expect(await readAll(input)).toStrictEqual({ content: 'one\ntwo', error: undefined });
+  expect(input.bytesRead()).toBe(7);
+});
 
-  test('an empty stream is read', async () => {
-    expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
-  });
+test('streams: an empty stream is read', async () => {
+  expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
+});
 
-  test('one that breaks: what came before is handed over, the place is named', async () => {
-    const stream = new Readable({ read() {} });
-    stream.push('one\n');
-    const reading = openInput('-', () => stream).read(() =>
-      stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })),
-    );
-    await expect(reading).rejects.toThrow(
-      expect.objectContaining({
-        name: 'InputError',
-        message: expect.stringMatching(/^-: .*\b4\b/),
-        cause: expect.objectContaining({ code: 'EIO' }),
-      }),
-    );
-  });
+test('one that breaks: what came before is handed over, the place is named', async () => {
+  const stream = new Readable({ read() {} });
+  stream.push('one\n');
+  const reading = openInput('-', () => stream).read(() =>
+    stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })),
+  );
+  await expect(reading).rejects.toThrow(
+    expect.objectContaining({
+      name: 'InputError',
+      message: expect.stringMatching(/^-: .*\b4\b/),
+      cause: expect.objectContaining({ code: 'EIO' }),
+    }),
+  );
+});
 
-  test('a named pipe is read', async () => {
-    await run('mkfifo', [path('fifo')]);
-    // Opening a pipe waits for its other end, so both ends are processes that can be ended.
-    const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);
-    const script = `
+test('streams: a named pipe is read', async () => {
+  await run('mkfifo', [path('fifo')]);
+  // Opening a pipe waits for its other end, so both ends are processes that can be ended.
+  const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);
+  const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/framing/input.ts', import.meta.url).href)});
       const input = openInput(process.argv[1]);
       let bytes = 0;
       await input.read((block) => { bytes += block.length; });
       console.log(JSON.stringify([input.name, input.size, bytes]));`;
-    try {
-      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, path('fifo')], {
-        timeout: 10_000,
-        killSignal: 'SIGKILL',
-      });
-      expect(JSON.parse(stdout)).toStrictEqual([path('fifo'), null, large.length]);
-    } finally {
-      writer.kill('SIGKILL');
-    }
-  });
+  try {
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, path('fifo')], {
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    });
+    expect(JSON.parse(stdout)).toStrictEqual([path('fifo'), null, large.length]);
+  } finally {
+    writer.kill('SIGKILL');
+  }
 });
 
 test('an error of the one who reads passes through unchanged', async () => {

@@ -166,81 +166,79 @@ describe('records', () => {
   });
 });
 
-describe('turns', () => {
-  test('256 records at a time; then after 2 ms, and after twice as long each time up to 100 ms, until there are many again', () => {
-    const all = machine();
-    const { time, ring } = all;
-    const log = (count: number): void => {
-      for (let i = 0; i < count; i++) ring.log('IN=');
-    };
-    log(600);
-    const { source } = prepare(all);
-    source.start();
-    const turn = (): [Millis, number] => [time.step(), source.counts.lines];
-    const waits = (count: number): Millis[] => Array.from({ length: count }, () => time.step());
-    expect([turn(), turn(), turn()]).toStrictEqual([
-      [0, 256],
-      [0, 512],
-      [0, 600],
-    ]);
-    expect(waits(8)).toStrictEqual([2, 4, 8, 16, 32, 64, 100, 100]);
-    log(300);
-    expect([turn(), turn()]).toStrictEqual([
-      [100, 856],
-      [0, 900],
-    ]);
-    expect(time.step()).toBeCloseTo((100 * 48) / 300);
-  });
+test('turns: 256 records at a time; then after 2 ms, and after twice as long each time up to 100 ms, until there are many again', () => {
+  const all = machine();
+  const { time, ring } = all;
+  const log = (count: number): void => {
+    for (let i = 0; i < count; i++) ring.log('IN=');
+  };
+  log(600);
+  const { source } = prepare(all);
+  source.start();
+  const turn = (): [Millis, number] => [time.step(), source.counts.lines];
+  const waits = (count: number): Millis[] => Array.from({ length: count }, () => time.step());
+  expect([turn(), turn(), turn()]).toStrictEqual([
+    [0, 256],
+    [0, 512],
+    [0, 600],
+  ]);
+  expect(waits(8)).toStrictEqual([2, 4, 8, 16, 32, 64, 100, 100]);
+  log(300);
+  expect([turn(), turn()]).toStrictEqual([
+    [100, 856],
+    [0, 900],
+  ]);
+  expect(time.step()).toBeCloseTo((100 * 48) / 300);
+});
 
-  test.each([
-    [10, 100],
-    [100, 100],
-    [1000, 48],
-    [10_000, 4.8],
-  ])('at %i records a second it looks every %i ms, for about 48 of them', (rate, expected) => {
-    const all = machine();
-    const { time, ring } = all;
-    let logged = 0;
-    const device: Device = {
-      ...ring,
-      read(fd, buffer) {
-        for (const due = (time.elapsed() * rate) / 1000; logged < due; logged++) ring.log('IN=');
-        return ring.read(fd, buffer);
+test.each([
+  [10, 100],
+  [100, 100],
+  [1000, 48],
+  [10_000, 4.8],
+])('turns: at %i records a second it looks every %i ms, for about 48 of them', (rate, expected) => {
+  const all = machine();
+  const { time, ring } = all;
+  let logged = 0;
+  const device: Device = {
+    ...ring,
+    read(fd, buffer) {
+      for (const due = (time.elapsed() * rate) / 1000; logged < due; logged++) ring.log('IN=');
+      return ring.read(fd, buffer);
+    },
+  };
+  const { source } = prepare(all, { device });
+  source.start();
+  let wait = 0;
+  for (let turns = 0; turns < 500; turns++) wait = time.step();
+  expect(wait).toBeGreaterThan(expected * 0.8);
+  expect(wait).toBeLessThan(expected * 1.2);
+});
+
+test('turns: stopped, it holds nothing open and waits for nothing', () => {
+  const all = machine();
+  all.ring.log('IN=1');
+  const { source, texts } = read(all);
+  expect(all.ring.descriptors).toBe(1);
+  source.stop();
+  source.stop();
+  expect([all.ring.descriptors, all.time.pending, source.state]).toStrictEqual([0, 0, 'stopped']);
+  all.ring.log('IN=2');
+  all.time.advance(minute);
+  expect(texts()).toStrictEqual(['IN=1']);
+});
+
+test('an error of whom it hands a line to passes through', () => {
+  const all = machine();
+  all.ring.log('IN=1');
+  const own = systemError('EAGAIN');
+  expect(() =>
+    read(all, {
+      onLine() {
+        throw own;
       },
-    };
-    const { source } = prepare(all, { device });
-    source.start();
-    let wait = 0;
-    for (let turns = 0; turns < 500; turns++) wait = time.step();
-    expect(wait).toBeGreaterThan(expected * 0.8);
-    expect(wait).toBeLessThan(expected * 1.2);
-  });
-
-  test('stopped, it holds nothing open and waits for nothing', () => {
-    const all = machine();
-    all.ring.log('IN=1');
-    const { source, texts } = read(all);
-    expect(all.ring.descriptors).toBe(1);
-    source.stop();
-    source.stop();
-    expect([all.ring.descriptors, all.time.pending, source.state]).toStrictEqual([0, 0, 'stopped']);
-    all.ring.log('IN=2');
-    all.time.advance(minute);
-    expect(texts()).toStrictEqual(['IN=1']);
-  });
-
-  test('an error of whom it hands a line to passes through', () => {
-    const all = machine();
-    all.ring.log('IN=1');
-    const own = systemError('EAGAIN');
-    expect(() =>
-      read(all, {
-        onLine() {
-          throw own;
-        },
-      }),
-    ).toThrow(own);
-  });
+    }),
+  ).toThrow(own);
 });
 
 describe('where it begins', () => {

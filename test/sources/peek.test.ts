@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { peek } from '../../src/commands/replay/inputs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -21,38 +21,34 @@ function write(name: string, content: string | Buffer): string {
   return file;
 }
 
-describe('time of the first line that has one', () => {
-  test.each<[string, string | Buffer]>([
-    ['plain', log],
-    ['plain, more than is looked at', log + filler],
-    ['gz', gzipSync(log)],
-    ['gz, more than is looked at', gzipSync(log + filler)],
-    ['zst', zstdCompressSync(log)],
-    ['zst, more than is looked at', zstdCompressSync(log + filler)],
-    ['gz that is cut off', gzipSync(log + filler).subarray(0, 40_000)],
-    ['zst that is cut off', zstdCompressSync(log + filler).subarray(0, 40_000)],
-    ['CRLF', log.replaceAll('\n', '\r\n')],
-  ])('%s', (name, content) => {
-    expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({
-      firstTime: first,
-      lastUptime: undefined,
-      start: expect.stringMatching(/^[^]{40,1024}$/),
-    });
+test.each<[string, string | Buffer]>([
+  ['plain', log],
+  ['plain, more than is looked at', log + filler],
+  ['gz', gzipSync(log)],
+  ['gz, more than is looked at', gzipSync(log + filler)],
+  ['zst', zstdCompressSync(log)],
+  ['zst, more than is looked at', zstdCompressSync(log + filler)],
+  ['gz that is cut off', gzipSync(log + filler).subarray(0, 40_000)],
+  ['zst that is cut off', zstdCompressSync(log + filler).subarray(0, 40_000)],
+  ['CRLF', log.replaceAll('\n', '\r\n')],
+])('time of the first line that has one: %s', (name, content) => {
+  expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({
+    firstTime: first,
+    lastUptime: undefined,
+    start: expect.stringMatching(/^[^]{40,1024}$/),
   });
+});
 
-  test('the start is that of what was packed', () => {
-    const plain = peek(write('start', log + filler), { latest }).start;
-    expect(plain).toBe((log + filler).slice(0, 1024));
-    expect(peek(write('start.gz', gzipSync(log + filler)), { latest }).start).toBe(plain);
-    expect(peek(write('start.zst', zstdCompressSync(log + filler)), { latest }).start).toBe(plain);
-  });
+test('the start is that of what was packed', () => {
+  const plain = peek(write('start', log + filler), { latest }).start;
+  expect(plain).toBe((log + filler).slice(0, 1024));
+  expect(peek(write('start.gz', gzipSync(log + filler)), { latest }).start).toBe(plain);
+  expect(peek(write('start.zst', zstdCompressSync(log + filler)), { latest }).start).toBe(plain);
+});
 
-  test('without a year: read as late as it can be', () => {
-    const file = write('yearless', 'Dec 31 23:59:59 node-a kernel: one\nJan  1 00:00:01 node-a kernel: two\n');
-    expect(peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') }).firstTime).toBe(
-      Date.parse('2026-12-31T23:59:59Z'),
-    );
-  });
+test('time of the first line that has one: without a year: read as late as it can be', () => {
+  const file = write('yearless', 'Dec 31 23:59:59 node-a kernel: one\nJan  1 00:00:01 node-a kernel: two\n');
+  expect(peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') }).firstTime).toBe(Date.parse('2026-12-31T23:59:59Z'));
 });
 
 function block(type: number, size: number, content: Buffer): Buffer {
@@ -79,43 +75,39 @@ test('what would unpack to gigabytes is not unpacked', () => {
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(256 * 1024);
 });
 
-describe('last uptime', () => {
-  test.each<[string, string, number]>([
-    ['dmesg', '[    1.500000] a\n[   12.250000] b\n', 12.25],
-    ['dmesg with priorities', '<6>[    1.500000] a\n<4>[   12.250000] b\n', 12.25],
-    ['records of /dev/kmsg', '6,1,1500000,-;a\n6,2,12250000,-;b\n', 12.25],
-    ['records with continuation lines', '6,1,1500000,-;a\n SUBSYSTEM=pci\n', 1.5],
-    ['lines behind it that have none', '[   12.250000] b\nand more\n', 12.25],
-    ['further back than is looked at from the start', `[    1.500000] a\n${filler}[   12.250000] b\n`, 12.25],
-  ])('%s', (name, content, expected) => {
-    expect(peek(write(`uptime ${name}`, content), { latest }).lastUptime).toBe(expected);
-  });
-
-  test('the last uptime places the first line in time', () => {
-    const file = write('places', '[    2.000000] a\n[   12.000000] b\n');
-    expect(peek(file, { latest }).firstTime).toBe(latest - 10_000);
-    expect(peek(file, { latest, boot: 5000 }).firstTime).toBe(7000);
-  });
+test.each<[string, string, number]>([
+  ['dmesg', '[    1.500000] a\n[   12.250000] b\n', 12.25],
+  ['dmesg with priorities', '<6>[    1.500000] a\n<4>[   12.250000] b\n', 12.25],
+  ['records of /dev/kmsg', '6,1,1500000,-;a\n6,2,12250000,-;b\n', 12.25],
+  ['records with continuation lines', '6,1,1500000,-;a\n SUBSYSTEM=pci\n', 1.5],
+  ['lines behind it that have none', '[   12.250000] b\nand more\n', 12.25],
+  ['further back than is looked at from the start', `[    1.500000] a\n${filler}[   12.250000] b\n`, 12.25],
+])('last uptime: %s', (name, content, expected) => {
+  expect(peek(write(`uptime ${name}`, content), { latest }).lastUptime).toBe(expected);
 });
 
-describe('files that show nothing', () => {
-  const nothing = { firstTime: undefined, lastUptime: undefined };
+test('the last uptime places the first line in time', () => {
+  const file = write('places', '[    2.000000] a\n[   12.000000] b\n');
+  expect(peek(file, { latest }).firstTime).toBe(latest - 10_000);
+  expect(peek(file, { latest, boot: 5000 }).firstTime).toBe(7000);
+});
 
-  test.each<[string, string | Buffer]>([
-    ['an empty file', ''],
-    ['a single byte', 'x'],
-    ['text without stamps', 'one\ntwo\n'],
-    ['a gz of nothing', gzipSync('')],
-    ['a gz that is none behind its first bytes', Buffer.from([0x1f, 0x8b, 1, 2, 3])],
-    ['a zst that is none behind its first bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 255, 255])],
-  ])('%s', (name, content) => {
-    expect(peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
-  });
+const nothing = { firstTime: undefined, lastUptime: undefined };
 
-  test('a missing file, a folder and a path through a file show nothing', () => {
-    mkdirSync(path('folder'));
-    write('file', log);
-    for (const file of [path('missing'), path('folder'), path('file', 'below')])
-      expect(peek(file, { latest })).toStrictEqual({ ...nothing, start: undefined });
-  });
+test.each<[string, string | Buffer]>([
+  ['an empty file', ''],
+  ['a single byte', 'x'],
+  ['text without stamps', 'one\ntwo\n'],
+  ['a gz of nothing', gzipSync('')],
+  ['a gz that is none behind its first bytes', Buffer.from([0x1f, 0x8b, 1, 2, 3])],
+  ['a zst that is none behind its first bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 255, 255])],
+])('files that show nothing: %s', (name, content) => {
+  expect(peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
+});
+
+test('a missing file, a folder and a path through a file show nothing', () => {
+  mkdirSync(path('folder'));
+  write('file', log);
+  for (const file of [path('missing'), path('folder'), path('file', 'below')])
+    expect(peek(file, { latest })).toStrictEqual({ ...nothing, start: undefined });
 });

@@ -95,28 +95,26 @@ function agreesOnAll(all: string, sizes: readonly number[]): void {
   expect(scan(cutInto(all, sizes), false, every)).toStrictEqual(reference(all, every));
 }
 
-describe('any text cut into any blocks gives the lines of that text', () => {
-  test('short lines come out whole', () => {
-    const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
-    fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
-    fc.assert(fc.property(text, sizes, agreesOnAll), { numRuns: 2000 });
-  });
+test('any text cut into any blocks gives the lines of that text: short lines come out whole', () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
+  fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
+  fc.assert(fc.property(text, sizes, agreesOnAll), { numRuns: 2000 });
+});
 
-  test('lines about as long as the longest come out whole', () => {
-    const size = fc.oneof(
-      fc.integer({ min: 1000, max: 200_000 }),
-      fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
-    );
-    const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
-    fc.assert(
-      fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)),
-      { numRuns: 200 },
-    );
-    fc.assert(
-      fc.property(longParts, sizes, (parts, each) => agreesOnAll(written(parts), each)),
-      { numRuns: 200 },
-    );
-  });
+test('any text cut into any blocks gives the lines of that text: lines about as long as the longest come out whole', () => {
+  const size = fc.oneof(
+    fc.integer({ min: 1000, max: 200_000 }),
+    fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
+  );
+  const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)),
+    { numRuns: 200 },
+  );
+  fc.assert(
+    fc.property(longParts, sizes, (parts, each) => agreesOnAll(written(parts), each)),
+    { numRuns: 200 },
+  );
 });
 
 describe('stopped anywhere, and gone on from where it says it is', () => {
@@ -329,23 +327,21 @@ describe('lines over 64 KiB', () => {
   });
 });
 
-describe('without needles', () => {
-  test('every line is handed over', () => {
-    const all = 'a\n\n\r\nIN=\r\nlast';
-    const expected = [
-      ['a', 1, false],
-      ['', 2, false],
-      ['', 3, false],
-      ['IN=', 4, false],
-      ['last', 5, true],
-    ];
-    for (let size = 1; size <= all.length; size++)
-      expect(scan(cutInto(all, [size]), false, every).found).toStrictEqual(expected);
-  });
+test('without needles: every line is handed over', () => {
+  const all = 'a\n\n\r\nIN=\r\nlast';
+  const expected = [
+    ['a', 1, false],
+    ['', 2, false],
+    ['', 3, false],
+    ['IN=', 4, false],
+    ['last', 5, true],
+  ];
+  for (let size = 1; size <= all.length; size++)
+    expect(scan(cutInto(all, [size]), false, every).found).toStrictEqual(expected);
+});
 
-  test('none at all is something else than an empty list of needles', () => {
-    expect(scan([Buffer.from('a\nb')], false, { needles: [] }).found).toStrictEqual([]);
-  });
+test('without needles: none at all is something else than an empty list of needles', () => {
+  expect(scan([Buffer.from('a\nb')], false, { needles: [] }).found).toStrictEqual([]);
 });
 
 test('100 MB without a newline need no more memory than one line', () => {

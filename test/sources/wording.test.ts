@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { InputError, openInput } from '../../src/sources/framing/input.ts';
 import { noticeOf } from '../../src/sources/journald/journalctl-runs.ts';
 import { findJournal } from '../../src/sources/journald/journalctl.ts';
@@ -76,192 +76,184 @@ test('what the kernel’s log is read from is said as expected', async () => {
   await expectLines(import.meta.dirname, 'kernel-choice.expected.txt', said);
 });
 
-describe('a saved log that is refused', () => {
-  test('its kind and what to do are as expected', async () => {
-    const files: [name: string, bytes?: Buffer][] = [
-      ['system.journal', Buffer.from('LPKSHHRH\0\0')],
-      ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
-      ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
-      ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
-      ['kubectl', Buffer.from('\x7fELF\x02\x01')],
-      ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
-      ['missing.log'],
-      ['folder'],
-      ['system.journal/kern.log'],
-    ];
-    mkdirSync(folder('folder'), { recursive: true });
-    const said = files.map(([name, bytes]) => {
-      if (bytes !== undefined) writeFileSync(folder(name), bytes);
-      return messageOf(() => openInput(folder(name))).replaceAll(folder(), '');
-    });
-    await expectLines(import.meta.dirname, 'saved-logs.expected.txt', said);
+test('its kind and what to do are as expected', async () => {
+  const files: [name: string, bytes?: Buffer][] = [
+    ['system.journal', Buffer.from('LPKSHHRH\0\0')],
+    ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
+    ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
+    ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
+    ['kubectl', Buffer.from('\x7fELF\x02\x01')],
+    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
+    ['missing.log'],
+    ['folder'],
+    ['system.journal/kern.log'],
+  ];
+  mkdirSync(folder('folder'), { recursive: true });
+  const said = files.map(([name, bytes]) => {
+    if (bytes !== undefined) writeFileSync(folder(name), bytes);
+    return messageOf(() => openInput(folder(name))).replaceAll(folder(), '');
   });
+  await expectLines(import.meta.dirname, 'saved-logs.expected.txt', said);
+});
 
-  test.each([
-    ['gzip', gzipSync('a log\n'.repeat(10_000))],
-    ['zstd', zstdCompressSync('a log\n'.repeat(10_000))],
-  ])('%s data that ends too soon', async (kind, packed) => {
-    const file = folder(`cut.${kind}`);
-    writeFileSync(file, packed.subarray(0, packed.length / 2));
-    await expect(openInput(file).read(() => {})).rejects.toThrow(
-      `${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`,
-    );
-  });
+test.each([
+  ['gzip', gzipSync('a log\n'.repeat(10_000))],
+  ['zstd', zstdCompressSync('a log\n'.repeat(10_000))],
+])('a saved log that is refused: %s data that ends too soon', async (kind, packed) => {
+  const file = folder(`cut.${kind}`);
+  writeFileSync(file, packed.subarray(0, packed.length / 2));
+  await expect(openInput(file).read(() => {})).rejects.toThrow(
+    `${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`,
+  );
+});
 
-  test('a stream that breaks is refused', async () => {
-    const stream = new Readable({ read() {} });
-    stream.push('one\n');
-    const reading = openInput('-', () => stream).read(() => stream.destroy(new Error('read EIO')));
-    await expect(reading).rejects.toThrow(new InputError('-: cannot be read past byte 4: read EIO'));
-  });
+test('a stream that breaks is refused', async () => {
+  const stream = new Readable({ read() {} });
+  stream.push('one\n');
+  const reading = openInput('-', () => stream).read(() => stream.destroy(new Error('read EIO')));
+  await expect(reading).rejects.toThrow(new InputError('-: cannot be read past byte 4: read EIO'));
 });
 
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
   createReport('/a', listener, () => noon);
 
-describe('a log that is followed', () => {
-  test('its problems are as expected', async () => {
-    const acts: ((report: ReturnType<typeof createReport>) => void)[] = [
-      (report) => report.tooLong(2, 1),
-      (report) => report.replaced(),
-      (report) => report.obstructed({ kind: 'not-a-file', text: '/a is a device' }),
-      (report) => report.obstructed({ kind: 'missing', text: '' }),
-      (report) => report.failed('past byte 5: EIO'),
-      (report) => {
-        report.waiting({ kind: 'missing', text: '' });
-        report.well();
-      },
-      (report) => report.cut(0),
-      (report) => report.cut(5),
-    ];
-    const said = acts.map((act) => {
-      const { heard, listener } = listening();
-      act(reportTo(listener));
-      const notice = heard.notices.at(-1);
-      return notice === undefined ? `lost: ${heard.losses.at(-1)?.reason}` : `${notice.key}: ${notice.text}`;
-    });
-    await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
+test('its problems are as expected', async () => {
+  const acts: ((report: ReturnType<typeof createReport>) => void)[] = [
+    (report) => report.tooLong(2, 1),
+    (report) => report.replaced(),
+    (report) => report.obstructed({ kind: 'not-a-file', text: '/a is a device' }),
+    (report) => report.obstructed({ kind: 'missing', text: '' }),
+    (report) => report.failed('past byte 5: EIO'),
+    (report) => {
+      report.waiting({ kind: 'missing', text: '' });
+      report.well();
+    },
+    (report) => report.cut(0),
+    (report) => report.cut(5),
+  ];
+  const said = acts.map((act) => {
+    const { heard, listener } = listening();
+    act(reportTo(listener));
+    const notice = heard.notices.at(-1);
+    return notice === undefined ? `lost: ${heard.losses.at(-1)?.reason}` : `${notice.key}: ${notice.text}`;
   });
+  await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
+});
 
-  test('what stands at its path is said as expected', async () => {
-    const path = folder('place');
-    const targets = [undefined, '/', '/dev/null', path];
-    const said = targets.map((target) => {
-      rmSync(path, { force: true });
-      if (target !== undefined) symlinkSync(target, path);
-      const there = lookAt(path);
-      return 'kind' in there ? `${there.kind}: ${there.text.replaceAll(path, 'PATH')}` : 'a file';
-    });
-    said.push(...['EACCES', 'EPERM'].map((code) => readingAdviceOn(systemError(code))));
-    await expectLines(import.meta.dirname, 'tail/places.expected.txt', said);
+test('what stands at its path is said as expected', async () => {
+  const path = folder('place');
+  const targets = [undefined, '/', '/dev/null', path];
+  const said = targets.map((target) => {
+    rmSync(path, { force: true });
+    if (target !== undefined) symlinkSync(target, path);
+    const there = lookAt(path);
+    return 'kind' in there ? `${there.kind}: ${there.text.replaceAll(path, 'PATH')}` : 'a file';
+  });
+  said.push(...['EACCES', 'EPERM'].map((code) => readingAdviceOn(systemError(code))));
+  await expectLines(import.meta.dirname, 'tail/places.expected.txt', said);
+});
+
+test('what is said of its end is as expected', async () => {
+  const endings: [Ending, lastError?: string][] = [
+    [{ error: systemError('ENOENT') }],
+    [{ error: systemError('EMFILE') }],
+    [{ code: 1, signal: null }, 'No journal files were opened due to insufficient permissions.'],
+    [{ code: 1, signal: null }, 'Failed to open /host: No such file or directory'],
+    [{ code: 3, signal: null }],
+    [{ code: null, signal: 'SIGKILL' }],
+    [{ code: 0, signal: null }],
+  ];
+  const said = endings.map(([ending, lastError]) => noticeOf(ending, lastError).text);
+  await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
+});
+
+test('records that are none, records that are gone, and a journal that is read again', () => {
+  const { heard, listener } = listening();
+  const time = fakeTime(noon);
+  const { spawn, started } = fakeJournalctl();
+  const source = createJournal({
+    saved: { cursor: cursorOf(2) },
+    since: noon,
+    listener,
+    needles: ['IN='],
+    timing: time,
+    spawn,
+  });
+  source.start();
+  const [first] = started;
+  first?.print(outputFor(first.args, [{ number: 5, message: 'drop: IN=eth0' }]));
+  first?.print('kernel: drop: IN=eth0\n\n');
+  first?.end(0);
+  time.advance(1000);
+  started[1]?.print([5, 6].map((number) => printed({ number, message: 'drop: IN=eth0' })).join(''));
+  source.stop();
+  expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
+    'The journal no longer has the record that was read last: what came after it may be lost',
+    'journalctl printed what is no record of the journal: {"":"kernel: drop: IN=eth0"}',
+    'journalctl ended and is started again',
+    'The journal is read now',
+  ]);
+});
+
+test('the journal: why there is none', () => {
+  mkdirSync(folder('bin'));
+  mkdirSync(folder('empty'));
+  mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });
+  // Root, too, cannot open that.
+  symlinkSync(folder('none'), folder('closed', 'a'.repeat(32), 'system.journal'));
+  const directories = [folder('empty'), folder('none'), folder('closed')];
+  expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
+    reason: 'there is no journalctl in this image',
+  });
+  writeFileSync(folder('bin/journalctl'), '', { mode: 0o755 });
+  expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
+    reason:
+      `${folder('empty')}: there is no journal; ${folder('none')}: no such file; ` +
+      `${folder('closed')}: the journal may not be read: it takes root, or its group`,
   });
 });
 
-describe('the journal', () => {
-  test('what is said of its end is as expected', async () => {
-    const endings: [Ending, lastError?: string][] = [
-      [{ error: systemError('ENOENT') }],
-      [{ error: systemError('EMFILE') }],
-      [{ code: 1, signal: null }, 'No journal files were opened due to insufficient permissions.'],
-      [{ code: 1, signal: null }, 'Failed to open /host: No such file or directory'],
-      [{ code: 3, signal: null }],
-      [{ code: null, signal: 'SIGKILL' }],
-      [{ code: 0, signal: null }],
-    ];
-    const said = endings.map(([ending, lastError]) => noticeOf(ending, lastError).text);
-    await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
-  });
-
-  test('records that are none, records that are gone, and a journal that is read again', () => {
-    const { heard, listener } = listening();
-    const time = fakeTime(noon);
-    const { spawn, started } = fakeJournalctl();
-    const source = createJournal({
-      saved: { cursor: cursorOf(2) },
-      since: noon,
-      listener,
-      needles: ['IN='],
-      timing: time,
-      spawn,
-    });
-    source.start();
-    const [first] = started;
-    first?.print(outputFor(first.args, [{ number: 5, message: 'drop: IN=eth0' }]));
-    first?.print('kernel: drop: IN=eth0\n\n');
-    first?.end(0);
-    time.advance(1000);
-    started[1]?.print([5, 6].map((number) => printed({ number, message: 'drop: IN=eth0' })).join(''));
-    source.stop();
-    expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
-      'The journal no longer has the record that was read last: what came after it may be lost',
-      'journalctl printed what is no record of the journal: {"":"kernel: drop: IN=eth0"}',
-      'journalctl ended and is started again',
-      'The journal is read now',
-    ]);
-  });
-
-  test('why there is none', () => {
-    mkdirSync(folder('bin'));
-    mkdirSync(folder('empty'));
-    mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });
-    // Root, too, cannot open that.
-    symlinkSync(folder('none'), folder('closed', 'a'.repeat(32), 'system.journal'));
-    const directories = [folder('empty'), folder('none'), folder('closed')];
-    expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
-      reason: 'there is no journalctl in this image',
-    });
-    writeFileSync(folder('bin/journalctl'), '', { mode: 0o755 });
-    expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
-      reason:
-        `${folder('empty')}: there is no journal; ${folder('none')}: no such file; ` +
-        `${folder('closed')}: the journal may not be read: it takes root, or its group`,
-    });
-  });
+test("the kernel's ring buffer: why it cannot be read is said as expected", async () => {
+  const said = ['EPERM', 'ENOENT', 'EIO'].map((code) => adviceOn(systemError(code)));
+  await expectLines(import.meta.dirname, 'ring.expected.txt', said);
 });
 
-describe("the kernel's ring buffer", () => {
-  test('why it cannot be read is said as expected', async () => {
-    const said = ['EPERM', 'ENOENT', 'EIO'].map((code) => adviceOn(systemError(code)));
-    await expectLines(import.meta.dirname, 'ring.expected.txt', said);
+test('records that are none or overwritten, and a device that gives none', () => {
+  const { heard, listener } = listening();
+  const time = fakeTime(noon);
+  const device = fakeRing(() => 5000 + time.elapsed());
+  const source = createKernelRing({
+    saved: undefined,
+    since: 0,
+    listener,
+    timing: time,
+    monotonic: () => 5000 + time.elapsed(),
+    bootId: () => 'this boot',
+    device,
   });
-
-  test('records that are none or overwritten, and a device that gives none', () => {
-    const { heard, listener } = listening();
-    const time = fakeTime(noon);
-    const device = fakeRing(() => 5000 + time.elapsed());
-    const source = createKernelRing({
-      saved: undefined,
-      since: 0,
-      listener,
-      timing: time,
-      monotonic: () => 5000 + time.elapsed(),
-      bootId: () => 'this boot',
-      device,
-    });
-    source.start();
-    device.log('IN=1');
+  source.start();
+  device.log('IN=1');
+  time.advance(100);
+  for (const lost of [1, 2]) {
+    for (let i = 0; i <= lost; i++) device.log('IN=2');
+    device.overwrite(1 + lost);
     time.advance(100);
-    for (const lost of [1, 2]) {
-      for (let i = 0; i <= lost; i++) device.log('IN=2');
-      device.overwrite(1 + lost);
-      time.advance(100);
-    }
-    device.logRaw('no record\n');
-    time.advance(100);
-    device.overwrite(2);
-    device.readError = 'EPIPE';
-    time.advance(10_000);
-    device.readError = undefined;
-    time.advance(20_000);
-    source.stop();
-    expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
-      '/dev/kmsg was overwritten before it was read: 1 record is lost',
-      '/dev/kmsg was overwritten before it was read: 2 records are lost',
-      '/dev/kmsg holds what is no record of the kernel\'s log: "no record"',
-      '/dev/kmsg cannot be read: 256 reads in a row gave no record. It is tried again every 10 s',
-      '/dev/kmsg is read now',
-    ]);
-  });
+  }
+  device.logRaw('no record\n');
+  time.advance(100);
+  device.overwrite(2);
+  device.readError = 'EPIPE';
+  time.advance(10_000);
+  device.readError = undefined;
+  time.advance(20_000);
+  source.stop();
+  expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
+    '/dev/kmsg was overwritten before it was read: 1 record is lost',
+    '/dev/kmsg was overwritten before it was read: 2 records are lost',
+    '/dev/kmsg holds what is no record of the kernel\'s log: "no record"',
+    '/dev/kmsg cannot be read: 256 reads in a row gave no record. It is tried again every 10 s',
+    '/dev/kmsg is read now',
+  ]);
 });
 
 test('what is no rule for containers is said as expected', async () => {

@@ -183,148 +183,147 @@ describe('a state log', () => {
   });
 });
 
-describe('after a crash', () => {
-  const operation = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({ kind: fc.constant('set' as const), key: fc.nat(9), n: fc.nat(), text: fc.string() }),
-    },
-    { weight: 4, arbitrary: fc.record({ kind: fc.constant('merge' as const), key: fc.nat(9), n: fc.nat() }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), key: fc.nat(9) }) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('keep' as const) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('crash' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    },
+const operation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('set' as const), key: fc.nat(9), n: fc.nat(), text: fc.string() }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('merge' as const), key: fc.nat(9), n: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), key: fc.nat(9) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('keep' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('crash' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  },
+);
+
+test('what is read is what was at one moment, at the last successful write or later', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
+      rmSync(folder, { recursive: true, force: true });
+      let map = createMap();
+      let failing = false;
+      let acknowledged = new Map<string, Value>();
+      let { log, failures } = openFailing();
+      for (const each of operations) {
+        const key = 'key' in each ? `key ${each.key}` : '';
+        if (each.kind === 'set') map.set(key, { n: each.n, text: each.text });
+        else if (each.kind === 'merge') map.merge(key, each.n);
+        else if (each.kind === 'remove') map.remove(key);
+        else if (each.kind === 'crash') await crash(each.part);
+        else {
+          failing = each.kind === 'fail';
+          const before = failures.length;
+          await log.keep();
+          failing = false;
+          if (failures.length === before) acknowledged = copy(map.values);
+        }
+      }
+
+      function openFailing() {
+        return open(map, {
+          async create(where, number, writer) {
+            const segment = await openSegment(where, number, writer);
+            return {
+              number,
+              get usable() {
+                return segment.usable;
+              },
+              get size() {
+                return segment.size;
+              },
+              async append(batch) {
+                if (failing) throw new Error('no space left on device');
+                return await segment.append(batch);
+              },
+              close: segment.close,
+            };
+          },
+        });
+      }
+
+      /** A write under way is cut off anywhere. */
+      async function crash(part: number): Promise<void> {
+        const cut = [...readSegments(folder).segments.keys()].at(-1);
+        if (cut !== undefined) {
+          const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
+          const size = statSync(file).size;
+          const number = await createSegment(folder, cut + 1);
+          await number.append(encodeBatch([['set', 'lost', { n: 0, text: 'x'.repeat(100) }]]));
+          await number.close();
+          const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
+          const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
+          rmSync(next);
+          writeFileSync(file, text.slice(0, Math.floor(part * text.length)), { flag: 'a' });
+          expect(statSync(file).size).toBeGreaterThanOrEqual(size);
+        }
+        const kept = readSegments(folder);
+        expect(kept.damage).toBeUndefined();
+        expect([acknowledged, ...map.taken.slice(-2)]).toContainEqual(kept.values);
+        map = createMap(kept.values as Map<string, Value>);
+        acknowledged = copy(map.values);
+        ({ log, failures } = openFailing());
+      }
+    }),
+    { numRuns: 60 },
   );
+});
 
-  test('what is read is what was at one moment, at the last successful write or later', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-        rmSync(folder, { recursive: true, force: true });
-        let map = createMap();
-        let failing = false;
-        let acknowledged = new Map<string, Value>();
-        let { log, failures } = openFailing();
-        for (const each of operations) {
-          const key = 'key' in each ? `key ${each.key}` : '';
-          if (each.kind === 'set') map.set(key, { n: each.n, text: each.text });
-          else if (each.kind === 'merge') map.merge(key, each.n);
-          else if (each.kind === 'remove') map.remove(key);
-          else if (each.kind === 'crash') await crash(each.part);
-          else {
-            failing = each.kind === 'fail';
-            const before = failures.length;
-            await log.keep();
-            failing = false;
-            if (failures.length === before) acknowledged = copy(map.values);
-          }
-        }
+test('a batch of several lines that is cut off anywhere is left out as a whole', async () => {
+  const segment = await openSegment(folder, 1);
+  await segment.append(encodeBatch([['set', 'a', { n: 1 }]]));
+  const before = segment.size;
+  const all = Array.from({ length: 20 }, (_, n): Change => ['set', `key ${n}`, { n, text: 'é' }]);
+  expect([...encodeBatch(all, 60)].length).toBeGreaterThan(5);
+  await segment.append(encodeBatch([['remove', 'a'], ...all], 60));
+  const whole = readSegments(folder).values;
+  expect(whole).toEqual(new Map(all.map(([, key, value]) => [key, value])));
+  for (let cut = segment.size - 1; cut >= before; cut--) {
+    truncateSync(segmentFile(folder, 1), cut);
+    expect(readSegments(folder)).toMatchObject({ values: new Map([['a', { n: 1 }]]), damage: undefined });
+  }
+});
 
-        function openFailing() {
-          return open(map, {
-            async create(where, number, writer) {
-              const segment = await openSegment(where, number, writer);
-              return {
-                number,
-                get usable() {
-                  return segment.usable;
-                },
-                get size() {
-                  return segment.size;
-                },
-                async append(batch) {
-                  if (failing) throw new Error('no space left on device');
-                  return await segment.append(batch);
-                },
-                close: segment.close,
-              };
-            },
-          });
-        }
+test('a batch in the middle that is not as it was written ends the reading, and is named', async () => {
+  const map = createMap();
+  const { log } = open(map, { segmentSize: 1e9 });
+  for (let n = 0; n < 5; n++) {
+    map.set('a', { n, text: 'text' });
+    await log.keep();
+  }
+  const file = join(folder, 'state-0000000001.log');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  lines[3] = lines[3]?.replace('text', 'tixt') ?? '';
+  writeFileSync(file, lines.join('\n'));
+  const kept = readSegments(folder);
+  expect(kept.values.get('a')).toMatchObject({ n: 1 });
+  expect(kept.damage).toContain('state-0000000001.log');
+});
 
-        /** A write under way is cut off anywhere. */
-        async function crash(part: number): Promise<void> {
-          const cut = [...readSegments(folder).segments.keys()].at(-1);
-          if (cut !== undefined) {
-            const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
-            const size = statSync(file).size;
-            const number = await createSegment(folder, cut + 1);
-            await number.append(encodeBatch([['set', 'lost', { n: 0, text: 'x'.repeat(100) }]]));
-            await number.close();
-            const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
-            const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
-            rmSync(next);
-            writeFileSync(file, text.slice(0, Math.floor(part * text.length)), { flag: 'a' });
-            expect(statSync(file).size).toBeGreaterThanOrEqual(size);
-          }
-          const kept = readSegments(folder);
-          expect(kept.damage).toBeUndefined();
-          expect([acknowledged, ...map.taken.slice(-2)]).toContainEqual(kept.values);
-          map = createMap(kept.values as Map<string, Value>);
-          acknowledged = copy(map.values);
-          ({ log, failures } = openFailing());
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test('a batch of several lines that is cut off anywhere is left out as a whole', async () => {
-    const segment = await openSegment(folder, 1);
-    await segment.append(encodeBatch([['set', 'a', { n: 1 }]]));
-    const before = segment.size;
-    const all = Array.from({ length: 20 }, (_, n): Change => ['set', `key ${n}`, { n, text: 'é' }]);
-    expect([...encodeBatch(all, 60)].length).toBeGreaterThan(5);
-    await segment.append(encodeBatch([['remove', 'a'], ...all], 60));
-    const whole = readSegments(folder).values;
-    expect(whole).toEqual(new Map(all.map(([, key, value]) => [key, value])));
-    for (let cut = segment.size - 1; cut >= before; cut--) {
-      truncateSync(segmentFile(folder, 1), cut);
-      expect(readSegments(folder)).toMatchObject({ values: new Map([['a', { n: 1 }]]), damage: undefined });
-    }
-  });
-
-  test('a batch in the middle that is not as it was written ends the reading, and is named', async () => {
-    const map = createMap();
-    const { log } = open(map, { segmentSize: 1e9 });
-    for (let n = 0; n < 5; n++) {
-      map.set('a', { n, text: 'text' });
-      await log.keep();
-    }
-    const file = join(folder, 'state-0000000001.log');
-    const lines = readFileSync(file, 'utf8').split('\n');
-    lines[3] = lines[3]?.replace('text', 'tixt') ?? '';
-    writeFileSync(file, lines.join('\n'));
-    const kept = readSegments(folder);
-    expect(kept.values.get('a')).toMatchObject({ n: 1 });
-    expect(kept.damage).toContain('state-0000000001.log');
-  });
-
-  test('a segment cut off within its header is empty', async () => {
-    await (await createSegment(folder, 1)).close();
-    truncateSync(join(folder, 'state-0000000001.log'), 10);
-    expect(readSegments(folder)).toMatchObject({ values: new Map(), segments: new Map([[1, 10]]), damage: undefined });
-  });
+test('a segment cut off within its header is empty', async () => {
+  await (await createSegment(folder, 1)).close();
+  truncateSync(join(folder, 'state-0000000001.log'), 10);
+  expect(readSegments(folder)).toMatchObject({ values: new Map(), segments: new Map([[1, 10]]), damage: undefined });
 });
 
 const first = (): string => segmentFile(folder, 1);
 
-describe('a state that another process changed while it was in use', () => {
-  const hand: [string, () => void][] = [
-    ['its folder was deleted', () => rmSync(folder, { recursive: true })],
-    ['its folder was moved', () => renameSync(folder, `${folder}-moved`)],
-    ['its folder was replaced by a copy', replaceFolder],
-    ['its file was deleted', () => rmSync(first())],
-    ['its file was emptied', () => truncateSync(first(), 0)],
-    ['its file was cut in half', () => truncateSync(first(), Math.floor(statSync(first()).size / 2))],
-    ['its file was appended to', () => writeFileSync(first(), 'text\n', { flag: 'a' })],
-    ['its file was replaced by an older one', () => writeFileSync(first(), readFileSync(first()).subarray(0, 200))],
-    ['there are segments with later numbers', () => (rmSync(first()), writeFileSync(segmentFile(folder, 7), 'text'))],
-  ];
+const hand: [string, () => void][] = [
+  ['its folder was deleted', () => rmSync(folder, { recursive: true })],
+  ['its folder was moved', () => renameSync(folder, `${folder}-moved`)],
+  ['its folder was replaced by a copy', replaceFolder],
+  ['its file was deleted', () => rmSync(first())],
+  ['its file was emptied', () => truncateSync(first(), 0)],
+  ['its file was cut in half', () => truncateSync(first(), Math.floor(statSync(first()).size / 2))],
+  ['its file was appended to', () => writeFileSync(first(), 'text\n', { flag: 'a' })],
+  ['its file was replaced by an older one', () => writeFileSync(first(), readFileSync(first()).subarray(0, 200))],
+  ['there are segments with later numbers', () => (rmSync(first()), writeFileSync(segmentFile(folder, 7), 'text'))],
+];
 
-  test.each(hand)('%s: it is reported once, and all of it is written again with the next batch', async (_, change) => {
+test.each(hand)(
+  'a state that another process changed while it was in use: %s: it is reported once, and all of it is written again with the next batch',
+  async (_, change) => {
     const map = createMap();
     const { log, failures, losses } = open(map, { segmentSize: 1e9 });
     for (let n = 0; n < 30; n++) map.set(`key ${n}`, { n, text: 'text' });
@@ -341,34 +340,34 @@ describe('a state that another process changed while it was in use', () => {
     expect(readSegments(folder).values).toEqual(map.values);
     expect(losses).toHaveLength(1);
     expect(failures).toEqual([]);
-  });
+  },
+);
 
-  test('is noticed when nothing was counted, too', async () => {
-    const map = createMap();
-    const { log, losses } = open(map);
-    map.set('a', { n: 1, text: '' });
-    await log.keep();
-    rmSync(folder, { recursive: true });
-    await log.keepPositions();
-    expect(losses).toHaveLength(1);
-    expect(readSegments(folder).values).toEqual(map.values);
-  });
+test('a state that another process changed while it was in use is noticed when nothing was counted, too', async () => {
+  const map = createMap();
+  const { log, losses } = open(map);
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  rmSync(folder, { recursive: true });
+  await log.keepPositions();
+  expect(losses).toHaveLength(1);
+  expect(readSegments(folder).values).toEqual(map.values);
+});
 
-  test('a state that cannot be written again at once is written as a whole as soon as it can be', async () => {
-    const map = createMap();
-    const { log, failures } = open(map);
-    map.set('a', { n: 1, text: '' });
-    await log.keep();
-    rmSync(folder, { recursive: true });
-    writeFileSync(folder, 'no folder');
-    map.set('b', { n: 2, text: '' });
-    await log.keep();
-    expect(failures).toHaveLength(1);
-    rmSync(folder);
-    await log.keep();
-    expect(failures).toHaveLength(1);
-    expect(readSegments(folder).values).toEqual(map.values);
-  });
+test('a state that cannot be written again at once is written as a whole as soon as it can be', async () => {
+  const map = createMap();
+  const { log, failures } = open(map);
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'no folder');
+  map.set('b', { n: 2, text: '' });
+  await log.keep();
+  expect(failures).toHaveLength(1);
+  rmSync(folder);
+  await log.keep();
+  expect(failures).toHaveLength(1);
+  expect(readSegments(folder).values).toEqual(map.values);
 });
 
 test('two logs in one folder: what is read is the state of one of them', async () => {
@@ -420,93 +419,89 @@ test('a write that has ended leaves no timer', async () => {
   expect(countTimers()).toBe(before);
 });
 
-describe('a write that the disk does not answer', () => {
-  test('has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
-    const map = createMap();
-    const answer = Promise.withResolvers<void>();
-    let appended = 0;
-    const { log, failures } = open(map, {
-      timeout: 20,
-      async create(where, number, writer) {
-        const segment = await openSegment(where, number, writer);
-        return {
-          number,
-          usable: true,
-          get size() {
-            return segment.size;
-          },
-          async append(batch) {
-            appended++;
-            await answer.promise;
-            return await segment.append(batch);
-          },
-          close: segment.close,
-        };
-      },
-    });
-    map.set('a', { n: 1, text: '' });
-    await log.keep();
-    expect(failures).toHaveLength(1);
-    map.set('b', { n: 2, text: '' });
-    await log.keep();
-    expect(failures).toHaveLength(2);
-    await expect.poll(() => appended).toBe(1);
-    answer.resolve();
-    await expect.poll(async () => (await log.keep(), readSegments(folder).values.has('b'))).toBe(true);
-    expect(readSegments(folder).values).toEqual(map.values);
+test('a write that the disk does not answer has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
+  const map = createMap();
+  const answer = Promise.withResolvers<void>();
+  let appended = 0;
+  const { log, failures } = open(map, {
+    timeout: 20,
+    async create(where, number, writer) {
+      const segment = await openSegment(where, number, writer);
+      return {
+        number,
+        usable: true,
+        get size() {
+          return segment.size;
+        },
+        async append(batch) {
+          appended++;
+          await answer.promise;
+          return await segment.append(batch);
+        },
+        close: segment.close,
+      };
+    },
   });
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  expect(failures).toHaveLength(1);
+  map.set('b', { n: 2, text: '' });
+  await log.keep();
+  expect(failures).toHaveLength(2);
+  await expect.poll(() => appended).toBe(1);
+  answer.resolve();
+  await expect.poll(async () => (await log.keep(), readSegments(folder).values.has('b'))).toBe(true);
+  expect(readSegments(folder).values).toEqual(map.values);
 });
 
-describe('a disk that fails', () => {
-  test.each<[string, string, number[]]>([
-    ['can only be read', 'EROFS', []],
-    ['has an error', 'EIO', []],
-    ['is full', 'ENOSPC', [1]],
-  ])(
-    'a disk that fails as it %s leaves the file open only where it can be appended to once there is room',
-    async (_, code, opened) => {
-      const map = createMap();
-      let error: Error | undefined;
-      const { log, failures } = open(map, {
-        segmentSize: 1,
-        async create(where, number, writer) {
-          if (error !== undefined) throw error;
-          return await openSegment(where, number, writer);
-        },
-      });
-      for (const n of [1, 2]) {
-        map.set('a', { n, text: 'x'.repeat(1000) });
-        await log.keep();
-      }
-      expect(openNumbers()).toEqual([1]);
-      // The segment is full then: the next batch needs another one.
-      error = systemError(code);
-      map.set('a', { n: 3, text: '' });
-      await log.keep();
-      expect(failures).toEqual([error]);
-      expect(openNumbers()).toEqual(opened);
-      error = undefined;
-      await log.keep();
-      expect(readSegments(folder).values).toEqual(map.values);
-    },
-  );
-
-  test('when what is older is to be removed: no file stays open, and all is kept once it can be', async () => {
+test.each<[string, string, number[]]>([
+  ['can only be read', 'EROFS', []],
+  ['has an error', 'EIO', []],
+  ['is full', 'ENOSPC', [1]],
+])(
+  'a disk that fails as it %s leaves the file open only where it can be appended to once there is room',
+  async (_, code, opened) => {
     const map = createMap();
-    const { log, failures } = open(map, { segmentSize: 1 });
-    map.set('a', { n: 1, text: 'x'.repeat(1000) });
+    let error: Error | undefined;
+    const { log, failures } = open(map, {
+      segmentSize: 1,
+      async create(where, number, writer) {
+        if (error !== undefined) throw error;
+        return await openSegment(where, number, writer);
+      },
+    });
+    for (const n of [1, 2]) {
+      map.set('a', { n, text: 'x'.repeat(1000) });
+      await log.keep();
+    }
+    expect(openNumbers()).toEqual([1]);
+    // The segment is full then: the next batch needs another one.
+    error = systemError(code);
+    map.set('a', { n: 3, text: '' });
     await log.keep();
-    // A folder cannot be removed as a file can.
-    rmSync(segmentFile(folder, 1));
-    mkdirSync(segmentFile(folder, 1));
-    map.set('a', { n: 2, text: '' });
-    await log.keep();
-    expect(failures).toHaveLength(1);
-    expect(openNumbers()).toEqual([]);
-    rmSync(segmentFile(folder, 1), { recursive: true });
+    expect(failures).toEqual([error]);
+    expect(openNumbers()).toEqual(opened);
+    error = undefined;
     await log.keep();
     expect(readSegments(folder).values).toEqual(map.values);
-  });
+  },
+);
+
+test('a disk that fails: when what is older is to be removed: no file stays open, and all is kept once it can be', async () => {
+  const map = createMap();
+  const { log, failures } = open(map, { segmentSize: 1 });
+  map.set('a', { n: 1, text: 'x'.repeat(1000) });
+  await log.keep();
+  // A folder cannot be removed as a file can.
+  rmSync(segmentFile(folder, 1));
+  mkdirSync(segmentFile(folder, 1));
+  map.set('a', { n: 2, text: '' });
+  await log.keep();
+  expect(failures).toHaveLength(1);
+  expect(openNumbers()).toEqual([]);
+  rmSync(segmentFile(folder, 1), { recursive: true });
+  await log.keep();
+  expect(readSegments(folder).values).toEqual(map.values);
 });
 
 function countTimers(): number {

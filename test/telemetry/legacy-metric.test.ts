@@ -59,38 +59,36 @@ const open = (naming: Naming = 'namespace', limit?: number) =>
     ...(limit && { limit }),
   });
 
-describe('the ends of a packet are named', () => {
-  test.each<[Naming, string]>([
-    ['namespace', 'shop'],
-    ['name', 'web-5d9c-x7k2p'],
-    ['name_with_namespace', 'shop/web-5d9c-x7k2p'],
-    ['workload', 'web'],
-  ])('ends are named by %s', async (naming, expected) => {
-    const metric = open(naming);
-    metric.count(ends(pod('shop', 'web-5d9c-x7k2p', 'web'), endpoint({})), 1);
-    expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
-  });
+test.each<[Naming, string]>([
+  ['namespace', 'shop'],
+  ['name', 'web-5d9c-x7k2p'],
+  ['name_with_namespace', 'shop/web-5d9c-x7k2p'],
+  ['workload', 'web'],
+])('the ends of a packet are named ends are named by %s', async (naming, expected) => {
+  const metric = open(naming);
+  metric.count(ends(pod('shop', 'web-5d9c-x7k2p', 'web'), endpoint({})), 1);
+  expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
+});
 
-  test('ends are named by the name of a Pod without a workload', async () => {
-    const metric = open('workload');
-    metric.count(ends(pod('shop', 'alone'), endpoint({})), 1);
-    expect(await shown(metric)).toEqual({ 'alone 203.0.113.9': 1 });
-  });
+test('the ends of a packet are named ends are named by the name of a Pod without a workload', async () => {
+  const metric = open('workload');
+  metric.count(ends(pod('shop', 'alone'), endpoint({})), 1);
+  expect(await shown(metric)).toEqual({ 'alone 203.0.113.9': 1 });
+});
 
-  test('ends are named as the node, the Service, the host name or the address, whatever the naming', async () => {
-    const metric = open('namespace');
-    const node = endpoint({ kind: 'node', object: object('Node', undefined, 'node-a') });
-    const service = endpoint({ kind: 'service', object: object('Service', 'default', 'kubernetes') });
-    metric.count(ends(node, service), 1);
-    metric.count(ends(endpoint({ address: '192.0.2.1' }), endpoint({ address: '2001:db8::1' })), 1);
-    expect(await shown(metric)).toEqual({ 'node-a default': 1, 'db.example.org 2001:db8::1': 1 });
-  });
+test('the ends of a packet are named ends are named as the node, the Service, the host name or the address, whatever the naming', async () => {
+  const metric = open('namespace');
+  const node = endpoint({ kind: 'node', object: object('Node', undefined, 'node-a') });
+  const service = endpoint({ kind: 'service', object: object('Service', 'default', 'kubernetes') });
+  metric.count(ends(node, service), 1);
+  metric.count(ends(endpoint({ address: '192.0.2.1' }), endpoint({ address: '2001:db8::1' })), 1);
+  expect(await shown(metric)).toEqual({ 'node-a default': 1, 'db.example.org 2001:db8::1': 1 });
+});
 
-  test('names are in bounds', async () => {
-    const metric = open();
-    metric.count(ends(endpoint({ address: 'x'.repeat(10_000) }), endpoint({})), 1);
-    expect((await metric.text()).length).toBeLessThan(1000);
-  });
+test('the ends of a packet are named: names are in bounds', async () => {
+  const metric = open();
+  metric.count(ends(endpoint({ address: 'x'.repeat(10_000) }), endpoint({})), 1);
+  expect((await metric.text()).length).toBeLessThan(1000);
 });
 
 describe('pairs that get a time series of their own', () => {

@@ -79,22 +79,20 @@ describe('JSON', () => {
   });
 });
 
-describe('on a terminal', () => {
-  test('a person reads time, level, text and fields', async () => {
-    const { log, lines } = await capture({ terminal: true });
-    log.warn({ pods: 7 }, 'many Pods');
-    // Colours, where the tests run on a terminal.
-    const [line = ''] = lines.map((each) => each.replace(/\x1b\[\d+m/g, ''));
-    expect(line).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: many Pods \{"pods":7\}\n$/);
-  });
+test('a person reads time, level, text and fields', async () => {
+  const { log, lines } = await capture({ terminal: true });
+  log.warn({ pods: 7 }, 'many Pods');
+  // Colours, where the tests run on a terminal.
+  const [line = ''] = lines.map((each) => each.replace(/\x1b\[\d+m/g, ''));
+  expect(line).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: many Pods \{"pods":7\}\n$/);
+});
 
-  test('log text of strangers does not steer it', async () => {
-    const { log, lines } = await capture({ terminal: true, level: 'debug' });
-    const evil = '\x1b]0;owned\x07\x9b31m';
-    log.info({ prefix: evil, error: new Error(evil) }, evil);
-    expect(lines.join('')).toContain('owned');
-    expect(lines.join('')).not.toMatch(/\x1b\]|\x07|\x9b/);
-  });
+test('on a terminal: log text of strangers does not steer it', async () => {
+  const { log, lines } = await capture({ terminal: true, level: 'debug' });
+  const evil = '\x1b]0;owned\x07\x9b31m';
+  log.info({ prefix: evil, error: new Error(evil) }, evil);
+  expect(lines.join('')).toContain('owned');
+  expect(lines.join('')).not.toMatch(/\x1b\]|\x07|\x9b/);
 });
 
 test.each([[true], [false]])('a log that cannot be written stops nothing (terminal: %s)', async (terminal) => {

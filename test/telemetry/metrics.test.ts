@@ -1,6 +1,6 @@
 import perfHooks from 'node:perf_hooks';
 import { Registry } from 'prom-client';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { addProcessMetrics, allMetrics, createMetrics, type Metrics, scrapeOf } from '../../src/telemetry/metrics.ts';
 import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
 
@@ -100,37 +100,35 @@ test('a histogram counts seconds', async () => {
   });
 });
 
-describe('a scrape', () => {
-  test('collects what is counted elsewhere first, each time', async () => {
-    let size = 0;
-    const { metrics } = scene();
-    const scrape = scrapeOf(metrics, undefined, () => metrics.series.set(++size));
-    expect(size).toBe(0);
-    expect(samplesOf(await scrape.text())['series']).toBe(1);
-    expect(samplesOf(await scrape.text())['series']).toBe(2);
-    expect(scrape.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
-  });
+test('a scrape collects what is counted elsewhere first, each time', async () => {
+  let size = 0;
+  const { metrics } = scene();
+  const scrape = scrapeOf(metrics, undefined, () => metrics.series.set(++size));
+  expect(size).toBe(0);
+  expect(samplesOf(await scrape.text())['series']).toBe(1);
+  expect(samplesOf(await scrape.text())['series']).toBe(2);
+  expect(scrape.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+});
 
-  test('fails when what is counted elsewhere cannot be collected', async () => {
-    const scrape = scrapeOf(scene().metrics, undefined, () => {
-      throw new Error('no');
-    });
-    await expect(scrape.text()).rejects.toThrow('no');
+test('a scrape fails when what is counted elsewhere cannot be collected', async () => {
+  const scrape = scrapeOf(scene().metrics, undefined, () => {
+    throw new Error('no');
   });
+  await expect(scrape.text()).rejects.toThrow('no');
+});
 
-  test('names what is running', async () => {
-    const { samples } = scene();
-    expect(await samples()).toMatchObject({ [`build_info{version="1.2.3",node_version="${process.version}"}`]: 1 });
-  });
+test('a scrape: names what is running', async () => {
+  const { samples } = scene();
+  expect(await samples()).toMatchObject({ [`build_info{version="1.2.3",node_version="${process.version}"}`]: 1 });
+});
 
-  test('shows the process: processor time, memory, event loop', async () => {
-    const { metrics } = scene();
-    const text = await metrics.text();
-    expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
-    expect(text).toMatch(/^process_cpu_seconds_total /m);
-    expect(text).toMatch(/^nodejs_heap_size_used_bytes [1-9]\d+$/m);
-    expect(text).toMatch(/^nodejs_eventloop_lag_max_seconds /m);
-  });
+test('a scrape shows the process: processor time, memory, event loop', async () => {
+  const { metrics } = scene();
+  const text = await metrics.text();
+  expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
+  expect(text).toMatch(/^process_cpu_seconds_total /m);
+  expect(text).toMatch(/^nodejs_heap_size_used_bytes [1-9]\d+$/m);
+  expect(text).toMatch(/^nodejs_eventloop_lag_max_seconds /m);
 });
 
 test.each([
@@ -155,61 +153,57 @@ test('instances have nothing in common', async () => {
   expect((await other.samples())['unparsable_total']).toBe(0);
 });
 
-describe('past 256 combinations of labels', () => {
-  test('what is counted is counted under other', async () => {
-    const { metrics, samples } = scene();
-    fill((source) => metrics.lostRecords.add(2, { source }));
-    metrics.lostRecords.add(1, { source: 'source 0' });
-    const after = await samples();
-    expect(shownOf(after, 'lost_records_total')).toBe(257);
-    expect(after['lost_records_total{source="other"}']).toBe(88);
-    expect(after['lost_records_total{source="source 0"}']).toBe(3);
-  });
-
-  test('whatever the number of labels, and their order', async () => {
-    const { metrics, samples } = scene();
-    fill((code) => metrics.apiRequests.add(1, { verb: 'GET', resource: 'pods', code }));
-    metrics.apiRequests.add(1, { code: 'source 0', resource: 'pods', verb: 'GET' });
-    fill((verb) => metrics.apiRequestSeconds.observe(0.1, { verb }));
-    const after = await samples();
-    expect(after['api_requests_total{verb="other",resource="other",code="other"}']).toBe(44);
-    expect(after['api_requests_total{verb="GET",resource="pods",code="source 0"}']).toBe(2);
-    expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
-  });
-
-  test('what is set is left out, rather than shown wrong', async () => {
-    const { metrics, samples } = scene();
-    fill((source) => {
-      metrics.lines.setTotal(5, { source });
-      metrics.sourceState.set(1, { source, state: 'reading' });
-    });
-    const after = await samples();
-    expect(shownOf(after, 'lines_total')).toBe(256);
-    expect(shownOf(after, 'source_state')).toBe(256);
-  });
+test('what is counted is counted under other', async () => {
+  const { metrics, samples } = scene();
+  fill((source) => metrics.lostRecords.add(2, { source }));
+  metrics.lostRecords.add(1, { source: 'source 0' });
+  const after = await samples();
+  expect(shownOf(after, 'lost_records_total')).toBe(257);
+  expect(after['lost_records_total{source="other"}']).toBe(88);
+  expect(after['lost_records_total{source="source 0"}']).toBe(3);
 });
 
-describe('the table', () => {
-  test('has what a scrape has, no more and no less', async () => {
-    const { metrics } = scene();
-    const shown = [...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
-      ([, name, type]) => `${name} ${type}`,
-    );
-    expect(shown.toSorted()).toEqual(allMetrics.map(({ name, type }) => `${name} ${type}`).toSorted());
-  });
+test('past 256 combinations of labels: whatever the number of labels, and their order', async () => {
+  const { metrics, samples } = scene();
+  fill((code) => metrics.apiRequests.add(1, { verb: 'GET', resource: 'pods', code }));
+  metrics.apiRequests.add(1, { code: 'source 0', resource: 'pods', verb: 'GET' });
+  fill((verb) => metrics.apiRequestSeconds.observe(0.1, { verb }));
+  const after = await samples();
+  expect(after['api_requests_total{verb="other",resource="other",code="other"}']).toBe(44);
+  expect(after['api_requests_total{verb="GET",resource="pods",code="source 0"}']).toBe(2);
+  expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
+});
 
-  test('follows the conventions of Prometheus', () => {
-    for (const { name, type, help } of Object.values(metricTable)) {
-      expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
-      expect(name.endsWith('_total')).toBe(type === 'counter');
-      expect(help).toMatch(/^[A-Z0-9].*\.$/);
-    }
+test('what is set is left out, rather than shown wrong', async () => {
+  const { metrics, samples } = scene();
+  fill((source) => {
+    metrics.lines.setTotal(5, { source });
+    metrics.sourceState.set(1, { source, state: 'reading' });
   });
+  const after = await samples();
+  expect(shownOf(after, 'lines_total')).toBe(256);
+  expect(shownOf(after, 'source_state')).toBe(256);
+});
 
-  test('names each metric by one function', () => {
-    const { metrics } = scene();
-    const methods = { counter: 'add', gauge: 'set', histogram: 'observe' };
-    for (const [name, { type }] of Object.entries(metricTable))
-      expect(metrics[name as keyof Metrics]).toHaveProperty(methods[type]);
-  });
+test('the table has what a scrape has, no more and no less', async () => {
+  const { metrics } = scene();
+  const shown = [...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
+    ([, name, type]) => `${name} ${type}`,
+  );
+  expect(shown.toSorted()).toEqual(allMetrics.map(({ name, type }) => `${name} ${type}`).toSorted());
+});
+
+test('the table follows the conventions of Prometheus', () => {
+  for (const { name, type, help } of Object.values(metricTable)) {
+    expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(help).toMatch(/^[A-Z0-9].*\.$/);
+  }
+});
+
+test('names each metric by one function', () => {
+  const { metrics } = scene();
+  const methods = { counter: 'add', gauge: 'set', histogram: 'observe' };
+  for (const [name, { type }] of Object.entries(metricTable))
+    expect(metrics[name as keyof Metrics]).toHaveProperty(methods[type]);
 });

@@ -137,20 +137,18 @@ describe('answers', () => {
   });
 });
 
-describe('a scrape', () => {
-  test('serves all who ask within a second of it', async () => {
-    let texts = 0;
-    const server = await start({ metrics: { ...metrics, text: async () => `${++texts}\n` } });
-    const all = await Promise.all(Array.from({ length: 6 }, () => ask(server, '/metrics')));
-    expect(new Set(all.map(({ body }) => body))).toEqual(new Set(['1\n']));
-    expect((await ask(server, '/metrics')).body).toBe('1\n');
-  });
+test('a scrape serves all who ask within a second of it', async () => {
+  let texts = 0;
+  const server = await start({ metrics: { ...metrics, text: async () => `${++texts}\n` } });
+  const all = await Promise.all(Array.from({ length: 6 }, () => ask(server, '/metrics')));
+  expect(new Set(all.map(({ body }) => body))).toEqual(new Set(['1\n']));
+  expect((await ask(server, '/metrics')).body).toBe('1\n');
+});
 
-  test('is another one after that', async () => {
-    let texts = 0;
-    const server = await start({ scrapeInterval: 1, metrics: { ...metrics, text: async () => `${++texts}\n` } });
-    await vi.waitUntil(async () => (await ask(server, '/metrics')).body === '3\n');
-  });
+test('a scrape is another one after that', async () => {
+  let texts = 0;
+  const server = await start({ scrapeInterval: 1, metrics: { ...metrics, text: async () => `${++texts}\n` } });
+  await vi.waitUntil(async () => (await ask(server, '/metrics')).body === '3\n');
 });
 
 describe('without metrics', () => {
@@ -285,42 +283,40 @@ describe('bad clients', () => {
   });
 });
 
-describe('stop', () => {
-  test('does not wait for those who only are connected', async () => {
-    const server = await start({ timeout: 60_000 });
-    const silent = await open(server);
-    const idle = await open(server);
-    idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-    await once(idle, 'readable');
-    const both = [silent, idle].map((socket) => closed(socket.resume()));
-    await server.stop();
-    await Promise.all(both);
-    await expect(ask(server, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  });
+test('stop does not wait for those who only are connected', async () => {
+  const server = await start({ timeout: 60_000 });
+  const silent = await open(server);
+  const idle = await open(server);
+  idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(idle, 'readable');
+  const both = [silent, idle].map((socket) => closed(socket.resume()));
+  await server.stop();
+  await Promise.all(both);
+  await expect(ask(server, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
 
-  test('lets an answer be finished', async () => {
-    const { server, began, scraped } = await startScraped();
-    const got = ask(server, '/metrics');
-    await began;
-    const stopped = server.stop();
-    scraped.resolve('last\n');
-    expect(await got).toMatchObject({ status: 200, body: 'last\n' });
-    await stopped;
-  });
+test('stop lets an answer be finished', async () => {
+  const { server, began, scraped } = await startScraped();
+  const got = ask(server, '/metrics');
+  await began;
+  const stopped = server.stop();
+  scraped.resolve('last\n');
+  expect(await got).toMatchObject({ status: 200, body: 'last\n' });
+  await stopped;
+});
 
-  test('gives up on an answer that does not come', async () => {
-    const { server, began } = await startScraped({ timeout: 50 });
-    await Promise.all([
-      expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
-      began.then(() => server.stop()),
-    ]);
-  });
+test('stop gives up on an answer that does not come', async () => {
+  const { server, began } = await startScraped({ timeout: 50 });
+  await Promise.all([
+    expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
+    began.then(() => server.stop()),
+  ]);
+});
 
-  test('may be called twice', async () => {
-    const server = await start();
-    await Promise.all([server.stop(), server.stop()]);
-    await server.stop();
-  });
+test('stop may be called twice', async () => {
+  const server = await start();
+  await Promise.all([server.stop(), server.stop()]);
+  await server.stop();
 });
 
 describe('where it listens', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { maxObjects, maxValues } from '../../../src/kubernetes/policy-objects.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
@@ -211,46 +211,44 @@ test('a storm of Pods costs no more requests than the budget has', async () => {
   expect(scene.asked.length).toBeLessThanOrEqual(60 + 7 + 2);
 });
 
-describe('a row of the audit', () => {
-  const findings = [dropped().finding];
+const findings = [dropped().finding];
 
-  test('has what policies say once an Event has made them known, and asks for nothing', async () => {
-    const { scene, answerOn, factsOn } = setUp();
-    expect(factsOn(findings, nine)).toBeUndefined();
-    expect(scene.asked).toEqual([]);
-    await answerOn(dropped());
-    const { length } = scene.asked;
-    expect(factsOn(findings, nine)).toMatchObject({
-      verdict: 'denied',
-      decidedBy: ['NetworkPolicy shop/default-deny'],
-    });
-    expect(scene.asked).toHaveLength(length);
+test('a row of the audit has what policies say once an Event has made them known, and asks for nothing', async () => {
+  const { scene, answerOn, factsOn } = setUp();
+  expect(factsOn(findings, nine)).toBeUndefined();
+  expect(scene.asked).toEqual([]);
+  await answerOn(dropped());
+  const { length } = scene.asked;
+  expect(factsOn(findings, nine)).toMatchObject({
+    verdict: 'denied',
+    decidedBy: ['NetworkPolicy shop/default-deny'],
   });
+  expect(scene.asked).toHaveLength(length);
+});
 
-  test('has it for twenty minutes after policies were read, and asks for nothing then either', async () => {
-    const { scene, answerOn, factsOn } = setUp();
-    await answerOn(dropped());
-    const { length } = scene.asked;
-    scene.now += 1_200_000;
-    expect(factsOn(findings, scene.now)).toMatchObject({ verdict: 'denied' });
-    scene.now += 1;
-    expect(factsOn(findings, scene.now)).toBeUndefined();
-    expect(scene.asked).toHaveLength(length);
-  });
+test('a row of the audit has it for twenty minutes after policies were read, and asks for nothing then either', async () => {
+  const { scene, answerOn, factsOn } = setUp();
+  await answerOn(dropped());
+  const { length } = scene.asked;
+  scene.now += 1_200_000;
+  expect(factsOn(findings, scene.now)).toMatchObject({ verdict: 'denied' });
+  scene.now += 1;
+  expect(factsOn(findings, scene.now)).toBeUndefined();
+  expect(scene.asked).toHaveLength(length);
+});
 
-  test('is admitted only by policies that were read after its first packet', async () => {
-    const { answerOn, factsOn } = setUp({ [shopPolicies]: answered({ items: [] }) });
-    await answerOn(dropped());
-    expect(factsOn(findings, nine)).toMatchObject({ verdict: 'admitted' });
-    expect(factsOn(findings, nine + 1)).toBeUndefined();
-  });
+test('a row of the audit is admitted only by policies that were read after its first packet', async () => {
+  const { answerOn, factsOn } = setUp({ [shopPolicies]: answered({ items: [] }) });
+  await answerOn(dropped());
+  expect(factsOn(findings, nine)).toMatchObject({ verdict: 'admitted' });
+  expect(factsOn(findings, nine + 1)).toBeUndefined();
+});
 
-  test('is not evaluated where that would take more than a hundredth of the time', async () => {
-    // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
-    const shown = [0, 200, 1000, 10_001, 10_001];
-    const { answerOn, factsOn } = setUp({}, 2000, () => shown.shift() ?? Infinity);
-    await answerOn(dropped());
-    const verdicts = [1, 2, 3].map(() => factsOn(findings, nine)?.verdict);
-    expect(verdicts).toEqual(['denied', undefined, 'denied']);
-  });
+test('a row of the audit is not evaluated where that would take more than a hundredth of the time', async () => {
+  // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
+  const shown = [0, 200, 1000, 10_001, 10_001];
+  const { answerOn, factsOn } = setUp({}, 2000, () => shown.shift() ?? Infinity);
+  await answerOn(dropped());
+  const verdicts = [1, 2, 3].map(() => factsOn(findings, nine)?.verdict);
+  expect(verdicts).toEqual(['denied', undefined, 'denied']);
 });

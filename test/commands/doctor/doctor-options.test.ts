@@ -78,24 +78,22 @@ describe('settings of the environment that are wrong', () => {
   });
 });
 
-describe('a command line that is wrong', () => {
-  test.each([
-    [['--max-nodes', 'many'], /--max-nodes "many"/],
-    [['--output', 'yaml'], /: --output yaml: /],
-    [['--send-test-event', '--pod', 'web-0'], /--pod web-0: must be NAMESPACE\/NAME/],
-    [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
-    [['--pod', 'a/b'], /--pod is only for --send-test-event/],
-    [['--colour'], /'--colour'/],
-  ])('is refused: %j', (args, expected) => {
-    expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(UsageError);
-    expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(expected);
-  });
+test.each([
+  [['--max-nodes', 'many'], /--max-nodes "many"/],
+  [['--output', 'yaml'], /: --output yaml: /],
+  [['--send-test-event', '--pod', 'web-0'], /--pod web-0: must be NAMESPACE\/NAME/],
+  [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
+  [['--pod', 'a/b'], /--pod is only for --send-test-event/],
+  [['--colour'], /'--colour'/],
+])('a command line that is wrong is refused: %j', (args, expected) => {
+  expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(UsageError);
+  expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(expected);
+});
 
-  test('has exit status 2', async () => {
-    const { status, err } = await program(['doctor', '--output', 'yaml'], { env });
-    expect(status).toBe(2);
-    expect(err).toMatch(/^kube-netfilter-tailer: --output yaml: .+\nTry: kube-netfilter-tailer doctor --help\n$/);
-  });
+test('a command line that is wrong has exit status 2', async () => {
+  const { status, err } = await program(['doctor', '--output', 'yaml'], { env });
+  expect(status).toBe(2);
+  expect(err).toMatch(/^kube-netfilter-tailer: --output yaml: .+\nTry: kube-netfilter-tailer doctor --help\n$/);
 });
 
 test('help names all settings and what the exit status means', async () => {

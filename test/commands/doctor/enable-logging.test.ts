@@ -94,56 +94,54 @@ describe('a network plug-in is recognised', () => {
   });
 });
 
-describe('Calico', () => {
-  test.each<[string, Seen['calico'], string]>([
-    ['3.30.5', { version: [3, 30, 5], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
-    ['3.30.6', { version: [3, 30, 6], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
-    ['3.31.3', { version: [3, 31, 3], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
-    ['3.31.4', { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
-    ['3.32.0', { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
-    ['4.0.0', { version: [4, 0, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
-    [
-      'an unknown version',
-      { version: undefined, bpf: false, logPrefix: undefined, isServed: true },
-      'felix-configuration-old',
-    ],
-  ])('%s gets the patch of its file', (_, calico, file) => {
-    const [recipe] = recipesFor(seen({ calico }));
-    const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.commands?.[0] ?? '') ?? [];
-    expect(JSON.parse(patch)).toEqual(load(textOf(`deploy/logging/calico/${file}.patch.yaml`)));
-  });
+test.each<[string, Seen['calico'], string]>([
+  ['3.30.5', { version: [3, 30, 5], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
+  ['3.30.6', { version: [3, 30, 6], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+  ['3.31.3', { version: [3, 31, 3], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
+  ['3.31.4', { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+  ['3.32.0', { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+  ['4.0.0', { version: [4, 0, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+  [
+    'an unknown version',
+    { version: undefined, bpf: false, logPrefix: undefined, isServed: true },
+    'felix-configuration-old',
+  ],
+])('Calico: %s gets the patch of its file', (_, calico, file) => {
+  const [recipe] = recipesFor(seen({ calico }));
+  const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.commands?.[0] ?? '') ?? [];
+  expect(JSON.parse(patch)).toEqual(load(textOf(`deploy/logging/calico/${file}.patch.yaml`)));
+});
 
-  test.each<[string, Seen['calico'], string]>([
-    [
-      'the Calico API server',
-      { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true },
-      'global-network-policy.yaml',
-    ],
-    [
-      'its store alone',
-      { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: false },
-      'global-network-policy-crd.yaml',
-    ],
-  ])('with %s the policies are those of the file', (_, calico, file) => {
-    const [recipe] = recipesFor(seen({ calico }));
-    expect(loadAll(recipe?.manifest?.text ?? '')).toEqual(loadAll(textOf(`deploy/logging/calico/${file}`)));
-  });
+test.each<[string, Seen['calico'], string]>([
+  [
+    'the Calico API server',
+    { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true },
+    'global-network-policy.yaml',
+  ],
+  [
+    'its store alone',
+    { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: false },
+    'global-network-policy-crd.yaml',
+  ],
+])('Calico: with %s the policies are those of the file', (_, calico, file) => {
+  const [recipe] = recipesFor(seen({ calico }));
+  expect(loadAll(recipe?.manifest?.text ?? '')).toEqual(loadAll(textOf(`deploy/logging/calico/${file}`)));
+});
 
-  test('with its store alone from 3.32 on, names are without the tier', () => {
-    const [recipe] = recipesFor(
-      seen({ calico: { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: false } }),
-    );
-    expect(recipe?.manifest?.text).toContain('name: deny-in\n');
-  });
+test('Calico: with its store alone from 3.32 on, names are without the tier', () => {
+  const [recipe] = recipesFor(
+    seen({ calico: { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: false } }),
+  );
+  expect(recipe?.manifest?.text).toContain('name: deny-in\n');
+});
 
-  test('with eBPF the policies are the same, and nothing of the prefix is set', () => {
-    const [recipe] = recipesFor(
-      seen({ calico: { version: [3, 31, 4], bpf: true, logPrefix: undefined, isServed: true } }),
-    );
-    expect(recipe?.works).toBe('switch');
-    expect(recipe?.manifest).toEqual(recipesFor(seen({}))[0]?.manifest);
-    expect(recipe?.commands?.join()).not.toContain('felixconfiguration');
-  });
+test('Calico: with eBPF the policies are the same, and nothing of the prefix is set', () => {
+  const [recipe] = recipesFor(
+    seen({ calico: { version: [3, 31, 4], bpf: true, logPrefix: undefined, isServed: true } }),
+  );
+  expect(recipe?.works).toBe('switch');
+  expect(recipe?.manifest).toEqual(recipesFor(seen({}))[0]?.manifest);
+  expect(recipe?.commands?.join()).not.toContain('felixconfiguration');
 });
 
 test('Calico with a prefix of its own gets that back when it is undone', () => {

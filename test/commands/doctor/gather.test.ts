@@ -34,23 +34,21 @@ async function gathered(given: Partial<Where>): Promise<Facts> {
   return Object.fromEntries(await Promise.all(entries)) as unknown as Facts;
 }
 
-describe('the API server', () => {
-  test('is timed, and its clock is compared once it has answered', async () => {
-    let time = nine;
-    const api = fakeApi(() => {
-      time += 3193;
-      return answered({});
-    });
-    await expect(askVersion(api, () => time)).resolves.toMatchObject({ took: 3193, clockSkew: 300 });
+test('the API server is timed, and its clock is compared once it has answered', async () => {
+  let time = nine;
+  const api = fakeApi(() => {
+    time += 3193;
+    return answered({});
   });
+  await expect(askVersion(api, () => time)).resolves.toMatchObject({ took: 3193, clockSkew: 300 });
+});
 
-  test('a clock that is a little off is right', () => {
-    expect(found('api-server', versionOf({ clockSkew: -4900 }))).toMatchObject([{}, { name: 'clock', status: 'ok' }]);
-  });
+test('a clock that is a little off is right', () => {
+  expect(found('api-server', versionOf({ clockSkew: -4900 }))).toMatchObject([{}, { name: 'clock', status: 'ok' }]);
+});
 
-  test('that is nowhere is not asked how Pods are looked up', async () => {
-    await expect(gathered({ api: noApi('why') })).resolves.toMatchObject({ ways: undefined, nodes: [] });
-  });
+test('the API server: that is nowhere is not asked how Pods are looked up', async () => {
+  await expect(gathered({ api: noApi('why') })).resolves.toMatchObject({ ways: undefined, nodes: [] });
 });
 
 describe('the Node', () => {
@@ -158,20 +156,18 @@ describe('the logs of containers', () => {
   });
 });
 
-describe("the host's /proc", () => {
-  test('makes no line where it is not set', () => {
-    expect(found('proc-root')).toEqual([]);
-  });
+test("the host's /proc makes no line where it is not set", () => {
+  expect(found('proc-root')).toEqual([]);
+});
 
-  test.each([
-    ['all of it', '/host/proc/sys/kernel/osrelease', true],
-    ['what conntrack-details mounts', '/host/proc/sys/net/netfilter/nf_conntrack_max', true],
-    ['nothing', '', false],
-  ])('%s is there', async (_, there, expected) => {
-    const machine = fakeMachine({ readFile: (path) => (path === there ? '1' : undefined) });
-    const { hasProcRoot } = await gathered({ machine, config: configOf({ procRoot: '/host/proc' }) });
-    expect(hasProcRoot).toBe(expected);
-  });
+test.each([
+  ['all of it', '/host/proc/sys/kernel/osrelease', true],
+  ['what conntrack-details mounts', '/host/proc/sys/net/netfilter/nf_conntrack_max', true],
+  ['nothing', '', false],
+])("the host's /proc: %s is there", async (_, there, expected) => {
+  const machine = fakeMachine({ readFile: (path) => (path === there ? '1' : undefined) });
+  const { hasProcRoot } = await gathered({ machine, config: configOf({ procRoot: '/host/proc' }) });
+  expect(hasProcRoot).toBe(expected);
 });
 
 test('the switches of the kernel are read by family', async () => {
@@ -187,42 +183,40 @@ const checked = (path: string): string => {
 
 const findPrograms: Machine['findPrograms'] = () => [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
 
-describe('the log file of a program', () => {
-  test.each<[string, (path: string) => void, string]>([
-    [
-      'there',
-      (path) => {
-        writeFileSync(path, '');
-        utimesSync(path, (nine - 5000) / 1000, (nine - 5000) / 1000);
-      },
-      'ok: /a: last written 5s ago',
-    ],
-    ['missing', () => {}, 'warning: /a is not there; …'],
-    ['a link to nowhere', (path) => symlinkSync('nowhere', path), 'warning: /a is not there; …'],
-    ['a folder', (path) => mkdirSync(path), 'problem: /a is a folder: …'],
-    ['a pipe', (path) => execFileSync('mkfifo', [path]), 'problem: /a is a named pipe: …'],
-  ])('%s', (name, make, expected) => {
-    const path = within(name);
-    make(path);
-    expect(checked(path)).toEqual(beginning(expected));
-  });
+test.each<[string, (path: string) => void, string]>([
+  [
+    'there',
+    (path) => {
+      writeFileSync(path, '');
+      utimesSync(path, (nine - 5000) / 1000, (nine - 5000) / 1000);
+    },
+    'ok: /a: last written 5s ago',
+  ],
+  ['missing', () => {}, 'warning: /a is not there; …'],
+  ['a link to nowhere', (path) => symlinkSync('nowhere', path), 'warning: /a is not there; …'],
+  ['a folder', (path) => mkdirSync(path), 'problem: /a is a folder: …'],
+  ['a pipe', (path) => execFileSync('mkfifo', [path]), 'problem: /a is a named pipe: …'],
+])('the log file of a program: %s', (name, make, expected) => {
+  const path = within(name);
+  make(path);
+  expect(checked(path)).toEqual(beginning(expected));
+});
 
-  test('not to be read', () => {
-    const path = within('shut');
-    writeFileSync(path, '');
-    chmodSync(path, 0);
-    expect(asUnprivileged(() => checked(path))).toMatch(/^problem: \/a cannot be read: permission denied/);
-  });
+test('the log file of a program: not to be read', () => {
+  const path = within('shut');
+  writeFileSync(path, '');
+  chmodSync(path, 0);
+  expect(asUnprivileged(() => checked(path))).toMatch(/^problem: \/a cannot be read: permission denied/);
+});
 
-  test.each([
-    ['auto', 'kube-proxy'],
-    ['auto,program:k3s=/var/log/kube-proxy.log', 'k3s'],
-    ['file:/a', undefined],
-  ])('is found by auto where it is not named itself: SOURCES=%s', async (sources, program) => {
-    const config = configOf({ sources: readConfig({}, { NODE_NAME: 'node-a', SOURCES: sources }).sources });
-    const { programLogs } = await gathered({ config, machine: fakeMachine({ findPrograms }) });
-    expect(programLogs.map((log) => log.program)).toEqual(program === undefined ? [] : [program]);
-  });
+test.each([
+  ['auto', 'kube-proxy'],
+  ['auto,program:k3s=/var/log/kube-proxy.log', 'k3s'],
+  ['file:/a', undefined],
+])('the log file of a program is found by auto where it is not named itself: SOURCES=%s', async (sources, program) => {
+  const config = configOf({ sources: readConfig({}, { NODE_NAME: 'node-a', SOURCES: sources }).sources });
+  const { programLogs } = await gathered({ config, machine: fakeMachine({ findPrograms }) });
+  expect(programLogs.map((log) => log.program)).toEqual(program === undefined ? [] : [program]);
 });
 
 const field = 'journalctl --quiet --no-pager --directory=/j --field=_SYSTEMD_UNIT';
@@ -237,16 +231,14 @@ async function look(fields: Parameters<typeof programs>[0], units = ['k3s.servic
   return found('sources', { kernelSources })[0]?.finding.replace(/^.*\)/, '');
 }
 
-describe('units in the journal', () => {
-  test('those that have records are named', async () => {
-    expect(await look({ [field]: 'ssh.service\nk3s.service\n' })).toBe('; records of k3s.service');
-    expect(await look({ [field]: 'ssh.service\n' })).toBe('; no records of UNITS');
-  });
+test('those that have records are named', async () => {
+  expect(await look({ [field]: 'ssh.service\nk3s.service\n' })).toBe('; records of k3s.service');
+  expect(await look({ [field]: 'ssh.service\n' })).toBe('; no records of UNITS');
+});
 
-  test('no units are reported where none is named, or the journal cannot be read', async () => {
-    expect(await look({ [field]: { kind: 'failed', reason: 'no' } })).toBe('');
-    expect(await look({}, [])).toBe('');
-  });
+test('no units are reported where none is named, or the journal cannot be read', async () => {
+  expect(await look({ [field]: { kind: 'failed', reason: 'no' } })).toBe('');
+  expect(await look({}, [])).toBe('');
 });
 
 test('of several sources, the one with the most packets tells of prefixes', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type KernelLog, type KernelSetting, lookAtKernelSource } from '../../../src/commands/doctor/kernel-log.ts';
 import type { Machine } from '../../../src/commands/doctor/machine.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
@@ -38,46 +38,44 @@ test.each<[KernelSetting, Partial<Machine>, object]>([
   expect(look).toMatchObject(expected);
 });
 
-describe('a file', () => {
-  test('the lines of the kernel are read', async () => {
-    const path = within('kern.log');
-    writeFileSync(
-      path,
-      `2026-11-21T08:50:00Z node-a kernel: [1.2] eth0: up
+test('the lines of the kernel are read', async () => {
+  const path = within('kern.log');
+  writeFileSync(
+    path,
+    `2026-11-21T08:50:00Z node-a kernel: [1.2] eth0: up
 2026-11-21T08:51:00Z node-a kernel: [61.2] ${drop}
 2026-11-21T08:52:00Z node-a nginx[7]: ${drop}
 2026-11-21T08:53:00Z node-a kubelet[12]: fine
 `,
-    );
-    await expect(read({ kind: 'file', path })).resolves.toEqual({
-      lines: 2,
-      from: nine - 600_000,
-      last: nine - 540_000,
-      packets: [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 540_000 }],
-    });
+  );
+  await expect(read({ kind: 'file', path })).resolves.toEqual({
+    lines: 2,
+    from: nine - 600_000,
+    last: nine - 540_000,
+    packets: [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 540_000 }],
   });
+});
 
-  test('the end of a long file is read', async () => {
-    const path = within('long.log');
-    const line = `2026-11-21T08:50:00Z node-a kernel: ${drop}\n`;
-    writeFileSync(path, line.repeat(20_000));
-    await expect(read({ kind: 'file', path })).resolves.toMatchObject({ lines: Math.floor(1024 ** 2 / line.length) });
-  });
+test('the end of a long file is read', async () => {
+  const path = within('long.log');
+  const line = `2026-11-21T08:50:00Z node-a kernel: ${drop}\n`;
+  writeFileSync(path, line.repeat(20_000));
+  await expect(read({ kind: 'file', path })).resolves.toMatchObject({ lines: Math.floor(1024 ** 2 / line.length) });
+});
 
-  test('an empty file has no lines', async () => {
-    const path = within('empty.log');
-    writeFileSync(path, '');
-    await expect(read({ kind: 'file', path })).resolves.toEqual({
-      lines: 0,
-      from: undefined,
-      last: undefined,
-      packets: [],
-    });
+test('an empty file has no lines', async () => {
+  const path = within('empty.log');
+  writeFileSync(path, '');
+  await expect(read({ kind: 'file', path })).resolves.toEqual({
+    lines: 0,
+    from: undefined,
+    last: undefined,
+    packets: [],
   });
+});
 
-  test('a file that is not there has no lines', async () => {
-    await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
-  });
+test('a file that is not there has no lines', async () => {
+  await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
 });
 
 test('a pipe is no log, and is not waited at', async () => {
@@ -85,70 +83,66 @@ test('a pipe is no log, and is not waited at', async () => {
   await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
 });
 
-describe('what no LOG rule can have printed is no packet', () => {
-  const fields = drop.slice(drop.indexOf('SRC='));
-  test.each([
-    [
-      'the name of a process',
-      `drop IN=eth0 OU[25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in IN=a OUT= ${fields}[4+1]`,
-    ],
-    [
-      'such a name with both interfaces',
-      `drop IN=a OUT= [25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}[4+1]`,
-    ],
-    ['the name of a file at the end', `drop IN=a MAC= [7]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}`],
-    ['the name of a control group', `drop: page allocation failure: order:0,cpuset=IN=a OUT= ${fields},mems_allowed=0`],
-    ['the name of a share', `CIFS: Attempting to mount //drop IN=a OUT= ${fields}`],
-    ['a name in the middle of a message', `new: thing IN=a OUT= ${fields} was seen`],
-    ['a line that is cut off', drop.slice(0, drop.indexOf(' PREC='))],
-    ['what a program has written to the ring buffer', drop, 12],
-  ])('%s', async (_, text, priority = 4) => {
-    const path = within('kmsg.log');
-    writeFileSync(path, `${priority},1,1000000,-;${text}\n`);
-    const log = (await read({ kind: 'file', path })) as KernelLog;
-    expect(log.packets).toEqual([]);
-  });
+const fields = drop.slice(drop.indexOf('SRC='));
+test.each([
+  [
+    'the name of a process',
+    `drop IN=eth0 OU[25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in IN=a OUT= ${fields}[4+1]`,
+  ],
+  [
+    'such a name with both interfaces',
+    `drop IN=a OUT= [25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}[4+1]`,
+  ],
+  ['the name of a file at the end', `drop IN=a MAC= [7]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}`],
+  ['the name of a control group', `drop: page allocation failure: order:0,cpuset=IN=a OUT= ${fields},mems_allowed=0`],
+  ['the name of a share', `CIFS: Attempting to mount //drop IN=a OUT= ${fields}`],
+  ['a name in the middle of a message', `new: thing IN=a OUT= ${fields} was seen`],
+  ['a line that is cut off', drop.slice(0, drop.indexOf(' PREC='))],
+  ['what a program has written to the ring buffer', drop, 12],
+])('what no LOG rule can have printed is no packet: %s', async (_, text, priority = 4) => {
+  const path = within('kmsg.log');
+  writeFileSync(path, `${priority},1,1000000,-;${text}\n`);
+  const log = (await read({ kind: 'file', path })) as KernelLog;
+  expect(log.packets).toEqual([]);
+});
 
-  const samples = readdirSync('samples').filter((name) => /^(?!kube-proxy|hubble|gke|calico-flows).*\.log$/.test(name));
-  test.each(samples)('a line that rules have printed in %s is a packet', async (name) => {
-    const path = join('samples', name);
-    const lines = readFileSync(path, 'utf8').match(/ SRC=\S+ DST=/g) ?? [];
-    const log = (await read({ kind: 'file', path })) as KernelLog;
-    expect(log.packets).toHaveLength(lines.length);
-  });
+const samples = readdirSync('samples').filter((name) => /^(?!kube-proxy|hubble|gke|calico-flows).*\.log$/.test(name));
+test.each(samples)('a line that rules have printed in %s is a packet', async (name) => {
+  const path = join('samples', name);
+  const lines = readFileSync(path, 'utf8').match(/ SRC=\S+ DST=/g) ?? [];
+  const log = (await read({ kind: 'file', path })) as KernelLog;
+  expect(log.packets).toHaveLength(lines.length);
 });
 
 const readJournal = (run: Machine['run']): ReturnType<typeof read> =>
   read({ kind: 'journal', directory: '/j' }, { findJournal: () => ({ directory: '/var/log/journal' }), run });
 
-describe('the journal', () => {
-  const record = JSON.stringify({
-    MESSAGE: drop,
-    __REALTIME_TIMESTAMP: String((nine - 5000) * 1000),
-    _TRANSPORT: 'kernel',
-    SYSLOG_FACILITY: '0',
-    SYSLOG_IDENTIFIER: 'kernel',
-  });
-  const command =
-    'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
+const record = JSON.stringify({
+  MESSAGE: drop,
+  __REALTIME_TIMESTAMP: String((nine - 5000) * 1000),
+  _TRANSPORT: 'kernel',
+  SYSLOG_FACILITY: '0',
+  SYSLOG_IDENTIFIER: 'kernel',
+});
+const command =
+  'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
 
-  test('the records of the kernel are read', async () => {
-    expect(await readJournal(programs({ [command]: `${record}\n` }))).toMatchObject({
-      lines: 1,
-      last: nine - 5000,
-      packets: [{ prefix: 'my-drop:' }],
-    });
+test('the records of the kernel are read', async () => {
+  expect(await readJournal(programs({ [command]: `${record}\n` }))).toMatchObject({
+    lines: 1,
+    last: nine - 5000,
+    packets: [{ prefix: 'my-drop:' }],
   });
+});
 
-  test.each([
-    [programs({}), expect.stringContaining('journalctl')],
-    [
-      programs({ journalctl: { kind: 'failed', reason: 'No journal files were opened' } }),
-      'No journal files were opened',
-    ],
-  ])('cannot be read', async (run, reason) => {
-    await expect(readJournal(run)).resolves.toEqual({ reason });
-  });
+test.each([
+  [programs({}), expect.stringContaining('journalctl')],
+  [
+    programs({ journalctl: { kind: 'failed', reason: 'No journal files were opened' } }),
+    'No journal files were opened',
+  ],
+])('the journal cannot be read', async (run, reason) => {
+  await expect(readJournal(run)).resolves.toEqual({ reason });
 });
 
 test('the ring buffer of this machine, or why it may not be read', async () => {

@@ -1,25 +1,23 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readMetrics } from '../../../src/commands/doctor/checks/agent.ts';
 import { askAgent, findOwnPod, reachableAt } from '../../../src/commands/doctor/machine.ts';
 import { found } from './scene.ts';
 import { agentWith } from './sentences.ts';
 
-describe('what an agent says of itself', () => {
-  test('a right that it has got since is no problem', async () => {
-    const agent = await agentWith((metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }));
-    expect(found('agent', agent)).toMatchObject([{ status: 'ok' }]);
-  });
+test('a right that it has got since is no problem', async () => {
+  const agent = await agentWith((metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }));
+  expect(found('agent', agent)).toMatchObject([{ status: 'ok' }]);
+});
 
-  test('an agent without the metrics of the last times says what it has counted', () => {
-    const metrics = 'kube_netfilter_tailer_build_info{version="0.1.0"} 1\n';
-    const agent = { kind: 'answers', address: '127.0.0.1:9090', status: 200, readiness: 'ok', metrics } as const;
-    expect(found('agent', { agent })).toMatchObject([
-      { status: 'ok', finding: 'runs: 0 lines read, 0 drops, 0 writes of Events' },
-    ]);
-  });
+test('an agent without the metrics of the last times says what it has counted', () => {
+  const metrics = 'kube_netfilter_tailer_build_info{version="0.1.0"} 1\n';
+  const agent = { kind: 'answers', address: '127.0.0.1:9090', status: 200, readiness: 'ok', metrics } as const;
+  expect(found('agent', { agent })).toMatchObject([
+    { status: 'ok', finding: 'runs: 0 lines read, 0 drops, 0 writes of Events' },
+  ]);
 });
 
 test('the own Pod is the one that POD_NAME and POD_NAMESPACE name', () => {

@@ -31,10 +31,9 @@ const mixed = report(
   answersOf('node').ok('node-a is there'),
 );
 
-describe('text', () => {
-  test('a line for each check, and one of advice', () => {
-    expect(textReport(mixed, (_, text) => text)).toBe(
-      `ok       settings  can be used
+test('a line for each check, and one of advice', () => {
+  expect(textReport(mixed, (_, text) => text)).toBe(
+    `ok       settings  can be used
 problem  rights    missing: patch events
          → grant it
 warning  prefix with a name that is longer than others  two\\x0alines
@@ -45,16 +44,15 @@ ok       node      node-a is there
 
 1 problem, 1 warning, 1 unknown, 2 ok
 `,
-    );
-  });
+  );
+});
 
-  test('colours are of the status alone', () => {
-    const painted = textReport(
-      report(answersOf('clock').warning('late', 'set it')),
-      (status, text) => `<${status}>${text}</>`,
-    );
-    expect(painted).toBe('<warning>warning</>  clock  late\n         → set it\n\n1 warning\n');
-  });
+test('text: colours are of the status alone', () => {
+  const painted = textReport(
+    report(answersOf('clock').warning('late', 'set it')),
+    (status, text) => `<${status}>${text}</>`,
+  );
+  expect(painted).toBe('<warning>warning</>  clock  late\n         → set it\n\n1 warning\n');
 });
 
 describe('JSON', () => {

@@ -42,55 +42,51 @@ table inet t {
 `;
 const iptables = { 'ip6tables-legacy-save': '', 'ip6tables-nft-save': '' };
 
-describe('iptables-save', () => {
-  test('rules that log, with their prefixes as they are printed', () => {
-    expect(readIptablesSave(legacy)).toEqual({
-      rules: 4,
-      hasClusterChains: false,
-      logs: [
-        { target: 'LOG', prefix: 'calico-drop: ', group: undefined, packets: 7 },
-        { target: 'NFLOG', prefix: 'DROP by "x" \\ y', group: 100, packets: 0 },
-      ],
-    });
-  });
-
-  test.each(['-A KUBE-SERVICES -j RETURN', '[0:0] -A cali-FORWARD -j cali-cidr-block'])(
-    'chains of a cluster: %s',
-    (rule) => {
-      expect(readIptablesSave(rule).hasClusterChains).toBe(true);
-    },
-  );
-
-  test('a rule that logs without a prefix', () => {
-    expect(readIptablesSave('-A INPUT -j LOG').logs).toEqual([
-      { target: 'LOG', prefix: '', group: undefined, packets: undefined },
-    ]);
+test('iptables-save: rules that log, with their prefixes as they are printed', () => {
+  expect(readIptablesSave(legacy)).toEqual({
+    rules: 4,
+    hasClusterChains: false,
+    logs: [
+      { target: 'LOG', prefix: 'calico-drop: ', group: undefined, packets: 7 },
+      { target: 'NFLOG', prefix: 'DROP by "x" \\ y', group: 100, packets: 0 },
+    ],
   });
 });
 
-describe('nft list ruleset', () => {
-  test('statements that log', () => {
-    expect(readNftRuleset(ruleset)).toEqual([
-      { target: 'LOG', prefix: 'x-nft ', group: undefined, packets: 3 },
-      { target: 'NFLOG', prefix: 'foo', group: 3, packets: 0 },
-      { target: 'LOG', prefix: 'my deny: ', group: undefined, packets: 5 },
-      { target: 'NFLOG', prefix: 'g7', group: 7, packets: undefined },
-      { target: 'LOG', prefix: 'flags ', group: undefined, packets: undefined },
-      { target: 'LOG', prefix: '', group: undefined, packets: undefined },
-    ]);
-  });
+test.each(['-A KUBE-SERVICES -j RETURN', '[0:0] -A cali-FORWARD -j cali-cidr-block'])(
+  'iptables-save: chains of a cluster: %s',
+  (rule) => {
+    expect(readIptablesSave(rule).hasClusterChains).toBe(true);
+  },
+);
 
-  test.each<[string, string, number?]>([
-    ['log prefix "say "drop" now: "', 'say "drop" now: '],
-    ['log prefix "say "drop": " level info', 'say "drop": '],
-    ['log prefix "a" "b" group 7', 'a" "b', 7],
-    ['log prefix "a\\b\\\\: " counter packets 1 bytes 2 drop', 'a\\b\\\\: '],
-    ['log prefix "a" drop comment "log prefix "', 'a'],
-    ['iifname { "eth0", "eth1" } log prefix "a" # handle 5', 'a'],
-    ['log prefix "" accept', ''],
-  ])('a prefix that iptables has set may hold what nft does not escape: %s', (line, prefix, group) => {
-    expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix, group }]);
-  });
+test('a rule that logs without a prefix', () => {
+  expect(readIptablesSave('-A INPUT -j LOG').logs).toEqual([
+    { target: 'LOG', prefix: '', group: undefined, packets: undefined },
+  ]);
+});
+
+test('nft list ruleset: statements that log', () => {
+  expect(readNftRuleset(ruleset)).toEqual([
+    { target: 'LOG', prefix: 'x-nft ', group: undefined, packets: 3 },
+    { target: 'NFLOG', prefix: 'foo', group: 3, packets: 0 },
+    { target: 'LOG', prefix: 'my deny: ', group: undefined, packets: 5 },
+    { target: 'NFLOG', prefix: 'g7', group: 7, packets: undefined },
+    { target: 'LOG', prefix: 'flags ', group: undefined, packets: undefined },
+    { target: 'LOG', prefix: '', group: undefined, packets: undefined },
+  ]);
+});
+
+test.each<[string, string, number?]>([
+  ['log prefix "say "drop" now: "', 'say "drop" now: '],
+  ['log prefix "say "drop": " level info', 'say "drop": '],
+  ['log prefix "a" "b" group 7', 'a" "b', 7],
+  ['log prefix "a\\b\\\\: " counter packets 1 bytes 2 drop', 'a\\b\\\\: '],
+  ['log prefix "a" drop comment "log prefix "', 'a'],
+  ['iifname { "eth0", "eth1" } log prefix "a" # handle 5', 'a'],
+  ['log prefix "" accept', ''],
+])('a prefix that iptables has set may hold what nft does not escape: %s', (line, prefix, group) => {
+  expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix, group }]);
 });
 
 /** Reads the rules of a machine on which programs print this, and files of /proc have this content. */

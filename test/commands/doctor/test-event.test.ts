@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sendTestEvent } from '../../../src/commands/doctor/test-event.ts';
 import type { CoreEvent } from '../../../src/events/event.ts';
 import { nine } from '../../builders.ts';
@@ -23,70 +23,66 @@ function eventIn({ asked }: ReturnType<typeof fakeApi>): CoreEvent {
   return asked.find(({ verb }) => verb === 'POST')?.body as CoreEvent;
 }
 
-describe('a test Event is written', () => {
-  test('the test Event is written on the own Pod', async () => {
-    const api = cluster();
-    const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod: metadata, now });
-    const event = eventIn(api);
-    expect(event).toMatchObject({
-      metadata: { namespace: 'tools', name: expect.stringMatching(/^agent-x\.[0-9a-f]{20}$/) as string },
-      involvedObject: { apiVersion: 'v1', kind: 'Pod', ...metadata },
-      reason: 'TestEvent',
-      type: 'Normal',
-      count: 1,
-      source: { component: 'kube-netfilter-tailer', host: 'node-a' },
-      message: expect.stringContaining(' from node-a: ') as string,
-    });
-    expect(result).toEqual({
-      kind: 'written',
-      event: { namespace: 'tools', name: event.metadata.name },
-      on: 'Pod tools/agent-x',
-      look: 'kubectl get events -n tools --field-selector involvedObject.name=agent-x,reason=TestEvent',
-    });
+test('the test Event is written on the own Pod', async () => {
+  const api = cluster();
+  const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod: metadata, now });
+  const event = eventIn(api);
+  expect(event).toMatchObject({
+    metadata: { namespace: 'tools', name: expect.stringMatching(/^agent-x\.[0-9a-f]{20}$/) as string },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', ...metadata },
+    reason: 'TestEvent',
+    type: 'Normal',
+    count: 1,
+    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
+    message: expect.stringContaining(' from node-a: ') as string,
   });
-
-  test('the test Event is written on the Node where there is no Pod of that name', async () => {
-    const api = cluster();
-    const ownPod = { namespace: 'tools', name: 'node-a' };
-    const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod, now });
-    expect(eventIn(api)).toMatchObject({
-      metadata: { namespace: 'default' },
-      involvedObject: { kind: 'Node', name: 'node-a', uid: 'n1' },
-    });
-    expect(result).toMatchObject({ on: 'Node node-a', look: expect.stringContaining('-n default') as string });
-  });
-
-  test('each call writes another Event', async () => {
-    const names = new Set<string>();
-    for (let time = 0; time < 3; time++) {
-      const api = cluster();
-      await sendTestEvent({ api, node: 'node-a', pod: metadata, ownPod: undefined, now });
-      names.add(eventIn(api).metadata.name);
-    }
-    expect(names.size).toBe(3);
+  expect(result).toEqual({
+    kind: 'written',
+    event: { namespace: 'tools', name: event.metadata.name },
+    on: 'Pod tools/agent-x',
+    look: 'kubectl get events -n tools --field-selector involvedObject.name=agent-x,reason=TestEvent',
   });
 });
 
-describe('a test Event is not written', () => {
-  test.each([
-    ['no such Pod', { pod: { namespace: 'tools', name: 'b' } }, cluster(), / tools\/b$/],
-    ['no such Node', { node: 'node-z' }, cluster(), / node-z$/],
-    ['a Node that cannot be understood', {}, fakeApi(() => answered({ items: [{ metadata: null }] })), / node-a$/],
-    ['nothing named', { node: '' }, cluster(), /./],
-    ['a right is missing', {}, cluster(refused(403)), /./],
-    [
-      'a policy denies it',
-      {},
-      cluster(refused(403, 'admission webhook "x" denied the request: no')),
-      /: admission webhook "x" denied the request: no$/,
-    ],
-    ['nobody tells of Pods', { pod: { namespace: 'tools', name: 'b' } }, fakeApi(() => refused(403)), /./],
-    ['nobody answers', {}, fakeApi(() => refused(0)), /./],
-  ])('%s', async (_, given, api, reason) => {
-    const options = { api, node: 'node-a', pod: undefined, ownPod: undefined, now, ...given };
-    await expect(sendTestEvent(options)).resolves.toMatchObject({
-      kind: 'failed',
-      reason: expect.stringMatching(reason) as string,
-    });
+test('the test Event is written on the Node where there is no Pod of that name', async () => {
+  const api = cluster();
+  const ownPod = { namespace: 'tools', name: 'node-a' };
+  const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod, now });
+  expect(eventIn(api)).toMatchObject({
+    metadata: { namespace: 'default' },
+    involvedObject: { kind: 'Node', name: 'node-a', uid: 'n1' },
+  });
+  expect(result).toMatchObject({ on: 'Node node-a', look: expect.stringContaining('-n default') as string });
+});
+
+test('each call writes another Event', async () => {
+  const names = new Set<string>();
+  for (let time = 0; time < 3; time++) {
+    const api = cluster();
+    await sendTestEvent({ api, node: 'node-a', pod: metadata, ownPod: undefined, now });
+    names.add(eventIn(api).metadata.name);
+  }
+  expect(names.size).toBe(3);
+});
+
+test.each([
+  ['no such Pod', { pod: { namespace: 'tools', name: 'b' } }, cluster(), / tools\/b$/],
+  ['no such Node', { node: 'node-z' }, cluster(), / node-z$/],
+  ['a Node that cannot be understood', {}, fakeApi(() => answered({ items: [{ metadata: null }] })), / node-a$/],
+  ['nothing named', { node: '' }, cluster(), /./],
+  ['a right is missing', {}, cluster(refused(403)), /./],
+  [
+    'a policy denies it',
+    {},
+    cluster(refused(403, 'admission webhook "x" denied the request: no')),
+    /: admission webhook "x" denied the request: no$/,
+  ],
+  ['nobody tells of Pods', { pod: { namespace: 'tools', name: 'b' } }, fakeApi(() => refused(403)), /./],
+  ['nobody answers', {}, fakeApi(() => refused(0)), /./],
+])('a test Event is not written: %s', async (_, given, api, reason) => {
+  const options = { api, node: 'node-a', pod: undefined, ownPod: undefined, now, ...given };
+  await expect(sendTestEvent(options)).resolves.toMatchObject({
+    kind: 'failed',
+    reason: expect.stringMatching(reason) as string,
   });
 });

@@ -44,53 +44,51 @@ const keys = (from: ViewState, ...pressed: (string | object)[]): ViewState | 'qu
 
 const ports = (of: ViewState | 'quit'): string[] => (of === 'quit' ? [] : shownRows(of).map(({ port }) => port));
 
-describe('a screen', () => {
-  test.each([
-    [80, 24],
-    [200, 50],
-  ])('a screen of %i columns and %i lines is drawn without colours', async (columns, lines) => {
-    const problem = '1 of 2 agents: no answer: connect ETIMEDOUT';
-    const shown = viewLines(state({ problem, selected: 2 }), { columns, lines }, now, plain);
-    expect(shown).toHaveLength(lines);
-    await expectLines(
-      import.meta.dirname,
-      `screen-${columns}x${lines}.expected.txt`,
-      shown.map((line) => line.trimEnd()),
-    );
-  });
+test.each([
+  [80, 24],
+  [200, 50],
+])('a screen of %i columns and %i lines is drawn without colours', async (columns, lines) => {
+  const problem = '1 of 2 agents: no answer: connect ETIMEDOUT';
+  const shown = viewLines(state({ problem, selected: 2 }), { columns, lines }, now, plain);
+  expect(shown).toHaveLength(lines);
+  await expectLines(
+    import.meta.dirname,
+    `screen-${columns}x${lines}.expected.txt`,
+    shown.map((line) => line.trimEnd()),
+  );
+});
 
-  test.each([
-    [1, 1],
-    [3, 2],
-    [20, 5],
-    [79, 24],
-    [99, 24],
-    [100, 24],
-    [139, 10],
-    [500, 100],
-  ])('a screen of %i columns and %i lines has no line that is too long, and no line too many', (columns, lines) => {
-    for (const filter of ['', 'x'.repeat(100)]) {
-      const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
-      expect(shown.length).toBe(lines);
-      // Two columns are the least for the mark of a row, and four for each end.
-      if (columns >= 60) expect(Math.max(...shown.map((line) => Array.from(line).length))).toBeLessThanOrEqual(columns);
-    }
-  });
+test.each([
+  [1, 1],
+  [3, 2],
+  [20, 5],
+  [79, 24],
+  [99, 24],
+  [100, 24],
+  [139, 10],
+  [500, 100],
+])('a screen of %i columns and %i lines has no line that is too long, and no line too many', (columns, lines) => {
+  for (const filter of ['', 'x'.repeat(100)]) {
+    const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
+    expect(shown.length).toBe(lines);
+    // Two columns are the least for the mark of a row, and four for each end.
+    if (columns >= 60) expect(Math.max(...shown.map((line) => Array.from(line).length))).toBeLessThanOrEqual(columns);
+  }
+});
 
-  test('the selected row has a mark that needs no colour, and is on the screen', () => {
-    for (const selected of [0, 5, 9, 99]) {
-      const shown = viewLines(state({ selected }), { columns: 80, lines: 8 }, now, plain);
-      expect(shown.filter((line) => line.startsWith('> '))).toHaveLength(1);
-    }
-  });
+test('the selected row has a mark that needs no colour, and is on the screen', () => {
+  for (const selected of [0, 5, 9, 99]) {
+    const shown = viewLines(state({ selected }), { columns: 80, lines: 8 }, now, plain);
+    expect(shown.filter((line) => line.startsWith('> '))).toHaveLength(1);
+  }
+});
 
-  test('colours change no text', () => {
-    const coloured = viewLines(state(), { columns: 120, lines: 24 }, now, (colour, text) => `<${colour}|${text}|>`);
-    expect(coloured.join('\n')).toContain('<yellow|rejected|>');
-    expect(coloured.map((line) => line.replaceAll(/<\w+\||\|>/g, ''))).toEqual(
-      viewLines(state(), { columns: 120, lines: 24 }, now, plain),
-    );
-  });
+test('a screen: colours change no text', () => {
+  const coloured = viewLines(state(), { columns: 120, lines: 24 }, now, (colour, text) => `<${colour}|${text}|>`);
+  expect(coloured.join('\n')).toContain('<yellow|rejected|>');
+  expect(coloured.map((line) => line.replaceAll(/<\w+\||\|>/g, ''))).toEqual(
+    viewLines(state(), { columns: 120, lines: 24 }, now, plain),
+  );
 });
 
 test('plain prints all rows and columns, one a line, with the time', async () => {

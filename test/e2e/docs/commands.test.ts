@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allCommands } from '../../docs/all-commands.ts';
 import type { Command } from '../../docs/commands.ts';
 import { textOf } from '../../docs/documents.ts';
@@ -58,33 +58,31 @@ test.each([
   expect(await tryText(command, 'run', [])).toContain(problem);
 });
 
-describe('what is done as it is written', () => {
-  test.each(documents)('%s', { timeout: 120_000 }, async (document) => {
-    const ending: (() => Promise<void>)[] = [];
-    const wrong: string[] = [];
-    await reset();
-    for (const command of commands.filter((each) => each.document === document && !isLast(each))) {
-      const problem = await tryCommand(command, ending);
-      if (problem !== undefined) wrong.push(problem);
-    }
-    for (const end of ending) await end().catch((error: unknown) => wrong.push(String(error)));
-    expect(wrong.join('\n')).toBe('');
-  });
+test.each(documents)('what is done as it is written: %s', { timeout: 120_000 }, async (document) => {
+  const ending: (() => Promise<void>)[] = [];
+  const wrong: string[] = [];
+  await reset();
+  for (const command of commands.filter((each) => each.document === document && !isLast(each))) {
+    const problem = await tryCommand(command, ending);
+    if (problem !== undefined) wrong.push(problem);
+  }
+  for (const end of ending) await end().catch((error: unknown) => wrong.push(String(error)));
+  expect(wrong.join('\n')).toBe('');
+});
 
-  test('commands that take things away do so, at the end', { timeout: 60_000 }, async () => {
-    const over = new AbortController();
-    const controller = finishNamespaces(over.signal);
-    const wrong: string[] = [];
-    for (const command of commands.filter(isLast)) wrong.push((await tryCommand(command, [])) ?? '');
-    over.abort();
-    await controller;
-    expect(wrong.join('')).toBe('');
-  });
+test('commands that take things away do so, at the end', { timeout: 60_000 }, async () => {
+  const over = new AbortController();
+  const controller = finishNamespaces(over.signal);
+  const wrong: string[] = [];
+  for (const command of commands.filter(isLast)) wrong.push((await tryCommand(command, [])) ?? '');
+  over.abort();
+  await controller;
+  expect(wrong.join('')).toBe('');
+});
 
-  test('every command had its turn', () => {
-    console.info(counts);
-    expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(commands.length);
-  });
+test('every command had its turn', () => {
+  console.info(counts);
+  expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(commands.length);
 });
 
 const done = new Map<string, Promise<string | undefined>>();

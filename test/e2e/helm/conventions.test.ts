@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Manifest, parseManifests } from '../../deploy/manifests.ts';
 import { podOf } from '../deploying.ts';
 import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
@@ -14,52 +14,50 @@ afterAll(() => helm.remove());
 
 const directory = { lookups: { directory: { enabled: true } } };
 
-describe('the image', () => {
-  test('a checkout names none, so without one nothing is rendered and nothing pulled', async () => {
-    const { code, stdout, stderr } = await helm.run(['template', 'x', chart], { image: { repository: '' } });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('--set image.repository=REGISTRY/kube-netfilter-tailer');
-  });
+test('a checkout names none, so without one nothing is rendered and nothing pulled', async () => {
+  const { code, stdout, stderr } = await helm.run(['template', 'x', chart], { image: { repository: '' } });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('--set image.repository=REGISTRY/kube-netfilter-tailer');
+});
 
-  test.each([
-    ['image.registry', { image: { registry: 'own.example', repository: 'team/x' } }, 'own.example/team/x'],
-    [
-      'global.imageRegistry',
-      { global: { imageRegistry: 'all.example:5000' }, image: { repository: 'team/x' } },
-      'all.example:5000/team/x',
-    ],
-    [
-      'global.imageRegistry over image.registry',
-      { global: { imageRegistry: 'all.example/mirror' }, image: { registry: 'own.example', repository: 'x' } },
-      'all.example/mirror/x',
-    ],
-    [
-      'global.imageRegistry in place of the registry in the name',
-      { global: { imageRegistry: 'all.example' }, image: { repository: 'ghcr.io/team/x' } },
-      'all.example/team/x',
-    ],
-    [
-      'global.imageRegistry in place of an address in the name',
-      { global: { imageRegistry: 'all.example' }, image: { repository: '[2001:db8::1]:5000/team/x' } },
-      'all.example/team/x',
-    ],
-    ['no global values at all', { global: null, image: { repository: 'own.example/x' } }, 'own.example/x'],
-  ])('%s', async (_, values, expected) => {
-    const rendered = await helm.template({ ...values, ...directory });
-    const images = Array.from(rendered.matchAll(/^ +image: "(.+):\d+\.\d+\.\d+\S*-journal"$/gm), ([, image]) => image);
-    expect(images).toEqual([expected, expected]);
-  });
+test.each([
+  ['image.registry', { image: { registry: 'own.example', repository: 'team/x' } }, 'own.example/team/x'],
+  [
+    'global.imageRegistry',
+    { global: { imageRegistry: 'all.example:5000' }, image: { repository: 'team/x' } },
+    'all.example:5000/team/x',
+  ],
+  [
+    'global.imageRegistry over image.registry',
+    { global: { imageRegistry: 'all.example/mirror' }, image: { registry: 'own.example', repository: 'x' } },
+    'all.example/mirror/x',
+  ],
+  [
+    'global.imageRegistry in place of the registry in the name',
+    { global: { imageRegistry: 'all.example' }, image: { repository: 'ghcr.io/team/x' } },
+    'all.example/team/x',
+  ],
+  [
+    'global.imageRegistry in place of an address in the name',
+    { global: { imageRegistry: 'all.example' }, image: { repository: '[2001:db8::1]:5000/team/x' } },
+    'all.example/team/x',
+  ],
+  ['no global values at all', { global: null, image: { repository: 'own.example/x' } }, 'own.example/x'],
+])('the image: %s', async (_, values, expected) => {
+  const rendered = await helm.template({ ...values, ...directory });
+  const images = Array.from(rendered.matchAll(/^ +image: "(.+):\d+\.\d+\.\d+\S*-journal"$/gm), ([, image]) => image);
+  expect(images).toEqual([expected, expected]);
+});
 
-  test('Secrets for pulling it are those of all places, each once, as names or as maps', async () => {
-    const rendered = await helm.template({
-      ...directory,
-      global: { imagePullSecrets: ['a', { name: 'b' }] },
-      imagePullSecrets: ['c', { name: 'd' }, { name: 'a' }],
-    });
-    const pods = parseManifests(rendered).flatMap((manifest) => podsOf(manifest));
-    const secrets = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
-    expect(pods.map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([secrets, secrets]);
+test('Secrets for pulling it are those of all places, each once, as names or as maps', async () => {
+  const rendered = await helm.template({
+    ...directory,
+    global: { imagePullSecrets: ['a', { name: 'b' }] },
+    imagePullSecrets: ['c', { name: 'd' }, { name: 'a' }],
   });
+  const pods = parseManifests(rendered).flatMap((manifest) => podsOf(manifest));
+  const secrets = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
+  expect(pods.map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([secrets, secrets]);
 });
 
 test('commonLabels are on every object and every Pod, and change no selector', async () => {

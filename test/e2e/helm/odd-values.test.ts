@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Manifest, daemonSetOf, parseManifests } from '../../deploy/manifests.ts';
 import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
 
@@ -38,43 +38,41 @@ test('whoever needs no time to end has it only if he says so', async () => {
   expect(daemonSetOf(parseManifests(rendered)).spec.template.spec['terminationGracePeriodSeconds']).toBe(0);
 });
 
-describe('names that YAML takes for something else stay names', () => {
-  test.each([
-    ['123', '007'],
-    ['1e3', 'null'],
-    ['true', 'on'],
-    ['0x1f', '0b1'],
-  ])('release %s in namespace %s', async (release, namespace) => {
-    const own = {
-      ...monitoring,
-      preset: 'openshift',
-      fullnameOverride: release,
-      nameOverride: release,
-      serviceAccount: { name: release },
-      priorityClass: { name: release },
-    };
-    const manifests = parseManifests(await helm.template(own, { release, namespace }));
-    for (const { kind, metadata } of manifests) {
-      expect({ kind, name: metadata.name }).toMatchObject({ kind, name: expect.stringContaining(release) });
-      if ('namespace' in metadata) expect({ kind, namespace: metadata.namespace }).toEqual({ kind, namespace });
-      expect(metadata.labels).toMatchObject({
-        'app.kubernetes.io/name': release,
-        'app.kubernetes.io/instance': release,
-      });
-    }
-    const { selector, template } = daemonSetOf(manifests).spec;
-    expect(Object.values(selector.matchLabels)).toEqual([release, release]);
-    expect(template.spec).toMatchObject({ serviceAccountName: release, priorityClassName: release });
-  });
+test.each([
+  ['123', '007'],
+  ['1e3', 'null'],
+  ['true', 'on'],
+  ['0x1f', '0b1'],
+])('names that YAML takes for something else stay names: release %s in namespace %s', async (release, namespace) => {
+  const own = {
+    ...monitoring,
+    preset: 'openshift',
+    fullnameOverride: release,
+    nameOverride: release,
+    serviceAccount: { name: release },
+    priorityClass: { name: release },
+  };
+  const manifests = parseManifests(await helm.template(own, { release, namespace }));
+  for (const { kind, metadata } of manifests) {
+    expect({ kind, name: metadata.name }).toMatchObject({ kind, name: expect.stringContaining(release) });
+    if ('namespace' in metadata) expect({ kind, namespace: metadata.namespace }).toEqual({ kind, namespace });
+    expect(metadata.labels).toMatchObject({
+      'app.kubernetes.io/name': release,
+      'app.kubernetes.io/instance': release,
+    });
+  }
+  const { selector, template } = daemonSetOf(manifests).spec;
+  expect(Object.values(selector.matchLabels)).toEqual([release, release]);
+  expect(template.spec).toMatchObject({ serviceAccountName: release, priorityClassName: release });
+});
 
-  test('long names are cut where a name may end', async () => {
-    const long = { ...monitoring, nameOverride: `b${'-'.repeat(20)}c` };
-    const place = { release: 'r'.repeat(53), namespace: 'n'.repeat(63) };
-    for (const { metadata } of parseManifests(await helm.template(long, place)))
-      expect(metadata.name).toMatch(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/);
-    const { metadata } = daemonSetOf(parseManifests(await helm.template(long, place)));
-    expect(metadata.name).toBe(`${'r'.repeat(53)}-b`);
-  });
+test('names that YAML takes for something else stay names: long names are cut where a name may end', async () => {
+  const long = { ...monitoring, nameOverride: `b${'-'.repeat(20)}c` };
+  const place = { release: 'r'.repeat(53), namespace: 'n'.repeat(63) };
+  for (const { metadata } of parseManifests(await helm.template(long, place)))
+    expect(metadata.name).toMatch(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/);
+  const { metadata } = daemonSetOf(parseManifests(await helm.template(long, place)));
+  expect(metadata.name).toBe(`${'r'.repeat(53)}-b`);
 });
 
 test('texts with what templates, YAML and shells read are handed on as they are', async () => {

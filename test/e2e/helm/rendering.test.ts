@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createDeploying, type Deploying, podOf } from '../deploying.ts';
@@ -63,30 +63,28 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
   expect(comparable(withoutHelmsLabels(ours))).toEqual(comparable(withoutNamespace(parseManifests(theirs))));
 });
 
-describe('the admission policy', () => {
-  test('the admission policy is there by default, for the ServiceAccount of the release', async () => {
-    const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
-    const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };
-    expect(find(rendered, 'ValidatingAdmissionPolicy')).toMatchObject({
-      ...named,
-      spec: {
-        matchConditions: [
-          { expression: "request.userInfo.username == 'system:serviceaccount:' + 'drops' + ':' + 'own'" },
-        ],
-      },
-    });
-    const binding = { ...named, spec: { policyName: 'drops.kube-netfilter-tailer', validationActions: ['Deny'] } };
-    expect(find(rendered, 'ValidatingAdmissionPolicyBinding')).toMatchObject(binding);
+test('the admission policy is there by default, for the ServiceAccount of the release', async () => {
+  const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
+  const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };
+  expect(find(rendered, 'ValidatingAdmissionPolicy')).toMatchObject({
+    ...named,
+    spec: {
+      matchConditions: [
+        { expression: "request.userInfo.username == 'system:serviceaccount:' + 'drops' + ':' + 'own'" },
+      ],
+    },
   });
+  const binding = { ...named, spec: { policyName: 'drops.kube-netfilter-tailer', validationActions: ['Deny'] } };
+  expect(find(rendered, 'ValidatingAdmissionPolicyBinding')).toMatchObject(binding);
+});
 
-  test.each([
-    ['v1.29.15', 0],
-    ['v1.30.0-eks-1234567', 2],
-    ['v1.36.3+k3s1', 2],
-  ])('for Kubernetes %s: %i objects', async (version, objects) => {
-    const { stdout } = await helm.run(['template', 'x', chart, '--kube-version', version]);
-    expect(stdout.match(/^kind: ValidatingAdmissionPolicy/gm) ?? []).toHaveLength(objects);
-  });
+test.each([
+  ['v1.29.15', 0],
+  ['v1.30.0-eks-1234567', 2],
+  ['v1.36.3+k3s1', 2],
+])('the admission policy: for Kubernetes %s: %i objects', async (version, objects) => {
+  const { stdout } = await helm.run(['template', 'x', chart, '--kube-version', version]);
+  expect(stdout.match(/^kind: ValidatingAdmissionPolicy/gm) ?? []).toHaveLength(objects);
 });
 
 test('on OpenShift the constraints allow what the Pods ask for', async () => {
@@ -154,93 +152,87 @@ test('helm has nothing to say', async () => {
   expect(code).toBe(0);
 });
 
-describe('values that are refused', () => {
-  test.each<[string, Values, RegExp]>([
-    ['a misspelled key', { tolerations: [], resourses: {} }, /additional properties 'resourses' not allowed/],
-    ['one further down', { image: { repo: 'x' } }, /\/image.*additional properties 'repo' not allowed/],
-    ['a misspelled setting', { config: { logLevle: 'debug' } }, /\/config.*additional properties 'logLevle'/],
-    ['a setting that each Pod has its own of', { config: { node: 'node-a' } }, /additional properties 'node'/],
-    ['a wrong value of a setting', { config: { podCache: 'all' } }, /\/config\/podCache.*'node', 'cluster'/],
-    ['a wrong type of a setting', { config: { maxNodes: '5' } }, /\/config\/maxNodes.*got string, want integer/],
-    ['no such preset', { preset: 'journald' }, /\/preset.*'journal'/],
-    ['text where a truth should be', { podMonitor: { enabled: 'yes' } }, /\/podMonitor\/enabled.*want boolean/],
-    ['a map where a list should be', { tolerations: { operator: 'Exists' } }, /\/tolerations.*want array/],
-    ['a misspelled field of a toleration', { tolerations: [{ operater: 'Exists' }] }, /'operater' not allowed/],
-    [
-      'a variable that the chart sets',
-      { extraEnv: [{ name: 'SOURCES', value: 'kernel' }] },
-      /extraEnv: SOURCES is the chart's to set: take it out, and put the setting under config/,
-    ],
-    [
-      'an address that is none',
-      { config: { metricsAddress: '9090' } },
-      /config.metricsAddress "9090": must be \[HOST\]:PORT/,
-    ],
-    [
-      'a variable of kube-iptables-tailer that moves the port from under the probes',
-      { extraEnv: [{ name: 'METRICS_SERVER_PORT', value: '9999' }] },
-      /extraEnv: METRICS_SERVER_PORT is the chart's to set/,
-    ],
-    ['a port that is none', { config: { metricsAddress: ':99999' } }, /config.metricsAddress ":99999": must be/],
-    [
-      'an address that no scrape reaches',
-      { config: { metricsAddress: '127.0.0.1:9090' } },
-      /leave the host out, as in :9090/,
-    ],
-    [
-      'an address that no probe reaches',
-      { config: { healthAddress: '127.0.0.1:9091' } },
-      /config.healthAddress .* leave the host out, as in :9091/,
-    ],
-    [
-      'health on the port of the metrics',
-      { config: { metricsAddress: ':9091' } },
-      /config.healthAddress ":9091": is the port of config.metricsAddress/,
-    ],
-    [
-      'a state folder over all of the container',
-      { config: { stateDir: '/var/../' } },
-      /config.stateDir .*: must be a folder of its own/,
-    ],
-    [
-      "a /proc over the container's own",
-      { config: { procRoot: '/proc' }, conntrack: { details: true } },
-      /config.procRoot "\/proc": must not hide what the container has itself/,
-    ],
-    ['a digest that is none', { image: { digest: 'abc' } }, /\/image\/digest/],
-    ['a tag that is none', { image: { tag: 'a b' } }, /\/image\/tag/],
-    ['a tag in the name of the image', { image: { repository: 'registry.example:5000/a:1' } }, /\/image\/repository/],
-    [
-      'a scheme in the name of the image',
-      { image: { repository: 'https://registry.example/a' } },
-      /\/image\/repository/,
-    ],
-    ['a base that would break the alerts', { docsUrl: 'wiki: x/' }, /\/docsUrl/],
-    ...['podMonitor.labels', 'prometheusRule.labels', 'dashboard.labels'].map((path): [string, Values, RegExp] => {
-      const [key = ''] = path.split('.');
-      const values = { [key]: { enabled: true, labels: { 'app.kubernetes.io/name': 'x' } } };
-      return [
-        `a label of the chart in ${path}`,
-        values,
-        new RegExp(`${path}: app.kubernetes.io/name is the chart's to set`),
-      ];
-    }),
-    [
-      'a label that selects the Pods',
-      { podLabels: { 'app.kubernetes.io/instance': 'x' } },
-      /podLabels: \S+\/instance is the/,
-    ],
-    [
-      'an annotation of the chart',
-      { podAnnotations: { 'kubectl.kubernetes.io/default-container': 'x' } },
-      /podAnnotations: /,
-    ],
-  ])('%s', async (_, values, message) => {
-    const { code, stderr } = await helm.run(['template', 'x', chart], values);
-    expect(code).not.toBe(0);
-    // Helm breaks the text into lines.
-    expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(message);
-  });
+test.each<[string, Values, RegExp]>([
+  ['a misspelled key', { tolerations: [], resourses: {} }, /additional properties 'resourses' not allowed/],
+  ['one further down', { image: { repo: 'x' } }, /\/image.*additional properties 'repo' not allowed/],
+  ['a misspelled setting', { config: { logLevle: 'debug' } }, /\/config.*additional properties 'logLevle'/],
+  ['a setting that each Pod has its own of', { config: { node: 'node-a' } }, /additional properties 'node'/],
+  ['a wrong value of a setting', { config: { podCache: 'all' } }, /\/config\/podCache.*'node', 'cluster'/],
+  ['a wrong type of a setting', { config: { maxNodes: '5' } }, /\/config\/maxNodes.*got string, want integer/],
+  ['no such preset', { preset: 'journald' }, /\/preset.*'journal'/],
+  ['text where a truth should be', { podMonitor: { enabled: 'yes' } }, /\/podMonitor\/enabled.*want boolean/],
+  ['a map where a list should be', { tolerations: { operator: 'Exists' } }, /\/tolerations.*want array/],
+  ['a misspelled field of a toleration', { tolerations: [{ operater: 'Exists' }] }, /'operater' not allowed/],
+  [
+    'a variable that the chart sets',
+    { extraEnv: [{ name: 'SOURCES', value: 'kernel' }] },
+    /extraEnv: SOURCES is the chart's to set: take it out, and put the setting under config/,
+  ],
+  [
+    'an address that is none',
+    { config: { metricsAddress: '9090' } },
+    /config.metricsAddress "9090": must be \[HOST\]:PORT/,
+  ],
+  [
+    'a variable of kube-iptables-tailer that moves the port from under the probes',
+    { extraEnv: [{ name: 'METRICS_SERVER_PORT', value: '9999' }] },
+    /extraEnv: METRICS_SERVER_PORT is the chart's to set/,
+  ],
+  ['a port that is none', { config: { metricsAddress: ':99999' } }, /config.metricsAddress ":99999": must be/],
+  [
+    'an address that no scrape reaches',
+    { config: { metricsAddress: '127.0.0.1:9090' } },
+    /leave the host out, as in :9090/,
+  ],
+  [
+    'an address that no probe reaches',
+    { config: { healthAddress: '127.0.0.1:9091' } },
+    /config.healthAddress .* leave the host out, as in :9091/,
+  ],
+  [
+    'health on the port of the metrics',
+    { config: { metricsAddress: ':9091' } },
+    /config.healthAddress ":9091": is the port of config.metricsAddress/,
+  ],
+  [
+    'a state folder over all of the container',
+    { config: { stateDir: '/var/../' } },
+    /config.stateDir .*: must be a folder of its own/,
+  ],
+  [
+    "a /proc over the container's own",
+    { config: { procRoot: '/proc' }, conntrack: { details: true } },
+    /config.procRoot "\/proc": must not hide what the container has itself/,
+  ],
+  ['a digest that is none', { image: { digest: 'abc' } }, /\/image\/digest/],
+  ['a tag that is none', { image: { tag: 'a b' } }, /\/image\/tag/],
+  ['a tag in the name of the image', { image: { repository: 'registry.example:5000/a:1' } }, /\/image\/repository/],
+  ['a scheme in the name of the image', { image: { repository: 'https://registry.example/a' } }, /\/image\/repository/],
+  ['a base that would break the alerts', { docsUrl: 'wiki: x/' }, /\/docsUrl/],
+  ...['podMonitor.labels', 'prometheusRule.labels', 'dashboard.labels'].map((path): [string, Values, RegExp] => {
+    const [key = ''] = path.split('.');
+    const values = { [key]: { enabled: true, labels: { 'app.kubernetes.io/name': 'x' } } };
+    return [
+      `a label of the chart in ${path}`,
+      values,
+      new RegExp(`${path}: app.kubernetes.io/name is the chart's to set`),
+    ];
+  }),
+  [
+    'a label that selects the Pods',
+    { podLabels: { 'app.kubernetes.io/instance': 'x' } },
+    /podLabels: \S+\/instance is the/,
+  ],
+  [
+    'an annotation of the chart',
+    { podAnnotations: { 'kubectl.kubernetes.io/default-container': 'x' } },
+    /podAnnotations: /,
+  ],
+])('values that are refused: %s', async (_, values, message) => {
+  const { code, stderr } = await helm.run(['template', 'x', chart], values);
+  expect(code).not.toBe(0);
+  // Helm breaks the text into lines.
+  expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(message);
 });
 
 function find(rendered: string, kind: string): Manifest {

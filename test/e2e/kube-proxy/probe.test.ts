@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { nodeObject } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
@@ -75,11 +75,12 @@ function changeService(service: string): Promise<void> {
   return changeEndpoints(connection, 'probe', service, `10.95.1.${++changes}`);
 }
 
-describe('what Felix deletes', () => {
-  test.each([
-    ['legacy', "Couldn't load target `KUBE-SVC-\\w{16}':No such file or directory"],
-    ['nft', "Chain 'KUBE-SVC-\\w{16}' does not exist"],
-  ] as const)('with iptables-%s the next write fails, and the one after it succeeds', async (backend, error) => {
+test.each([
+  ['legacy', "Couldn't load target `KUBE-SVC-\\w{16}':No such file or directory"],
+  ['nft', "Chain 'KUBE-SVC-\\w{16}' does not exist"],
+] as const)(
+  'what Felix deletes: with iptables-%s the next write fails, and the one after it succeeds',
+  async (backend, error) => {
     await start({ backend });
     expect(await cleanUp(place)).toBeGreaterThan(4);
     const from = proxy.lines.length;
@@ -104,28 +105,28 @@ describe('what Felix deletes', () => {
     const retry = await proxy.untilLine(/"Syncing iptables rules" ipFamily="IPv4" fullSync=true/, failure);
     const success = await proxy.untilLine(synced, retry);
     expect(proxy.lines.slice(failure + 1, success).some((line) => failed.test(line))).toBe(false);
-  });
+  },
+);
 
-  test('each time the next write fails and the retry succeeds; then none fails', async () => {
-    await start({ verbosity: 0 });
-    for (let time = 0; time < 2; time++) {
-      const from = proxy.lines.length;
-      await cleanUp(place);
-      await changeService('other');
-      const failure = await proxy.untilLine(failed, from);
-      expect(proxy.lines.slice(from, failure).join('\n')).toMatch(
-        /^E.*restore" err=<\n\texit status 2: .*\n\t\n\tError occurred at line: \d+\n.*\n > ipFamily="IPv4"$/,
-      );
-      await untilRule(/KUBE-SVC-/);
-      // With -v=0 it does not log success.
-      expect(proxy.lines).toHaveLength(failure + 1);
-    }
+test('each time the next write fails and the retry succeeds; then none fails', async () => {
+  await start({ verbosity: 0 });
+  for (let time = 0; time < 2; time++) {
     const from = proxy.lines.length;
+    await cleanUp(place);
     await changeService('other');
-    await changeService('db');
-    await untilRule(new RegExp(`10\\.95\\.1\\.${changes}`));
-    expect(proxy.lines.slice(from)).toEqual([]);
-  });
+    const failure = await proxy.untilLine(failed, from);
+    expect(proxy.lines.slice(from, failure).join('\n')).toMatch(
+      /^E.*restore" err=<\n\texit status 2: .*\n\t\n\tError occurred at line: \d+\n.*\n > ipFamily="IPv4"$/,
+    );
+    await untilRule(/KUBE-SVC-/);
+    // With -v=0 it does not log success.
+    expect(proxy.lines).toHaveLength(failure + 1);
+  }
+  const from = proxy.lines.length;
+  await changeService('other');
+  await changeService('db');
+  await untilRule(new RegExp(`10\\.95\\.1\\.${changes}`));
+  expect(proxy.lines.slice(from)).toEqual([]);
 });
 
 test('a lock that another program holds for longer than it waits', async () => {

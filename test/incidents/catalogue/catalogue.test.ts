@@ -83,21 +83,19 @@ it('has forty lines that say nothing', () => {
   expect(lines.filter(({ sign }) => sign === undefined).length).toBeGreaterThanOrEqual(40);
 });
 
-describe('needles', () => {
-  it('are literals that can be searched together', () => {
-    expect(programNeedles.filter((needle) => needle.length < 8 || /[^\x20-\x7e]/.test(needle))).toEqual([]);
-    const covered = programNeedles.filter((each) =>
-      programNeedles.some((other) => other !== each && each.includes(other)),
-    );
-    expect(covered).toEqual([]);
-  });
-
-  it.each(causes.map((cause) => [cause.code, cause] as const))(
-    '%s: one of its own stands in each line that it is read from, fatal records of klog apart',
-    (code, { needles }) => {
-      const own = lines.filter(({ sign }) => sign === code);
-      const without = own.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
-      expect(without.map(({ name }) => name)).toEqual([]);
-    },
+it('needles are literals that can be searched together', () => {
+  expect(programNeedles.filter((needle) => needle.length < 8 || /[^\x20-\x7e]/.test(needle))).toEqual([]);
+  const covered = programNeedles.filter((each) =>
+    programNeedles.some((other) => other !== each && each.includes(other)),
   );
+  expect(covered).toEqual([]);
 });
+
+it.each(causes.map((cause) => [cause.code, cause] as const))(
+  'needles: %s: one of its own stands in each line that it is read from, fatal records of klog apart',
+  (code, { needles }) => {
+    const own = lines.filter(({ sign }) => sign === code);
+    const without = own.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
+    expect(without.map(({ name }) => name)).toEqual([]);
+  },
+);

@@ -104,50 +104,48 @@ test('the address of a tunnel is its node’s; other addresses without a Pod are
   await expect(finder.find('10.65.2.2')).resolves.toEqual({ pods: [] });
 });
 
-describe('a block that is not true', () => {
-  test('because an address was given again: it is read again, once', async () => {
-    const { api, clock, finder } = scene();
-    await finder.find('10.65.2.9');
-    clock.now += minute;
-    delete api.objects['/api/v1/namespaces/shop/pods/db-0'];
-    api.objects[block] = blockObject({ 9: { ...db, pod: 'job-7' } });
-    api.objects['/api/v1/namespaces/shop/pods/job-7'] = podObject('job-7', ['10.65.2.9']);
-    api.asked();
-    await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'job-7' }] });
-    expect(api.asked()).toEqual(['/api/v1/namespaces/shop/pods/db-0', block, '/api/v1/namespaces/shop/pods/job-7']);
-  });
-
-  test.each([
-    ['is gone', 404],
-    ['has another address', podObject('db-0', ['10.65.2.33'])],
-    ['is on the network of its node', { ...podObject('db-0', ['10.65.2.9']), spec: { hostNetwork: true } }],
-    ['cannot be understood', { metadata: {} }],
-  ])('a block is not believed because its Pod %s', async (_, object) => {
-    const { finder } = scene({ '/api/v1/namespaces/shop/pods/db-0': object });
-    await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
-  });
-
-  test.each([
-    { ...db, pod: '../../../secrets/x' },
-    { ...db, namespace: 'shop/pods/x?' },
-    { ...db, namespace: 'a'.repeat(64) },
-    { ...db, pod: 7 },
-    { type: 'ipipTunnelAddress', node: 'node b' },
-    'text',
-  ])('a block is not believed with names that no object has: %j', async (holder) => {
-    const { api, finder } = scene({ [block]: blockObject({ 9: holder as never }) });
-    await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
-    expect(api.asked()).toEqual([pools, block]);
-  });
-
-  test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} } }, { spec: { allocations: [9] } }])(
-    'a block is not believed without what a block has: %j',
-    async (object) => {
-      const { finder } = scene({ [block]: object ?? {} });
-      await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
-    },
-  );
+test('a block that is not true: because an address was given again: it is read again, once', async () => {
+  const { api, clock, finder } = scene();
+  await finder.find('10.65.2.9');
+  clock.now += minute;
+  delete api.objects['/api/v1/namespaces/shop/pods/db-0'];
+  api.objects[block] = blockObject({ 9: { ...db, pod: 'job-7' } });
+  api.objects['/api/v1/namespaces/shop/pods/job-7'] = podObject('job-7', ['10.65.2.9']);
+  api.asked();
+  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'job-7' }] });
+  expect(api.asked()).toEqual(['/api/v1/namespaces/shop/pods/db-0', block, '/api/v1/namespaces/shop/pods/job-7']);
 });
+
+test.each([
+  ['is gone', 404],
+  ['has another address', podObject('db-0', ['10.65.2.33'])],
+  ['is on the network of its node', { ...podObject('db-0', ['10.65.2.9']), spec: { hostNetwork: true } }],
+  ['cannot be understood', { metadata: {} }],
+])('a block is not believed because its Pod %s', async (_, object) => {
+  const { finder } = scene({ '/api/v1/namespaces/shop/pods/db-0': object });
+  await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+});
+
+test.each([
+  { ...db, pod: '../../../secrets/x' },
+  { ...db, namespace: 'shop/pods/x?' },
+  { ...db, namespace: 'a'.repeat(64) },
+  { ...db, pod: 7 },
+  { type: 'ipipTunnelAddress', node: 'node b' },
+  'text',
+])('a block is not believed with names that no object has: %j', async (holder) => {
+  const { api, finder } = scene({ [block]: blockObject({ 9: holder as never }) });
+  await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  expect(api.asked()).toEqual([pools, block]);
+});
+
+test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} } }, { spec: { allocations: [9] } }])(
+  'a block is not believed without what a block has: %j',
+  async (object) => {
+    const { finder } = scene({ [block]: object ?? {} });
+    await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  },
+);
 
 describe('Calico', () => {
   test('is not there: it is looked for once in ten minutes', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createFieldSelectorFinder, selectorBudget } from '../../../src/kubernetes/pod-finders.ts';
 import { OverBudget } from '../../../src/resolving/lookups/pod-finder.ts';
 import { nine } from '../../builders.ts';
@@ -7,37 +7,35 @@ import { fakeApi, podObject } from './fake-api.ts';
 
 const minute = 60_000;
 
-describe('the budget of one node', () => {
-  test.each([
-    [30, 3, 6, 10],
-    [1000, 20, 6, 10],
-    [3000, 100, 5.9, 3],
-    [6000, 200, 1.5, 1],
-    [10_000, 170, 1.04, 1],
-  ])('the budget follows from %d Pods on %d nodes', (pods, nodes, aMinute, burst) => {
-    const budget = selectorBudget({ pods, nodes });
-    expect((budget?.rate ?? 0) * 60).toBeCloseTo(aMinute, 1);
-    expect(budget?.burst).toBe(burst);
-  });
+test.each([
+  [30, 3, 6, 10],
+  [1000, 20, 6, 10],
+  [3000, 100, 5.9, 3],
+  [6000, 200, 1.5, 1],
+  [10_000, 170, 1.04, 1],
+])('the budget follows from %d Pods on %d nodes', (pods, nodes, aMinute, burst) => {
+  const budget = selectorBudget({ pods, nodes });
+  expect((budget?.rate ?? 0) * 60).toBeCloseTo(aMinute, 1);
+  expect(budget?.burst).toBe(burst);
+});
 
-  test.each([
-    [20_000, 200],
-    [150_000, 5000],
-  ])('no budget is left with %d Pods on %d nodes', (pods, nodes) => {
-    expect(selectorBudget({ pods, nodes })).toBeUndefined();
-  });
+test.each([
+  [20_000, 200],
+  [150_000, 5000],
+])('no budget is left with %d Pods on %d nodes', (pods, nodes) => {
+  expect(selectorBudget({ pods, nodes })).toBeUndefined();
+});
 
-  test('all nodes together never take more than a twentieth of a core', () => {
-    const size = fc.record({ pods: fc.nat({ max: 300_000 }), nodes: fc.nat({ max: 10_000 }) });
-    fc.assert(
-      fc.property(size, ({ pods, nodes }) => {
-        const { rate, burst } = selectorBudget({ pods, nodes }) ?? { rate: 0, burst: 0 };
-        const cost = pods * 1.7e-6 * nodes;
-        expect(rate * cost).toBeLessThanOrEqual(0.05 + 1e-9);
-        expect(burst * cost).toBeLessThanOrEqual(Math.max(2, cost) + 1e-9);
-      }),
-    );
-  });
+test('all nodes together never take more than a twentieth of a core', () => {
+  const size = fc.record({ pods: fc.nat({ max: 300_000 }), nodes: fc.nat({ max: 10_000 }) });
+  fc.assert(
+    fc.property(size, ({ pods, nodes }) => {
+      const { rate, burst } = selectorBudget({ pods, nodes }) ?? { rate: 0, burst: 0 };
+      const cost = pods * 1.7e-6 * nodes;
+      expect(rate * cost).toBeLessThanOrEqual(0.05 + 1e-9);
+      expect(burst * cost).toBeLessThanOrEqual(Math.max(2, cost) + 1e-9);
+    }),
+  );
 });
 
 const count = (all: number) => ({ items: [{}], metadata: { remainingItemCount: all - 1 } });

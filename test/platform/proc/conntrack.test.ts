@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hostProcess, namespaceOf, readConntrack } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
@@ -46,23 +46,21 @@ const links = (own: string, first: string): Record<string, string> => ({
   '1/ns/net': `->net:[${first}]`,
 });
 
-describe('the process that shows the host', () => {
-  test('is the reader itself in the initial namespace, whatever it may see of others', async () => {
-    expect(await hostProcess(readerIn(procTree({}), 'initial'))).toBe('self');
-    expect(await hostProcess(readerIn(procTree(links('4026531833', '4026531833')), 'initial'))).toBe('self');
-  });
+test('the process that shows the host is the reader itself in the initial namespace, whatever it may see of others', async () => {
+  expect(await hostProcess(readerIn(procTree({}), 'initial'))).toBe('self');
+  expect(await hostProcess(readerIn(procTree(links('4026531833', '4026531833')), 'initial'))).toBe('self');
+});
 
-  test('is the first process where that is in another namespace', async () => {
-    expect(await hostProcess(readerIn(procTree(links('4026532317', '4026531833')), 'another'))).toBe('1');
-  });
+test('the process that shows the host is the first process where that is in another namespace', async () => {
+  expect(await hostProcess(readerIn(procTree(links('4026532317', '4026531833')), 'another'))).toBe('1');
+});
 
-  test('is the first process where its namespace may not be read', async () => {
-    expect(await hostProcess(readerIn(procTree({ 'self/ns/net': '->net:[4026532317]' }), 'another'))).toBe('1');
-  });
+test('the process that shows the host is the first process where its namespace may not be read', async () => {
+  expect(await hostProcess(readerIn(procTree({ 'self/ns/net': '->net:[4026532317]' }), 'another'))).toBe('1');
+});
 
-  test('is none where all that can be seen is a Pod', async () => {
-    expect(await hostProcess(readerIn(procTree(links('4026532317', '4026532317')), 'another'))).toBeUndefined();
-  });
+test('the process that shows the host is none where all that can be seen is a Pod', async () => {
+  expect(await hostProcess(readerIn(procTree(links('4026532317', '4026532317')), 'another'))).toBeUndefined();
 });
 
 test('the inode of a namespace is that of its file', async () => {

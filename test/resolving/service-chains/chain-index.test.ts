@@ -39,8 +39,9 @@ function known(): ChainIndex {
   return index;
 }
 
-describe('a Service’s chain', () => {
-  test.each(['KUBE-SVC', 'KUBE-SVL', 'KUBE-FW', 'KUBE-EXT', 'KUBE-XLB'])('%s is found by its hash', (prefix) => {
+test.each(['KUBE-SVC', 'KUBE-SVL', 'KUBE-FW', 'KUBE-EXT', 'KUBE-XLB'])(
+  'a Service’s chain: %s is found by its hash',
+  (prefix) => {
     expect(known().ownerOf(serviceChain('api', 'http', 'tcp', prefix))).toEqual({
       service: {
         apiVersion: 'v1',
@@ -55,38 +56,38 @@ describe('a Service’s chain', () => {
       endpoint: undefined,
       deleted: false,
     });
-  });
+  },
+);
 
-  test('the chain of a port without a name is found in both spellings, and is called by the number', () => {
-    const index = createChainIndex();
-    index.setService(service({ ports: [unnamed] }), nine);
-    for (const text of ['shop/apiudp', 'shop/api:udp'])
-      expect(described(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
-    index.setService(service({ ports: [{ ...unnamed, port: 54 }] }), nine);
-    expect(described(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
-  });
+test('the chain of a port without a name is found in both spellings, and is called by the number', () => {
+  const index = createChainIndex();
+  index.setService(service({ ports: [unnamed] }), nine);
+  for (const text of ['shop/apiudp', 'shop/api:udp'])
+    expect(described(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
+  index.setService(service({ ports: [{ ...unnamed, port: 54 }] }), nine);
+  expect(described(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
+});
 
-  test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
-    '%j has no owner',
-    (chain) => {
-      expect(known().ownerOf(chain)).toBeUndefined();
-    },
-  );
+test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
+  'a Service’s chain: %j has no owner',
+  (chain) => {
+    expect(known().ownerOf(chain)).toBeUndefined();
+  },
+);
 
-  test('is another’s where only the first 32 bits of the hash agree', () => {
-    const index = createChainIndex();
-    const [one, other] = ['api-59487', 'api-85844'];
-    index.setService(service({ name: one, uid: 'one' }), nine);
-    expect(serviceChain(one, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XV7U2EHZCRTH');
-    expect(serviceChain(other, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XVZ3TP5SDQA5');
-    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toBeUndefined();
-    index.setService(service({ name: other, uid: 'other' }), nine);
-    expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')?.service.uid).toBe('one');
-    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')?.service.uid).toBe('other');
-    index.removeService('shop', one, nine);
-    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toMatchObject({ service: { uid: 'other' }, deleted: false });
-    expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')).toMatchObject({ service: { uid: 'one' }, deleted: true });
-  });
+test('a Service’s chain is another’s where only the first 32 bits of the hash agree', () => {
+  const index = createChainIndex();
+  const [one, other] = ['api-59487', 'api-85844'];
+  index.setService(service({ name: one, uid: 'one' }), nine);
+  expect(serviceChain(one, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XV7U2EHZCRTH');
+  expect(serviceChain(other, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XVZ3TP5SDQA5');
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toBeUndefined();
+  index.setService(service({ name: other, uid: 'other' }), nine);
+  expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')?.service.uid).toBe('one');
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')?.service.uid).toBe('other');
+  index.removeService('shop', one, nine);
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toMatchObject({ service: { uid: 'other' }, deleted: false });
+  expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')).toMatchObject({ service: { uid: 'one' }, deleted: true });
 });
 
 describe('a chain of nftables mode', () => {
@@ -176,50 +177,46 @@ describe('an endpoint’s chain', () => {
   });
 });
 
-describe('backends', () => {
-  test('are a Pod each, however many addresses and slices it has', () => {
-    const index = known();
-    const second = backend({ address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, ready: false });
-    const elsewhere = backend({ address: '192.0.2.4', pod: undefined, node: undefined });
-    index.setSlice(endpointSlice({ endpoints: [backend({ ready: false }), second, elsewhere] }), nine);
-    const other = endpointSlice({ name: 'api-v6', endpoints: [backend({ address: 'fd00:65::9' })] });
-    index.setSlice(other, nine);
-    index.setSlice(endpointSlice({ name: 'web', service: 'web' }), nine);
-    expect(index.backendsOf('shop', 'api')).toEqual([backend({ ready: true }), second, elsewhere]);
-    expect(index.backendsOf('shop', 'nobody')).toEqual([]);
-  });
-
-  test('may be of another namespace', () => {
-    const index = known();
-    const stranger = backend({ pod: { namespace: 'batch', name: 'worker-1' } });
-    index.setSlice(endpointSlice({ endpoints: [stranger] }), nine);
-    expect(index.backendsOf('shop', 'api')).toEqual([stranger]);
-  });
+test('backends are a Pod each, however many addresses and slices it has', () => {
+  const index = known();
+  const second = backend({ address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, ready: false });
+  const elsewhere = backend({ address: '192.0.2.4', pod: undefined, node: undefined });
+  index.setSlice(endpointSlice({ endpoints: [backend({ ready: false }), second, elsewhere] }), nine);
+  const other = endpointSlice({ name: 'api-v6', endpoints: [backend({ address: 'fd00:65::9' })] });
+  index.setSlice(other, nine);
+  index.setSlice(endpointSlice({ name: 'web', service: 'web' }), nine);
+  expect(index.backendsOf('shop', 'api')).toEqual([backend({ ready: true }), second, elsewhere]);
+  expect(index.backendsOf('shop', 'nobody')).toEqual([]);
 });
 
-describe('tombstones', () => {
-  test('tombstones of a port that is gone are not of a Service that is', () => {
-    const index = known();
-    const chain = serviceChain('api', 'http', 'tcp');
-    index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
-    index.removeService('shop', 'api', nine);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
-    index.setService(service({ uid: 'anew' }), nine);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of anew');
-  });
+test('backends may be of another namespace', () => {
+  const index = known();
+  const stranger = backend({ pod: { namespace: 'batch', name: 'worker-1' } });
+  index.setSlice(endpointSlice({ endpoints: [stranger] }), nine);
+  expect(index.backendsOf('shop', 'api')).toEqual([stranger]);
+});
 
-  test('last a day, and there are only so many', () => {
-    const index = createChainIndex({ age: day, count: 2 });
-    const chains = ['a', 'b', 'c'].map((name) => serviceChain(name, 'http', 'tcp'));
-    for (const name of ['a', 'b', 'c']) index.setService(service({ name }), nine);
-    for (const name of ['a', 'b', 'c']) index.removeService('shop', name, nine);
-    expect(chains.map((chain) => index.ownerOf(chain)?.service.name)).toEqual([undefined, 'b', 'c']);
-    index.sweep(nine + day - 1);
-    expect(index.sizes.tombstones).toBe(2);
-    index.sweep(nine + day);
-    expect(index.sizes.tombstones).toBe(0);
-  });
+test('tombstones of a port that is gone are not of a Service that is', () => {
+  const index = known();
+  const chain = serviceChain('api', 'http', 'tcp');
+  index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
+  index.removeService('shop', 'api', nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
+  index.setService(service({ uid: 'anew' }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of anew');
+});
+
+test('tombstones: last a day, and there are only so many', () => {
+  const index = createChainIndex({ age: day, count: 2 });
+  const chains = ['a', 'b', 'c'].map((name) => serviceChain(name, 'http', 'tcp'));
+  for (const name of ['a', 'b', 'c']) index.setService(service({ name }), nine);
+  for (const name of ['a', 'b', 'c']) index.removeService('shop', name, nine);
+  expect(chains.map((chain) => index.ownerOf(chain)?.service.name)).toEqual([undefined, 'b', 'c']);
+  index.sweep(nine + day - 1);
+  expect(index.sizes.tombstones).toBe(2);
+  index.sweep(nine + day);
+  expect(index.sizes.tombstones).toBe(0);
 });
 
 const ports = fc.uniqueArray(

@@ -23,27 +23,25 @@ test('a hash is the SHA-256 in base32, cut', () => {
   );
 });
 
-describe('names that a real kube-proxy gave', () => {
-  test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
-    ['default/kubernetes', 'https', 'tcp', 'NPX46M4PTMTKRN6Y'],
-    ['kube-system/kube-dns', 'dns', 'udp', 'TCOU7JCQXEZGVUNU'],
-    ['default/nginx', '', 'tcp', '2CMXP7HKUVJN7L6M'],
-  ])('%s:%s %s is %s', (service, port, protocol, hash) => {
-    const [namespace = '', name = ''] = service.split('/');
-    expect(hashedTexts(namespace, name, port, protocol).map(chainHash)).toContain(hash);
-  });
+test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
+  ['default/kubernetes', 'https', 'tcp', 'NPX46M4PTMTKRN6Y'],
+  ['kube-system/kube-dns', 'dns', 'udp', 'TCOU7JCQXEZGVUNU'],
+  ['default/nginx', '', 'tcp', '2CMXP7HKUVJN7L6M'],
+])('names that a real kube-proxy gave: %s:%s %s is %s', (service, port, protocol, hash) => {
+  const [namespace = '', name = ''] = service.split('/');
+  expect(hashedTexts(namespace, name, port, protocol).map(chainHash)).toContain(hash);
+});
 
-  test.each<[service: string, port: string, address: string, number: number, hash: string]>([
-    ['ns1/svc1', 'p80', '10.180.0.1', 80, 'SXIVWICOYRO3J4NJ'],
-    ['ns2/svc2', 'p80', '10.180.0.2', 80, 'RS4RBKLTHTF2IUXJ'],
-    ['ns3/svc3', 'p80', '10.180.0.3', 80, 'OYPFS5VJICHGATKP'],
-    ['ns4/svc4', 'p80', '10.180.0.5', 80, 'C6EBXVWJJZMIWKLZ'],
-    ['ns2/svc2', 'p8080', '10.0.2.1', 8080, 'UHEGFW77JX3KXTOV'],
-  ])('%s:%s at %s:%i is %s', (service, port, address, number, hash) => {
-    const [namespace = '', name = ''] = service.split('/');
-    const [text = ''] = hashedTexts(namespace, name, port, 'tcp');
-    expect(chainHash(text + hostAndPort(address, number))).toBe(hash);
-  });
+test.each<[service: string, port: string, address: string, number: number, hash: string]>([
+  ['ns1/svc1', 'p80', '10.180.0.1', 80, 'SXIVWICOYRO3J4NJ'],
+  ['ns2/svc2', 'p80', '10.180.0.2', 80, 'RS4RBKLTHTF2IUXJ'],
+  ['ns3/svc3', 'p80', '10.180.0.3', 80, 'OYPFS5VJICHGATKP'],
+  ['ns4/svc4', 'p80', '10.180.0.5', 80, 'C6EBXVWJJZMIWKLZ'],
+  ['ns2/svc2', 'p8080', '10.0.2.1', 8080, 'UHEGFW77JX3KXTOV'],
+])('names that a real kube-proxy gave: %s:%s at %s:%i is %s', (service, port, address, number, hash) => {
+  const [namespace = '', name = ''] = service.split('/');
+  const [text = ''] = hashedTexts(namespace, name, port, 'tcp');
+  expect(chainHash(text + hostAndPort(address, number))).toBe(hash);
 });
 
 test('a port without a name has two spellings', () => {
@@ -51,41 +49,39 @@ test('a port without a name has two spellings', () => {
   expect(hashedTexts('default', 'nginx', 'http', 'udp')).toEqual(['default/nginx:httpudp']);
 });
 
-describe('in iptables mode', () => {
-  test.each([
-    ['KUBE-SVC-NPX46M4PTMTKRN6Y', 'service-hash'],
-    ['KUBE-SVL-NPX46M4PTMTKRN6Y', 'service-hash'],
-    ['KUBE-FW-NPX46M4PTMTKRN6Y', 'service-hash'],
-    ['KUBE-EXT-NPX46M4PTMTKRN6Y', 'service-hash'],
-    ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
-    ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
-  ])('%s: %s', (chain, kind) => {
-    expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
-  });
+test.each([
+  ['KUBE-SVC-NPX46M4PTMTKRN6Y', 'service-hash'],
+  ['KUBE-SVL-NPX46M4PTMTKRN6Y', 'service-hash'],
+  ['KUBE-FW-NPX46M4PTMTKRN6Y', 'service-hash'],
+  ['KUBE-EXT-NPX46M4PTMTKRN6Y', 'service-hash'],
+  ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
+  ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
+])('in iptables mode: %s: %s', (chain, kind) => {
+  expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
+});
 
-  test.each([
-    '',
-    'KUBE-SVC-',
-    'KUBE-SVC-NPX46M4PTMTKRN6',
-    'KUBE-SVC-NPX46M4PTMTKRN6YA',
-    'KUBE-SVC-NPX46M4PTMTKRN61',
-    'KUBE-SVC-npx46m4ptmtkrn6y',
-    'kube-svc-NPX46M4PTMTKRN6Y',
-    'KUBE-HP-NPX46M4PTMTKRN6Y',
-    ' KUBE-SVC-NPX46M4PTMTKRN6Y',
-    'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
-    'KUBE-SERVICES',
-    'KUBE-MARK-MASQ',
-    'KUBE-SOURCE-RANGES-FIREWALL',
-    'KUBE-WHATEVER',
-    'nat-postrouting',
-    'firewall-check',
-    'constructor',
-    'cali-pi-_Abc',
-    'INPUT',
-  ])('%j is of no single Service', (chain) => {
-    expect(parseChainName(chain)).toBeUndefined();
-  });
+test.each([
+  '',
+  'KUBE-SVC-',
+  'KUBE-SVC-NPX46M4PTMTKRN6',
+  'KUBE-SVC-NPX46M4PTMTKRN6YA',
+  'KUBE-SVC-NPX46M4PTMTKRN61',
+  'KUBE-SVC-npx46m4ptmtkrn6y',
+  'kube-svc-NPX46M4PTMTKRN6Y',
+  'KUBE-HP-NPX46M4PTMTKRN6Y',
+  ' KUBE-SVC-NPX46M4PTMTKRN6Y',
+  'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
+  'KUBE-SERVICES',
+  'KUBE-MARK-MASQ',
+  'KUBE-SOURCE-RANGES-FIREWALL',
+  'KUBE-WHATEVER',
+  'nat-postrouting',
+  'firewall-check',
+  'constructor',
+  'cali-pi-_Abc',
+  'INPUT',
+])('in iptables mode: %j is of no single Service', (chain) => {
+  expect(parseChainName(chain)).toBeUndefined();
 });
 
 /** Names get no longer: the rest is never more than 240 characters. */

@@ -133,59 +133,57 @@ describe('what is read', () => {
   });
 });
 
-describe('lines', () => {
-  test('are handed over with their path, time and number', () => {
-    const { at, lines, time, root } = follow({ there: [first] });
-    at(first).line(record('{"a":1}'));
-    at(first).line(record('{"a":2}'));
-    at(first).line('by hand');
-    time.advance(500);
-    const line = { source: `${root}/${first}`, host: undefined, origin: 'container' };
-    expect(lines).toStrictEqual([
-      { ...line, line: 1, text: '{"a":1}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
-      { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
-      { ...line, line: 3, text: 'by hand', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: false },
-    ]);
-  });
+test('lines are handed over with their path, time and number', () => {
+  const { at, lines, time, root } = follow({ there: [first] });
+  at(first).line(record('{"a":1}'));
+  at(first).line(record('{"a":2}'));
+  at(first).line('by hand');
+  time.advance(500);
+  const line = { source: `${root}/${first}`, host: undefined, origin: 'container' };
+  expect(lines).toStrictEqual([
+    { ...line, line: 1, text: '{"a":1}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
+    { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
+    { ...line, line: 3, text: 'by hand', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: false },
+  ]);
+});
 
-  test('losses and counts of all logs are handed over, also of those that are gone', () => {
-    const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
-    at(first).line(record('x'));
-    at('calico-node/0.log').line(record('y'));
-    at(first).options.listener.lost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
-    remove(proxy);
-    time.advance(12_000);
-    expect(source.logs).toHaveLength(1);
-    expect(source.counts).toStrictEqual({ lines: 2, bytes: 2 * (record('x').length + 1), tooLong: 0 });
-    expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
-  });
+test('losses and counts of all logs are handed over, also of those that are gone', () => {
+  const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
+  at(first).line(record('x'));
+  at('calico-node/0.log').line(record('y'));
+  at(first).options.listener.lost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
+  remove(proxy);
+  time.advance(12_000);
+  expect(source.logs).toHaveLength(1);
+  expect(source.counts).toStrictEqual({ lines: 2, bytes: 2 * (record('x').length + 1), tooLong: 0 });
+  expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
+});
 
-  test('no line is handed over after the source was stopped by one', () => {
-    const { heard, listener } = listening(() => source.stop());
-    const { source, at } = follow({ there: [first], listener });
-    at(first).line(record('{"a":1}'));
-    at(first).line(record('{"a":2}'));
-    at(first).line(record('{"a":3}'));
-    expect(heard.lines.map(({ text }) => text)).toStrictEqual(['{"a":1}']);
-    expect(source.state).toBe('stopped');
-    expect(kept(source)).toMatchObject({
-      logs: {
-        [first]: {
-          log: { offset: 2 * (record('{"a":1}').length + 1) },
-          records: { stderr: { open: { line: { text: '{"a":2}' } } } },
-        },
+test('no line is handed over after the source was stopped by one', () => {
+  const { heard, listener } = listening(() => source.stop());
+  const { source, at } = follow({ there: [first], listener });
+  at(first).line(record('{"a":1}'));
+  at(first).line(record('{"a":2}'));
+  at(first).line(record('{"a":3}'));
+  expect(heard.lines.map(({ text }) => text)).toStrictEqual(['{"a":1}']);
+  expect(source.state).toBe('stopped');
+  expect(kept(source)).toMatchObject({
+    logs: {
+      [first]: {
+        log: { offset: 2 * (record('{"a":1}').length + 1) },
+        records: { stderr: { open: { line: { text: '{"a":2}' } } } },
       },
-    });
+    },
   });
+});
 
-  test('costs of bounds are published once', () => {
-    const { at, notices, time } = follow({ there: [first] });
-    at(first).line('by hand');
-    time.advance(500);
-    at(first).line('by hand');
-    time.advance(500);
-    expect(notices).toMatchObject([{ level: 'warn', key: 'unreadable' }]);
-  });
+test('lines costs of bounds are published once', () => {
+  const { at, notices, time } = follow({ there: [first] });
+  at(first).line('by hand');
+  time.advance(500);
+  at(first).line('by hand');
+  time.advance(500);
+  expect(notices).toMatchObject([{ level: 'warn', key: 'unreadable' }]);
 });
 
 describe('what ends', () => {
@@ -299,40 +297,38 @@ describe('after a restart', () => {
   });
 });
 
-describe('permission denied', () => {
-  test('a refusal of the root is a failure, published once, and tried again', () => {
-    let isDenied = true;
-    const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
-    const { source, time, notices, at } = follow({ there: [first], folders: names });
-    time.advance(5000);
-    expect(source.state).toBe('failed');
-    expect(source.position).toBeUndefined();
-    isDenied = false;
-    time.advance(500);
-    expect(source.state).toBe('reading');
-    expect(at(first).options.from).toBe('end');
-    expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
-  });
+test('a refusal of the root is a failure, published once, and tried again', () => {
+  let isDenied = true;
+  const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
+  const { source, time, notices, at } = follow({ there: [first], folders: names });
+  time.advance(5000);
+  expect(source.state).toBe('failed');
+  expect(source.position).toBeUndefined();
+  isDenied = false;
+  time.advance(500);
+  expect(source.state).toBe('reading');
+  expect(at(first).options.from).toBe('end');
+  expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
+});
 
-  test('a refusal of one Pod is published once, and the others go on', () => {
-    const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
-    const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
-    time.advance(30_000);
-    expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
-    expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
-  });
+test('a refusal of one Pod is published once, and the others go on', () => {
+  const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
+  const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
+  time.advance(30_000);
+  expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
+  expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
+});
 
-  test('a refusal of one log is passed on as a notice, and so is that it is well again', () => {
-    const { at, notices, source } = follow({ there: [first, second] });
-    at(first).state = 'failed';
-    at(first).options.listener.notice({ level: 'error', key: 'unreadable', text: 'denied' });
-    at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
-    at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
-    expect(source.state).toBe('reading');
-    expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable', 'well']);
-    at(second).state = 'failed';
-    expect(source.state).toBe('failed');
-  });
+test('a refusal of one log is passed on as a notice, and so is that it is well again', () => {
+  const { at, notices, source } = follow({ there: [first, second] });
+  at(first).state = 'failed';
+  at(first).options.listener.notice({ level: 'error', key: 'unreadable', text: 'denied' });
+  at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
+  at(first).options.listener.notice({ level: 'info', key: 'well', text: 'well' });
+  expect(source.state).toBe('reading');
+  expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable', 'well']);
+  at(second).state = 'failed';
+  expect(source.state).toBe('failed');
 });
 
 test('a folder that comes and goes does no harm', () => {

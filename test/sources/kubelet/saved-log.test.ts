@@ -158,95 +158,91 @@ describe('as a container runtime writes it', () => {
   });
 });
 
-describe('bounds', () => {
-  test('a record has 64 KiB at most', () => {
-    const { records, counts } = read([
-      klog('"a" err=<'),
-      ...Array.from({ length: 20 }, () => `\t${'x'.repeat(8000)}`),
-      klog('"b"'),
-    ]);
-    expect(records.map(({ text }) => text.length)).toStrictEqual([65_536, klog('"b"').length]);
-    expect(counts).toMatchObject({ cut: 1 });
-  });
-
-  test('1,000 records behind one that is not finished', () => {
-    const many = Array.from({ length: 1500 }, (_, index) => cri('stdout', `bird: ${index}`));
-    const { records, counts } = read([cri('stderr', klog('"a" err=<')), ...many, cri('stderr', '\tlate')]);
-    expect(records).toHaveLength(1502);
-    expect(records[0]?.text).toBe(klog('"a" err=<'));
-    expect(counts.hurried).toBe(1);
-  });
-
-  test('records are handed over as soon as they are whole', () => {
-    const seen: number[] = [];
-    const reader = createSavedLogReader({ latest, onRecord: ({ number }) => seen.push(number) });
-    reader.take(klog('"a"'), 1);
-    expect(seen).toStrictEqual([]);
-    reader.take(klog('"b"'), 2);
-    expect(seen).toStrictEqual([1]);
-    reader.finish();
-    expect(seen).toStrictEqual([1, 2]);
-  });
+test('a record has 64 KiB at most', () => {
+  const { records, counts } = read([
+    klog('"a" err=<'),
+    ...Array.from({ length: 20 }, () => `\t${'x'.repeat(8000)}`),
+    klog('"b"'),
+  ]);
+  expect(records.map(({ text }) => text.length)).toStrictEqual([65_536, klog('"b"').length]);
+  expect(counts).toMatchObject({ cut: 1 });
 });
 
-describe('what kind of log it is', () => {
-  const netfilter = 'calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
+test('bounds: 1,000 records behind one that is not finished', () => {
+  const many = Array.from({ length: 1500 }, (_, index) => cri('stdout', `bird: ${index}`));
+  const { records, counts } = read([cri('stderr', klog('"a" err=<')), ...many, cri('stderr', '\tlate')]);
+  expect(records).toHaveLength(1502);
+  expect(records[0]?.text).toBe(klog('"a" err=<'));
+  expect(counts.hurried).toBe(1);
+});
 
-  test.each([
-    ['klog', [klog('x')]],
-    ['klog JSON', ['{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}']],
-    ['the end of a record first', ['\tError occurred at line: 3', ' > ipFamily="IPv4"', klog('x')]],
-    ['logrus', [felix]],
-    ['logrus without a terminal', ['time="2026-11-21T10:00:00Z" level=info msg=x']],
-    ['bird', ['2026-11-21_10:00:00.12345 bird: device1: x', 'bird: BGP: x']],
-    ['with stamps', [`2026-11-21T12:00:00.5Z ${klog('x')}`]],
-    ['with Pods', [`[pod/a/b] ${felix}`]],
-    ['what kubectl says first', ['Defaulted container "calico-node" out of: calico-node, flexvol (init)', felix]],
-    ['CRI', [cri('stderr', klog('x')), cri('stderr', '\tx')]],
-    ['CRI of whatever', [cri('stdout', 'whatever')]],
-    ['Docker', [JSON.stringify({ log: 'whatever\n', stream: 'stdout', time: '2026-11-21T12:00:00Z' })]],
-  ])('of programs in a container: %s', (_, lines) => {
-    expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(true);
-  });
+test('records are handed over as soon as they are whole', () => {
+  const seen: number[] = [];
+  const reader = createSavedLogReader({ latest, onRecord: ({ number }) => seen.push(number) });
+  reader.take(klog('"a"'), 1);
+  expect(seen).toStrictEqual([]);
+  reader.take(klog('"b"'), 2);
+  expect(seen).toStrictEqual([1]);
+  reader.finish();
+  expect(seen).toStrictEqual([1, 2]);
+});
 
-  test.each([
-    ['nothing', []],
-    ['plain text', ['hello', 'world']],
-    ['kern.log', [`Nov 21 10:00:00 node-a kernel: [ 12.345678] ${netfilter}`]],
-    [
-      'syslog with kube-proxy in it',
-      [`Nov 21 10:00:00 node-a kube-proxy[12]: ${klog('x')}`, 'Nov 21 10:00:00 node-a systemd[1]: x'],
-    ],
-    ['syslog of RFC 3339', [`2026-11-21T10:00:00.123456+00:00 node-a kube-proxy[12]: ${klog('x')}`]],
-    ['dmesg', [`[   12.345678] ${netfilter}`]],
-    ['/dev/kmsg', [`4,100,12345678,-;${netfilter}`]],
-    ['journal', ['{"__REALTIME_TIMESTAMP":"1","MESSAGE":"x","_TRANSPORT":"kernel"}']],
-    ['journal of a program', [JSON.stringify({ _PID: '1', MESSAGE: klog('x') })]],
-    ['bare packets', [netfilter]],
-    ['CRI around the kernel', [cri('stdout', `Nov 21 10:00:00 node-a kernel: ${netfilter}`)]],
-    ['CRI around packets', [cri('stdout', netfilter), cri('stdout', 'starting')]],
-    ['OVN', ['2026-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="a", verdict=drop']],
-    [
-      'one line of a container in a syslog',
-      ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
-    ],
-  ])('not: %s', (_, lines) => {
-    expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
-  });
+const netfilter = 'calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
 
-  test('the samples are recognised', () => {
-    const folder = new URL('../../../samples/', import.meta.url);
-    const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
-    const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));
-    expect(logs.length - ofPrograms.length).toBeGreaterThan(10);
-    expect(
-      ofPrograms.filter((name) => !/^(?:kube-(?:proxy|network-policies)|calico|bgp|felix)/.test(name)),
-    ).toStrictEqual([]);
-  });
+test.each([
+  ['klog', [klog('x')]],
+  ['klog JSON', ['{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}']],
+  ['the end of a record first', ['\tError occurred at line: 3', ' > ipFamily="IPv4"', klog('x')]],
+  ['logrus', [felix]],
+  ['logrus without a terminal', ['time="2026-11-21T10:00:00Z" level=info msg=x']],
+  ['bird', ['2026-11-21_10:00:00.12345 bird: device1: x', 'bird: BGP: x']],
+  ['with stamps', [`2026-11-21T12:00:00.5Z ${klog('x')}`]],
+  ['with Pods', [`[pod/a/b] ${felix}`]],
+  ['what kubectl says first', ['Defaulted container "calico-node" out of: calico-node, flexvol (init)', felix]],
+  ['CRI', [cri('stderr', klog('x')), cri('stderr', '\tx')]],
+  ['CRI of whatever', [cri('stdout', 'whatever')]],
+  ['Docker', [JSON.stringify({ log: 'whatever\n', stream: 'stdout', time: '2026-11-21T12:00:00Z' })]],
+])('what kind of log it is: of programs in a container: %s', (_, lines) => {
+  expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(true);
+});
 
-  test('64 KiB of it are looked at', () => {
-    expect(isProgramLog(`${'x\n'.repeat(40_000)}${klog('x')}`)).toBe(false);
-  });
+test.each([
+  ['nothing', []],
+  ['plain text', ['hello', 'world']],
+  ['kern.log', [`Nov 21 10:00:00 node-a kernel: [ 12.345678] ${netfilter}`]],
+  [
+    'syslog with kube-proxy in it',
+    [`Nov 21 10:00:00 node-a kube-proxy[12]: ${klog('x')}`, 'Nov 21 10:00:00 node-a systemd[1]: x'],
+  ],
+  ['syslog of RFC 3339', [`2026-11-21T10:00:00.123456+00:00 node-a kube-proxy[12]: ${klog('x')}`]],
+  ['dmesg', [`[   12.345678] ${netfilter}`]],
+  ['/dev/kmsg', [`4,100,12345678,-;${netfilter}`]],
+  ['journal', ['{"__REALTIME_TIMESTAMP":"1","MESSAGE":"x","_TRANSPORT":"kernel"}']],
+  ['journal of a program', [JSON.stringify({ _PID: '1', MESSAGE: klog('x') })]],
+  ['bare packets', [netfilter]],
+  ['CRI around the kernel', [cri('stdout', `Nov 21 10:00:00 node-a kernel: ${netfilter}`)]],
+  ['CRI around packets', [cri('stdout', netfilter), cri('stdout', 'starting')]],
+  ['OVN', ['2026-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="a", verdict=drop']],
+  [
+    'one line of a container in a syslog',
+    ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
+  ],
+])('what kind of log it is: not: %s', (_, lines) => {
+  expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
+});
+
+test('the samples are recognised', () => {
+  const folder = new URL('../../../samples/', import.meta.url);
+  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));
+  expect(logs.length - ofPrograms.length).toBeGreaterThan(10);
+  expect(
+    ofPrograms.filter((name) => !/^(?:kube-(?:proxy|network-policies)|calico|bgp|felix)/.test(name)),
+  ).toStrictEqual([]);
+});
+
+test('what kind of log it is: 64 KiB of it are looked at', () => {
+  expect(isProgramLog(`${'x\n'.repeat(40_000)}${klog('x')}`)).toBe(false);
 });
 
 test('whatever is read: never throws, each line once', () => {

@@ -26,128 +26,124 @@ function readAll(lines: readonly PhysicalLine[]): Joining {
 
 const texts = (joining: Joining): string[] => joining.records.map(({ text }) => text);
 
-describe('what belongs together', () => {
-  test.each<[string, string[][]]>([
+test.each<[string, string[][]]>([
+  [
+    'klog as it is printed',
     [
-      'klog as it is printed',
       [
-        [
-          klog('"Failed to execute iptables-restore" err=<'),
-          '\texit status 2: Ignoring deprecated --wait-interval option.',
-          '\t',
-          '\tError occurred at line: 177',
-          ' > ipFamily="IPv4"',
-        ],
-        [klog('"Sync failed"')],
+        klog('"Failed to execute iptables-restore" err=<'),
+        '\texit status 2: Ignoring deprecated --wait-interval option.',
+        '\t',
+        '\tError occurred at line: 177',
+        ' > ipFamily="IPv4"',
+      ],
+      [klog('"Sync failed"')],
+    ],
+  ],
+  [
+    'klog as log viewers deliver it',
+    [
+      [
+        klog('"Failed" err='),
+        '    exit status 2:',
+        "    iptables-restore v1.8.8 (legacy): Couldn't",
+        ' > ipFamily="IPv4"',
       ],
     ],
-    [
-      'klog as log viewers deliver it',
-      [
-        [
-          klog('"Failed" err='),
-          '    exit status 2:',
-          "    iptables-restore v1.8.8 (legacy): Couldn't",
-          ' > ipFamily="IPv4"',
-        ],
-      ],
-    ],
-    ['klog, oldest form', [[klog('Failed: exit status 1 (iptables-restore: line 7 failed'), ')'], [klog('next')]]],
-    ['klog without indentation', [[klog("exit status 2 (Bad argument `KUBE-SVC-X'"), 'Error occurred at line: 33']]],
-    [
-      'klog that lost the space before its thread',
-      [['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"], [klog('next')]],
-    ],
-    ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
-    ['nothing belongs to a klog record that is closed', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
-    ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],
-    ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
-    ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
-    ['bird', [['bird: Mesh: Connecting'], ['bird6: Mesh: Connecting'], ['2016-06-15_07:05:27.75862 bird: device1']]],
-    ['JSON after klog', [[klog('x')], ['{"ts":1}']]],
-    ['felix after klog', [[klog('x')], [felix]]],
-    ['bird after klog', [[klog('x')], ['bird: y']]],
-    ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
-  ])('%s', (_, records) => {
-    const joining = readAll(errors(...records.flat()));
-    joining.finish();
-    expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
-  });
-
-  test('streams do not mix, and come in the order of their first lines', () => {
-    const joining = readAll(
-      physical(
-        ['err', klog('a err=<')],
-        ['out', felix],
-        ['out', '\tmore of felix'],
-        ['none', 'by hand'],
-        ['err', '\tmore of a'],
-        ['out', felix],
-        ['err', ' > b="c"'],
-      ),
-    );
-    joining.finish();
-    expect(joining.records).toMatchObject([
-      { text: `${klog('a err=<')}\n\tmore of a\n > b="c"`, number: 1 },
-      { text: `${felix}\n\tmore of felix`, number: 2 },
-      { time: undefined, text: 'by hand', number: 4 },
-      { text: felix, number: 6 },
-    ]);
-    expect(joining.counts.unreadable).toBe(1);
-  });
-
-  test('a header in several parts is one', () => {
-    const joining = readAll(
-      physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
-    );
-    joining.finish();
-    expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
-  });
-
-  test('text is decoded when it is whole', () => {
-    const bytes = Buffer.from('é').toString('latin1');
-    const joining = readAll(physical(['out+', `{${bytes.charAt(0)}`], ['out', bytes.charAt(1)]));
-    joining.finish();
-    expect(texts(joining)).toStrictEqual(['{é']);
-  });
+  ],
+  ['klog, oldest form', [[klog('Failed: exit status 1 (iptables-restore: line 7 failed'), ')'], [klog('next')]]],
+  ['klog without indentation', [[klog("exit status 2 (Bad argument `KUBE-SVC-X'"), 'Error occurred at line: 33']]],
+  [
+    'klog that lost the space before its thread',
+    [['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"], [klog('next')]],
+  ],
+  ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
+  ['nothing belongs to a klog record that is closed', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
+  ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],
+  ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
+  ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
+  ['bird', [['bird: Mesh: Connecting'], ['bird6: Mesh: Connecting'], ['2016-06-15_07:05:27.75862 bird: device1']]],
+  ['JSON after klog', [[klog('x')], ['{"ts":1}']]],
+  ['felix after klog', [[klog('x')], [felix]]],
+  ['bird after klog', [[klog('x')], ['bird: y']]],
+  ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
+])('what belongs together: %s', (_, records) => {
+  const joining = readAll(errors(...records.flat()));
+  joining.finish();
+  expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
 });
 
-describe('what does not come', () => {
-  test('a record is complete after half a second without more', () => {
-    const joining = readAll(errors(klog('x'), 'y'));
-    joining.time.advance(499);
-    expect(texts(joining)).toStrictEqual([]);
-    joining.time.advance(1);
-    expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
-    expect(joining.time.pending).toBe(0);
-  });
+test('what belongs together: streams do not mix, and come in the order of their first lines', () => {
+  const joining = readAll(
+    physical(
+      ['err', klog('a err=<')],
+      ['out', felix],
+      ['out', '\tmore of felix'],
+      ['none', 'by hand'],
+      ['err', '\tmore of a'],
+      ['out', felix],
+      ['err', ' > b="c"'],
+    ),
+  );
+  joining.finish();
+  expect(joining.records).toMatchObject([
+    { text: `${klog('a err=<')}\n\tmore of a\n > b="c"`, number: 1 },
+    { text: `${felix}\n\tmore of felix`, number: 2 },
+    { time: undefined, text: 'by hand', number: 4 },
+    { text: felix, number: 6 },
+  ]);
+  expect(joining.counts.unreadable).toBe(1);
+});
 
-  test('each further line gives it another half second', () => {
-    const joining = join(errors(klog('x'), 'a', 'b'));
-    for (let i = 0; i < 3; i++) {
-      joining.read(1);
-      joining.time.advance(400);
-    }
-    expect(texts(joining)).toStrictEqual([]);
-    joining.time.advance(100);
-    expect(texts(joining)).toStrictEqual([`${klog('x')}\na\nb`]);
-  });
+test('a header in several parts is one', () => {
+  const joining = readAll(
+    physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
+  );
+  joining.finish();
+  expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
+});
 
-  test('the rest of a line is waited for five seconds', () => {
-    const joining = readAll(physical(['err', klog('x')], ['err+', klog('y')]));
-    joining.time.advance(4999);
-    expect(joining.records).toHaveLength(0);
-    joining.time.advance(1);
-    expect(texts(joining)).toStrictEqual([klog('x'), klog('y')]);
-    expect(joining.counts.dangling).toBe(1);
-  });
+test('what belongs together: text is decoded when it is whole', () => {
+  const bytes = Buffer.from('é').toString('latin1');
+  const joining = readAll(physical(['out+', `{${bytes.charAt(0)}`], ['out', bytes.charAt(1)]));
+  joining.finish();
+  expect(texts(joining)).toStrictEqual(['{é']);
+});
 
-  test('what waits is in the position, and what has been delivered is not', () => {
-    const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
-    expect(joining.position).toMatchObject({ stdout: { open: { line: { text: felix } } } });
-    joining.time.advance(500);
-    expect(joining.position).toBeNull();
-  });
+test('a record is complete after half a second without more', () => {
+  const joining = readAll(errors(klog('x'), 'y'));
+  joining.time.advance(499);
+  expect(texts(joining)).toStrictEqual([]);
+  joining.time.advance(1);
+  expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
+  expect(joining.time.pending).toBe(0);
+});
+
+test('each further line gives it another half second', () => {
+  const joining = join(errors(klog('x'), 'a', 'b'));
+  for (let i = 0; i < 3; i++) {
+    joining.read(1);
+    joining.time.advance(400);
+  }
+  expect(texts(joining)).toStrictEqual([]);
+  joining.time.advance(100);
+  expect(texts(joining)).toStrictEqual([`${klog('x')}\na\nb`]);
+});
+
+test('the rest of a line is waited for five seconds', () => {
+  const joining = readAll(physical(['err', klog('x')], ['err+', klog('y')]));
+  joining.time.advance(4999);
+  expect(joining.records).toHaveLength(0);
+  joining.time.advance(1);
+  expect(texts(joining)).toStrictEqual([klog('x'), klog('y')]);
+  expect(joining.counts.dangling).toBe(1);
+});
+
+test('what waits is in the position, and what has been delivered is not', () => {
+  const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
+  expect(joining.position).toMatchObject({ stdout: { open: { line: { text: felix } } } });
+  joining.time.advance(500);
+  expect(joining.position).toBeNull();
 });
 
 describe('what is too much', () => {

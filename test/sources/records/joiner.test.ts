@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Json } from '../../../src/sources/source.ts';
 import {
   createRecordJoiner,
@@ -98,42 +98,40 @@ test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
   expect(here.counts.cut).toBe(1);
 });
 
-describe('the next run', () => {
-  test('goes on with what waited, once', () => {
-    const first = scene();
-    first.take(`${header}"a" err=<`, '\tx');
-    first.joiner.stop();
-    expect(first.time.pending).toBe(0);
-    const second = scene(JSON.parse(JSON.stringify(first.joiner.position)) as Json);
-    second.take('\ty', ' >');
-    expect([textsOf(first), textsOf(second)]).toEqual([[], [`${header}"a" err=<\n\tx\n\ty\n >`]]);
-    expect(second.records[0]).toMatchObject({ time: 10, number: 1 });
-    expect(second.joiner.position).toBeNull();
-  });
-
-  test('waits no longer for it than this one', () => {
-    const first = scene();
-    first.take(`${header}"a"`);
-    const second = scene(first.joiner.position);
-    second.time.advance(500);
-    expect(textsOf(second)).toEqual([`${header}"a"`]);
-  });
-
-  test('has the line that came when this one was stopped by whom it handed a record to', () => {
-    const first = scene(undefined, ({ joiner }) => joiner.stop());
-    first.take(`${header}"a"`, `${header}"b"`);
-    expect(textsOf(first)).toEqual([`${header}"a"`]);
-    expect(first.time.pending).toBe(0);
-    const second = scene(first.joiner.position);
-    second.time.advance(500);
-    expect(textsOf(second)).toEqual([`${header}"b"`]);
-  });
-
-  test.each<[Json]>([
-    [null],
-    ['x'],
-    [{ open: { line: { text: 1, number: 1 }, kind: 'klog' } }],
-    [{ open: { line: { text: 'a', number: 1 }, kind: 'x' } }],
-    [{ part: 1 }],
-  ])('takes %j for nothing', (saved) => expect(scene(saved).joiner.isOpen).toBe(false));
+test('the next run goes on with what waited, once', () => {
+  const first = scene();
+  first.take(`${header}"a" err=<`, '\tx');
+  first.joiner.stop();
+  expect(first.time.pending).toBe(0);
+  const second = scene(JSON.parse(JSON.stringify(first.joiner.position)) as Json);
+  second.take('\ty', ' >');
+  expect([textsOf(first), textsOf(second)]).toEqual([[], [`${header}"a" err=<\n\tx\n\ty\n >`]]);
+  expect(second.records[0]).toMatchObject({ time: 10, number: 1 });
+  expect(second.joiner.position).toBeNull();
 });
+
+test('the next run waits no longer for it than this one', () => {
+  const first = scene();
+  first.take(`${header}"a"`);
+  const second = scene(first.joiner.position);
+  second.time.advance(500);
+  expect(textsOf(second)).toEqual([`${header}"a"`]);
+});
+
+test('the next run has the line that came when this one was stopped by whom it handed a record to', () => {
+  const first = scene(undefined, ({ joiner }) => joiner.stop());
+  first.take(`${header}"a"`, `${header}"b"`);
+  expect(textsOf(first)).toEqual([`${header}"a"`]);
+  expect(first.time.pending).toBe(0);
+  const second = scene(first.joiner.position);
+  second.time.advance(500);
+  expect(textsOf(second)).toEqual([`${header}"b"`]);
+});
+
+test.each<[Json]>([
+  [null],
+  ['x'],
+  [{ open: { line: { text: 1, number: 1 }, kind: 'klog' } }],
+  [{ open: { line: { text: 'a', number: 1 }, kind: 'x' } }],
+  [{ part: 1 }],
+])('the next run takes %j for nothing', (saved) => expect(scene(saved).joiner.isOpen).toBe(false));

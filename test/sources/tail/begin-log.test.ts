@@ -70,92 +70,86 @@ describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) =
   });
 });
 
-describe('files of less than 64 bytes', () => {
-  test.each(['numbers, a new file', 'dates'])('are known by their inode: %s', (style) => {
-    const log = unused();
-    writeFileSync(log, short(0));
-    const saved = read(log).stop();
-    appendFileSync(log, short(1));
-    for (let number = 1; number <= 3; number++) {
-      styles[style]?.(log, number);
-      appendFileSync(log, short(1 + number));
-    }
-    expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
-  });
-
-  test('files that were empty are read from their start', () => {
-    const log = unused();
-    writeFileSync(log, '');
-    const saved = read(log).stop();
-    appendFileSync(log, short(0));
-    styles['numbers, a new file']?.(log, 1);
-    appendFileSync(log, short(1));
-    expect(read(log, saved).lines).toStrictEqual(['0', '1']);
-  });
+test.each(['numbers, a new file', 'dates'])('files of less than 64 bytes are known by their inode: %s', (style) => {
+  const log = unused();
+  writeFileSync(log, short(0));
+  const saved = read(log).stop();
+  appendFileSync(log, short(1));
+  for (let number = 1; number <= 3; number++) {
+    styles[style]?.(log, number);
+    appendFileSync(log, short(1 + number));
+  }
+  expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
 });
 
-describe('what cannot be found again', () => {
-  const replaced = { level: 'warn', key: 'replaced' };
-
-  test('everything is gone: the position is kept, and what comes is read from its start', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const saved = read(log).stop();
-    rmSync(log);
-    const { lines, time, log: reader, notices } = read(log, saved);
-    expect([reader.state, reader.position]).toStrictEqual(['waiting', saved]);
-    writeFileSync(log, line(1));
-    time.advance(2000);
-    expect(lines.map(numberOf)).toStrictEqual([1]);
-    expect(notices.map(({ key }) => key)).toStrictEqual(expect.arrayContaining(['missing']));
-  });
-
-  test('a rotated file that was written to since is read, an older one is not', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const saved = read(log).stop();
-    // Not in its inode.
-    renameSync(log, `${log}.gone`);
-    for (const [end, number, seconds] of [
-      ['.2', 1, -60],
-      ['.1', 2, 1],
-      ['', 3, 2],
-    ] as const) {
-      writeFileSync(log + end, line(number));
-      const at = Date.now() / 1000 + seconds;
-      utimesSync(log + end, at, at);
-    }
-    const { lines, notices } = read(log, saved);
-    expect(lines.map(numberOf)).toStrictEqual([2, 3]);
-    expect(notices).toMatchObject([replaced]);
-  });
-
-  test('the copy that a log was cut off to is gone: a loss', () => {
-    const log = unused();
-    writeFileSync(log, line(0) + line(1));
-    const saved = read(log).stop();
-    writeFileSync(log, line(2));
-    const { lines, notices } = read(log, saved);
-    expect(lines.map(numberOf)).toStrictEqual([2]);
-    expect(notices).toMatchObject([replaced]);
-  });
+test('files that were empty are read from their start', () => {
+  const log = unused();
+  writeFileSync(log, '');
+  const saved = read(log).stop();
+  appendFileSync(log, short(0));
+  styles['numbers, a new file']?.(log, 1);
+  appendFileSync(log, short(1));
+  expect(read(log, saved).lines).toStrictEqual(['0', '1']);
 });
 
-describe('a log is overwritten while no agent runs, and the one before is packed, as the kubelet does, with a time of its own', () => {
-  const old = '.20261121-101501';
+const replaced = { level: 'warn', key: 'replaced' };
 
-  test('a log that was there before the first start is not read', () => {
-    const log = unused();
-    writeFileSync(log + old, line(0));
-    writeFileSync(log, line(1));
-    const saved = read(log).stop();
-    writeFileSync(log, line(2));
-    packLater(log + old);
-    const again = read(log, saved);
-    expect(again.lines.map(numberOf)).toStrictEqual([2]);
-    writeFileSync(log, line(3));
-    expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
-  });
+test('what cannot be found again: everything is gone: the position is kept, and what comes is read from its start', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const saved = read(log).stop();
+  rmSync(log);
+  const { lines, time, log: reader, notices } = read(log, saved);
+  expect([reader.state, reader.position]).toStrictEqual(['waiting', saved]);
+  writeFileSync(log, line(1));
+  time.advance(2000);
+  expect(lines.map(numberOf)).toStrictEqual([1]);
+  expect(notices.map(({ key }) => key)).toStrictEqual(expect.arrayContaining(['missing']));
+});
+
+test('a rotated file that was written to since is read, an older one is not', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const saved = read(log).stop();
+  // Not in its inode.
+  renameSync(log, `${log}.gone`);
+  for (const [end, number, seconds] of [
+    ['.2', 1, -60],
+    ['.1', 2, 1],
+    ['', 3, 2],
+  ] as const) {
+    writeFileSync(log + end, line(number));
+    const at = Date.now() / 1000 + seconds;
+    utimesSync(log + end, at, at);
+  }
+  const { lines, notices } = read(log, saved);
+  expect(lines.map(numberOf)).toStrictEqual([2, 3]);
+  expect(notices).toMatchObject([replaced]);
+});
+
+test('the copy that a log was cut off to is gone: a loss', () => {
+  const log = unused();
+  writeFileSync(log, line(0) + line(1));
+  const saved = read(log).stop();
+  writeFileSync(log, line(2));
+  const { lines, notices } = read(log, saved);
+  expect(lines.map(numberOf)).toStrictEqual([2]);
+  expect(notices).toMatchObject([replaced]);
+});
+
+const old = '.20261121-101501';
+
+test('a log that was there before the first start is not read', () => {
+  const log = unused();
+  writeFileSync(log + old, line(0));
+  writeFileSync(log, line(1));
+  const saved = read(log).stop();
+  writeFileSync(log, line(2));
+  packLater(log + old);
+  const again = read(log, saved);
+  expect(again.lines.map(numberOf)).toStrictEqual([2]);
+  writeFileSync(log, line(3));
+  expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
 });
 
 test('a file that is there packed, too, is read and held open once', () => {
@@ -169,8 +163,9 @@ test('a file that is there packed, too, is read and held open once', () => {
   expect(descriptorsOf(`${log}.1.gz`)).toStrictEqual([]);
 });
 
-describe('while a log is copied for the second time, after the first copy could be read: each line once', () => {
-  test.each([0, 30, 100])('%i bytes of the copy are there', (bytes) => {
+test.each([0, 30, 100])(
+  'while a log is copied for the second time, after the first copy could be read: each line once: %i bytes of the copy are there',
+  (bytes) => {
     const log = unused();
     writeFileSync(log, line(0));
     const saved = read(log).stop();
@@ -186,14 +181,15 @@ describe('while a log is copied for the second time, after the first copy could 
     time.advance(2000);
     expect(lines.map(numberOf)).toStrictEqual([1, 2, 3]);
     expect([losses, notices]).toStrictEqual([[], []]);
-  });
-});
+  },
+);
 
-describe('a log is written, copied and cut off before any of it could be read', () => {
-  test.each<[string, number]>([
-    ['the end is at once', 0],
-    ['the end is when what came then has been read', 200],
-  ])('%s: what the copy has is not lost', (_, delay) => {
+test.each<[string, number]>([
+  ['the end is at once', 0],
+  ['the end is when what came then has been read', 200],
+])(
+  'a log is written, copied and cut off before any of it could be read: %s: what the copy has is not lost',
+  (_, delay) => {
     const log = unused();
     writeFileSync(log, '');
     const longAgo = Date.now() / 1000 - 60;
@@ -204,8 +200,8 @@ describe('a log is written, copied and cut off before any of it could be read', 
     const second = read(log, first.stop());
     expect(new Set([...first.lines, ...second.lines].map(numberOf))).toStrictEqual(new Set([0, 1]));
     expect(first.lines.length + second.lines.length).toBe(2);
-  });
-});
+  },
+);
 
 test('the first start: what was rotated before is not read, though it is copied or packed', () => {
   const log = unused();

@@ -6,21 +6,19 @@ import type { Identity } from '../../../src/sources/tail/open-log.ts';
 
 const long = 'x'.repeat(64);
 
-describe('one is a copy of the other, going by their beginnings', () => {
-  test.each<[string, string, string, boolean]>([
-    ['both empty', '', '', false],
-    ['one empty', '', long, false],
-    ['equal and short', 'IN=1\n', 'IN=1\n', true],
-    ['short, and the beginning of the other', 'IN=1\n', 'IN=1\nIN=2\n', false],
-    ['63 bytes, and the beginning of the other', long.slice(1), `${long}\n`, false],
-    ['64 bytes, and the beginning of the other', long, `${long}\n`, true],
-    ['equal and long', `${long}y`, `${long}y`, true],
-    ['other in the last byte', `${long}y`, `${long}z`, false],
-    ['other in the first byte', `y${long}`, `z${long}`, false],
-  ])('%s', (_, a, b, expected) => {
-    expect(isCopy(Buffer.from(a), Buffer.from(b))).toBe(expected);
-    expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
-  });
+test.each<[string, string, string, boolean]>([
+  ['both empty', '', '', false],
+  ['one empty', '', long, false],
+  ['equal and short', 'IN=1\n', 'IN=1\n', true],
+  ['short, and the beginning of the other', 'IN=1\n', 'IN=1\nIN=2\n', false],
+  ['63 bytes, and the beginning of the other', long.slice(1), `${long}\n`, false],
+  ['64 bytes, and the beginning of the other', long, `${long}\n`, true],
+  ['equal and long', `${long}y`, `${long}y`, true],
+  ['other in the last byte', `${long}y`, `${long}z`, false],
+  ['other in the first byte', `y${long}`, `z${long}`, false],
+])('one is a copy of the other, going by their beginnings: %s', (_, a, b, expected) => {
+  expect(isCopy(Buffer.from(a), Buffer.from(b))).toBe(expected);
+  expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
 });
 
 describe('files that are done with', () => {

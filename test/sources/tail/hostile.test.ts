@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { OpenContent } from '../../../src/sources/tail/content.ts';
 import { asUnprivileged } from './as-unprivileged.ts';
 import { openAtOnce } from './at-once.ts';
@@ -20,41 +20,39 @@ function cpuSeconds(since: NodeJS.CpuUsage): number {
   return (user + system) / 1e6 / slower;
 }
 
-describe('under a rotated name stands what is no log: it is passed over, and the log is read', () => {
-  test.each<[string, (file: string) => void]>([
-    ['a named pipe', (file) => execFileSync('mkfifo', [file])],
-    ['a folder', (file) => mkdirSync(file)],
-    ['a device', (file) => symlinkSync('/dev/zero', file)],
-    ['a link to nowhere', (file) => symlinkSync('nowhere', file)],
-    ['a link in a circle', (file) => symlinkSync(file, file)],
-    ['an empty file', (file) => writeFileSync(file, '')],
-    ['what may not be read', (file) => writeFileSync(file, line(7), { mode: 0 })],
-  ])('%s', (_, make) => {
-    const log = unused();
-    for (const end of ['.1', '.2.gz', '-20261121', '.20261121-101500']) make(log + end);
-    writeFileSync(log, line(0));
-    open(log);
-    asUnprivileged(() => {
-      const { lines, time, losses, log: reader } = read(log);
-      time.advance(10_000);
-      expect(lines).toStrictEqual([bare(line(0))]);
-      expect([losses, reader.state]).toStrictEqual([[], 'reading']);
-    });
-    const { lines, time } = asUnprivileged(() => read(log));
-    renameSync(log, `${log}.3`);
-    writeFileSync(log, line(1));
-    asUnprivileged(() => time.advance(5000));
-    expect(lines).toStrictEqual([line(0), line(1)].map(bare));
-  });
-
-  test('no gzip under the name of one', () => {
-    const log = unused();
-    writeFileSync(log, line(0));
-    const { lines, time, losses } = read(log);
-    writeFileSync(`${log}.1.gz`, line(1));
+test.each<[string, (file: string) => void]>([
+  ['a named pipe', (file) => execFileSync('mkfifo', [file])],
+  ['a folder', (file) => mkdirSync(file)],
+  ['a device', (file) => symlinkSync('/dev/zero', file)],
+  ['a link to nowhere', (file) => symlinkSync('nowhere', file)],
+  ['a link in a circle', (file) => symlinkSync(file, file)],
+  ['an empty file', (file) => writeFileSync(file, '')],
+  ['what may not be read', (file) => writeFileSync(file, line(7), { mode: 0 })],
+])('under a rotated name stands what is no log: it is passed over, and the log is read: %s', (_, make) => {
+  const log = unused();
+  for (const end of ['.1', '.2.gz', '-20261121', '.20261121-101500']) make(log + end);
+  writeFileSync(log, line(0));
+  open(log);
+  asUnprivileged(() => {
+    const { lines, time, losses, log: reader } = read(log);
     time.advance(10_000);
-    expect([lines.length, losses]).toStrictEqual([1, []]);
+    expect(lines).toStrictEqual([bare(line(0))]);
+    expect([losses, reader.state]).toStrictEqual([[], 'reading']);
   });
+  const { lines, time } = asUnprivileged(() => read(log));
+  renameSync(log, `${log}.3`);
+  writeFileSync(log, line(1));
+  asUnprivileged(() => time.advance(5000));
+  expect(lines).toStrictEqual([line(0), line(1)].map(bare));
+});
+
+test('no gzip under the name of one', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const { lines, time, losses } = read(log);
+  writeFileSync(`${log}.1.gz`, line(1));
+  time.advance(10_000);
+  expect([lines.length, losses]).toStrictEqual([1, []]);
 });
 
 test('a rotated file that may not be read yet is read as soon as it may', () => {
@@ -96,27 +94,22 @@ test('2,000 rotated files: each look is short, and none but the log is read or h
   expect(JSON.stringify(reader.position).length).toBeLessThan(1000);
 });
 
-describe('bytes', () => {
-  test.each<[string, Buffer]>([
-    ['NUL', Buffer.from('IN=\0\0a\0\n', 'latin1')],
-    ['invalid UTF-8', Buffer.from('IN=\xff\xc3(\xed\xa0\x80\n', 'latin1')],
-    [
-      'all there are',
-      Buffer.from([...Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => byte !== 10), 10]),
-    ],
-  ])('%s: as they are, one character each', (_, bytes) => {
-    const log = unused();
-    writeFileSync(log, bytes);
-    expect(read(log).lines).toStrictEqual([bytes.toString('latin1', 0, bytes.length - 1)]);
-  });
+test.each<[string, Buffer]>([
+  ['NUL', Buffer.from('IN=\0\0a\0\n', 'latin1')],
+  ['invalid UTF-8', Buffer.from('IN=\xff\xc3(\xed\xa0\x80\n', 'latin1')],
+  ['all there are', Buffer.from([...Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => byte !== 10), 10])],
+])('bytes: %s: as they are, one character each', (_, bytes) => {
+  const log = unused();
+  writeFileSync(log, bytes);
+  expect(read(log).lines).toStrictEqual([bytes.toString('latin1', 0, bytes.length - 1)]);
+});
 
-  test('a hole of NUL bytes, as a machine that lost power leaves one', () => {
-    const log = unused();
-    writeFileSync(log, Buffer.concat([Buffer.from(line(0)), Buffer.alloc(200_000), Buffer.from(`\n${line(1)}`)]));
-    const { lines, log: reader } = read(log);
-    expect(lines).toStrictEqual([line(0), line(1)].map(bare));
-    expect(reader.counts).toMatchObject({ lines: 3, tooLong: 1 });
-  });
+test('a hole of NUL bytes, as a machine that lost power leaves one', () => {
+  const log = unused();
+  writeFileSync(log, Buffer.concat([Buffer.from(line(0)), Buffer.alloc(200_000), Buffer.from(`\n${line(1)}`)]));
+  const { lines, log: reader } = read(log);
+  expect(lines).toStrictEqual([line(0), line(1)].map(bare));
+  expect(reader.counts).toMatchObject({ lines: 3, tooLong: 1 });
 });
 
 test('a line of 200 MB is passed over in linear time and bounded memory', () => {
@@ -135,60 +128,58 @@ test('a line of 200 MB is passed over in linear time and bounded memory', () => 
   expect(reader.counts).toMatchObject({ lines: 3, tooLong: 1 });
 });
 
-describe('a disk that fails', () => {
-  const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
 
-  /** Fails to do that as long as it is broken. */
-  function failing(what: 'open' | 'read' | 'size'): { openContent: OpenContent; disk: { isBroken: boolean } } {
-    const disk = { isBroken: true };
-    const openContent: OpenContent = (log, listener) => {
-      if (what === 'open' && disk.isBroken) throw failure;
-      const content = openAtOnce(log, listener);
-      return {
-        isWatched: false,
-        isBusy: false,
-        size() {
-          if (what === 'size' && disk.isBroken) throw failure;
-          return content.size();
-        },
-        read: (from) => (what === 'read' && disk.isBroken ? listener.failed(failure) : content.read(from)),
-        close: () => content.close(),
-      };
+/** Fails to do that as long as it is broken. */
+function failing(what: 'open' | 'read' | 'size'): { openContent: OpenContent; disk: { isBroken: boolean } } {
+  const disk = { isBroken: true };
+  const openContent: OpenContent = (log, listener) => {
+    if (what === 'open' && disk.isBroken) throw failure;
+    const content = openAtOnce(log, listener);
+    return {
+      isWatched: false,
+      isBusy: false,
+      size() {
+        if (what === 'size' && disk.isBroken) throw failure;
+        return content.size();
+      },
+      read: (from) => (what === 'read' && disk.isBroken ? listener.failed(failure) : content.read(from)),
+      close: () => content.close(),
     };
-    return { openContent, disk };
-  }
+  };
+  return { openContent, disk };
+}
 
-  test.each(['read', 'size'] as const)(
-    'EIO at %s is published once and tried again, and nothing is lost or comes twice',
-    (what) => {
-      const log = unused();
-      writeFileSync(log, line(0));
-      const { openContent, disk } = failing(what);
-      disk.isBroken = false;
-      const { lines, time, notices, losses, log: reader } = read(log, undefined, { openContent });
-      disk.isBroken = true;
-      appendFileSync(log, line(1));
-      time.advance(10_000);
-      expect(reader.state).toBe('failed');
-      expect(notices.map(({ level, key }) => [level, key])).toStrictEqual([['error', 'read']]);
-      disk.isBroken = false;
-      time.advance(2000);
-      expect(lines).toStrictEqual([line(0), line(1)].map(bare));
-      expect([reader.state, losses, notices.at(-1)?.key]).toStrictEqual(['reading', [], 'well']);
-    },
-  );
-
-  test('EIO at once: published, and read as soon as it can be', () => {
+test.each(['read', 'size'] as const)(
+  'a disk that fails: EIO at %s is published once and tried again, and nothing is lost or comes twice',
+  (what) => {
     const log = unused();
     writeFileSync(log, line(0));
-    const { openContent, disk } = failing('open');
-    const { lines, time, notices } = read(log, undefined, { openContent });
-    time.advance(10_000);
-    expect(notices.map(({ level, key }) => [level, key])).toContainEqual(['error', 'read']);
+    const { openContent, disk } = failing(what);
     disk.isBroken = false;
-    time.advance(20_000);
-    expect(lines).toStrictEqual([bare(line(0))]);
-  });
+    const { lines, time, notices, losses, log: reader } = read(log, undefined, { openContent });
+    disk.isBroken = true;
+    appendFileSync(log, line(1));
+    time.advance(10_000);
+    expect(reader.state).toBe('failed');
+    expect(notices.map(({ level, key }) => [level, key])).toStrictEqual([['error', 'read']]);
+    disk.isBroken = false;
+    time.advance(2000);
+    expect(lines).toStrictEqual([line(0), line(1)].map(bare));
+    expect([reader.state, losses, notices.at(-1)?.key]).toStrictEqual(['reading', [], 'well']);
+  },
+);
+
+test('a disk that fails: EIO at once: published, and read as soon as it can be', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const { openContent, disk } = failing('open');
+  const { lines, time, notices } = read(log, undefined, { openContent });
+  time.advance(10_000);
+  expect(notices.map(({ level, key }) => [level, key])).toContainEqual(['error', 'read']);
+  disk.isBroken = false;
+  time.advance(20_000);
+  expect(lines).toStrictEqual([bare(line(0))]);
 });
 
 /** Anybody may look into its folder. */
