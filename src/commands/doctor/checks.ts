@@ -13,7 +13,6 @@ import {
 import {
   checkPrefixes,
   checkIptablesBackends,
-  checkLogBackend,
   checkLogNamespaces,
   checkLogRules,
   checkProcRoot,
@@ -47,8 +46,7 @@ export const checks = [
   row('log-rules', ['rules', 'view', 'kernelSources'], checkLogRules),
   row('prefixes', ['rules', 'view', 'kernelSources'], checkPrefixes),
   row('iptables-backends', ['rules', 'view'], checkIptablesBackends),
-  row('nf-log', ['switches', 'view'], checkLogBackend),
-  row('nf-log-all-netns', ['switches', 'view', 'ownNode'], checkLogNamespaces),
+  row('nf-log-all-netns', ['logsAllNamespaces', 'view', 'ownNode'], checkLogNamespaces),
   row('calico', ['felix', 'pods', 'feeds'], checkCalico),
   row('agent', ['agent'], checkAgent),
 ];

@@ -40,8 +40,6 @@ export interface Where extends Pick<Given, 'config' | 'prefixes'> {
   machine: Machine;
 }
 
-export const loggerFile = (family: 2 | 10): string => `/proc/sys/net/netfilter/nf_log/${family}`;
-
 /** Starts all look-ups at once. A fact is undefined if it is switched off or not needed. */
 export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
   const { node, sources, stateDir } = config;
@@ -80,11 +78,8 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     unreadFlows: look(() =>
       findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),
     ),
-    /** Contents of files of /proc, `loggers` by address family; undefined if they cannot be read. */
-    switches: look(() => ({
-      loggers: { 2: readFile(loggerFile(2)), 10: readFile(loggerFile(10)) },
-      allNamespaces: readFile('/proc/sys/net/netfilter/nf_log_all_netns'),
-    })),
+    /** Whether rules of all network namespaces log, not only of the first one. */
+    logsAllNamespaces: look(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
     /** Whether PROC_ROOT is a readable /proc. */
     hasProcRoot: look(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };

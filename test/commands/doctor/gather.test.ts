@@ -170,9 +170,9 @@ test.each([
   expect(hasProcRoot).toBe(expected);
 });
 
-test('the switches of the kernel are read by family', async () => {
-  const { switches } = await gathered({ machine: fakeMachine({ readFile: (path) => path.split('/').at(-1) ?? '' }) });
-  expect(switches).toEqual({ loggers: { 2: '2', 10: '10' }, allNamespaces: 'nf_log_all_netns' });
+test.each(['1', '0', undefined])('a kernel whose switch for all network namespaces is %s', async (value) => {
+  const machine = fakeMachine({ readFile: (path) => (path.endsWith('/nf_log_all_netns') ? value : undefined) });
+  expect((await gathered({ machine })).logsAllNamespaces).toBe(value === '1');
 });
 
 const checked = (path: string): string => {

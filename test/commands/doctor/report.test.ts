@@ -110,7 +110,7 @@ test('a whole node on which all is well', async () => {
       'ip6tables-nft-save': '',
       nft: 'log prefix "calico-drop: "',
     }),
-    readFile: (path) => (path.endsWith('nf_log_all_netns') ? '0' : 'nf_log_syslog'),
+    readFile: () => '0',
   });
   const usual = readConfig({}, { NODE_NAME: 'node-a', SOURCES: `file:${log},containers` });
   const metricsAddress = '127.0.0.1:1';

@@ -53,11 +53,6 @@ export const sourceWith = (log: KernelSourceLook['log'], given: Partial<KernelSo
   { name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given },
 ];
 
-export const switchesOf = (logger: string | undefined, allNamespaces?: string): Facts['switches'] => ({
-  loggers: { 2: logger, 10: logger },
-  allNamespaces,
-});
-
 /** A node of which nothing is known, with a cluster that answers nothing. */
 const unknown: Facts & Given = {
   config: configOf(),
@@ -89,7 +84,7 @@ const unknown: Facts & Given = {
   unreadFlows: [],
   view: 'initial',
   rules: rulesOf(),
-  switches: switchesOf(undefined),
+  logsAllNamespaces: false,
   feeds: [],
   hasProcRoot: false,
 };

@@ -16,7 +16,7 @@ import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { nine, pod } from '../../builders.ts';
 import { answered, fakeApi, refused } from './fake.ts';
-import { configOf, found, logOf, logRule, packet, rulesOf, sourceWith, switchesOf, versionOf } from './scene.ts';
+import { configOf, found, logOf, logRule, packet, rulesOf, sourceWith, versionOf } from './scene.ts';
 
 const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p', hostNetwork: true });
 
@@ -196,10 +196,9 @@ const nodeOf = (providerId: string): Pick<Facts, 'view' | 'ownNode'> => ({
 });
 
 function switches(): Check[] {
-  const loggers = ['nf_log_ipv4', 'nf_log_syslog', 'NONE', 'nfnetlink_log', undefined];
   const namespaces: Partial<Facts>[] = [
-    { switches: switchesOf(undefined, '0') },
-    { switches: switchesOf(undefined, '1') },
+    { logsAllNamespaces: false },
+    { logsAllNamespaces: true },
     { view: 'node' },
     { view: 'pod' },
     nodeOf('kind://docker/kind/kind-worker'),
@@ -207,8 +206,6 @@ function switches(): Check[] {
   ];
   const config = configOf({ procRoot: '/host/proc' });
   return [
-    ...loggers.flatMap((logger) => found('nf-log', { switches: switchesOf(logger) })),
-    ...found('nf-log', { view: 'pod' }),
     ...namespaces.flatMap((row) => found('nf-log-all-netns', row)),
     ...[true, false].flatMap((hasProcRoot) => found('proc-root', { config, hasProcRoot })),
   ];

@@ -1,5 +1,5 @@
-/** Checks the kernel's rules and switches: whether rules log, whether their lines reach the log, and what their prefixes mean. */
-import { type Known, loggerFile } from '../facts.ts';
+/** Checks the kernel's rules: whether they log, whether their lines reach the log, and what their prefixes mean. */
+import type { Known } from '../facts.ts';
 import { latestLines } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
@@ -94,53 +94,22 @@ export function checkIptablesBackends({ rules, view }: Known<'rules' | 'view'>):
   return ok(`only ${legacy.rules > 0 ? 'legacy' : 'nft'} (${plural(legacy.rules + nft.rules, 'rule')})`);
 }
 
-const families = [
-  { name: 'nf-log IPv4', family: 2, module: 'nf_log_ipv4' },
-  { name: 'nf-log IPv6', family: 10, module: 'nf_log_ipv6' },
-] as const;
-
-/** The loggers that write to the kernel's log. Newer kernels have one module for both families, `nf_log_syslog`. */
-const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
-
-/** Checks where TRACE and invalid packets go. LOG rules always use the kernel's log (nf_log_packet, net/netfilter/nf_log.c). */
-export function checkLogBackend({ switches, view }: Known<'switches' | 'view'>): Check[] {
-  if (view === 'pod')
-    return [
-      answersOf('nf-log').unknown(
-        "not to be seen from a Pod without the node's network; LOG rules do not go by it, only TRACE and what connection tracking finds invalid",
-        `run on the node: head ${families.map(({ family }) => loggerFile(family)).join(' ')}`,
-      ),
-    ];
-  return families.map(({ name, family, module }) => {
-    const { ok, unknown, warning } = answersOf(name);
-    const path = loggerFile(family);
-    const logger = switches.loggers[family];
-    if (logger === undefined) return unknown(`${path} cannot be read`, `run on the node as root: cat ${path}`);
-    if (toSyslog.test(logger)) return ok(`${logger} writes to the kernel's log`);
-    if (logger === 'NONE')
-      return warning(
-        "no module writes packets to the kernel's log yet (NONE)",
-        'the first LOG rule loads it, or: modprobe nf_log_syslog (before Linux 5.13: nf_log_ipv4, nf_log_ipv6)',
-      );
-    return warning(
-      `TRACE and what is invalid to connection tracking go to ${logger}; LOG rules do not`,
-      `if they should be in the kernel's log: sysctl net.netfilter.nf_log.${family}=${module}`,
-    );
-  });
-}
-
 /** Provider ids of nodes that are containers on one machine. */
 const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** Provider ids of clouds whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
 /** Checks whether rules of all network namespaces log, not only of the first one. This matters if the node is itself a container. */
-export function checkLogNamespaces({ switches, view, ownNode }: Known<'switches' | 'view' | 'ownNode'>): Check {
+export function checkLogNamespaces({
+  logsAllNamespaces,
+  view,
+  ownNode,
+}: Known<'logsAllNamespaces' | 'view' | 'ownNode'>): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
   if (view === 'initial')
     return ok(
-      switches.allNamespaces === '1'
+      logsAllNamespaces
         ? 'on: rules of all network namespaces log'
         : "off, and not needed: the node's network is the kernel's first",
     );
