@@ -1,6 +1,15 @@
 /** Writes the table in docs/audit-fields.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Field, fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
+import { type Field, type FlowRecord, fields, schemaVersion } from '../src/audit/fields.ts';
+
+/** The fields that every record has. */
+const requiredFields = [
+  '@timestamp',
+  'schema.version',
+  'event.id',
+  'event.name',
+  'event.action',
+] as const satisfies readonly (keyof FlowRecord)[];
 
 const path = new URL('../docs/audit-fields.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);

@@ -14,8 +14,9 @@ export interface Field<
   cardinality: Cardinality;
   /** All possible values, if there are only a few. */
   values?: readonly string[];
-  /** The name in the Elastic Common Schema, and below, in OCSF's class 4001; '' if there is none. */
+  /** The name in the Elastic Common Schema; '' if there is none. */
   ecs: string;
+  /** The name in OCSF's class 4001; '' if there is none. */
   ocsf: string;
   /** Packets of one flow may have different values. The record then leaves the field out. */
   varies?: true;
@@ -27,7 +28,7 @@ export interface Field<
 
 type Names = Partial<Omit<Field, 'type' | 'about' | 'cardinality'>>;
 
-function of<const Type extends Field['type']>(type: Type) {
+function fieldOf<const Type extends Field['type']>(type: Type) {
   return (about: string, cardinality: Cardinality, names: Names = {}): Field<Type> => ({
     type,
     about,
@@ -38,15 +39,14 @@ function of<const Type extends Field['type']>(type: Type) {
   });
 }
 
-const text = of('string');
-const time = of('time');
-const integer = of('integer');
-const boolean = of('boolean');
+const text = fieldOf('string');
+const time = fieldOf('time');
+const integer = fieldOf('integer');
+const boolean = fieldOf('boolean');
 
 /** The version of the fields. With another major version, readers refuse records. A new minor version only adds fields. */
 export const schemaVersion = '1.2';
 
-/** Both ends have the same fields. */
 type End = 'source' | 'destination';
 
 const endNames = { source: 'src', destination: 'dst' } as const;
@@ -221,7 +221,7 @@ export const fields = {
 
 type Value = { string: string; time: string; integer: number; boolean: true };
 
-/** One line of NDJSON, without unknown and false values. */
+/** The fields of a record; unknown and false ones are left out. */
 export type FlowRecord = {
   -readonly [Name in keyof typeof fields]?: Value[(typeof fields)[Name]['type']] | undefined;
 };
@@ -232,12 +232,3 @@ const rows: readonly (readonly [string, Field])[] = Object.entries(fields);
 export function fieldsThat<Name extends keyof FlowRecord = keyof FlowRecord>(have: (field: Field) => boolean): Name[] {
   return rows.flatMap(([name, field]) => (have(field) ? [name as Name] : []));
 }
-
-/** The fields that every record has. */
-export const requiredFields = [
-  '@timestamp',
-  'schema.version',
-  'event.id',
-  'event.name',
-  'event.action',
-] as const satisfies readonly (keyof FlowRecord)[];

@@ -17,8 +17,6 @@ export interface OpenFlow {
   last: Millis;
   /** More addresses of each end, apart from the one in `fields`. */
   others: Record<'source' | 'destination', string[]>;
-  /** Fields that have several values among the packets. */
-  mixed: (keyof FlowRecord)[];
 }
 
 const mostAddresses = 255;
@@ -113,18 +111,18 @@ function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time:
     first: time,
     last: time,
     others: { source: [], destination: [] },
-    mixed: [],
   };
 }
 
 /** Copies a flow, because it is written to disk while counting continues. */
 function copy(flow: OpenFlow): OpenFlow {
-  const { fields, mixed, others } = flow;
-  const { source, destination } = others;
+  const {
+    fields,
+    others: { source, destination },
+  } = flow;
   return {
     ...flow,
     fields: { ...fields },
-    mixed: [...mixed],
     others: { source: [...source], destination: [...destination] },
   };
 }
@@ -173,12 +171,11 @@ function idOf({ start, key }: Pick<OpenFlow, 'start' | 'key'>): string {
   return `${start} ${key}`;
 }
 
-/** Adds packets of other Pods or interfaces. Returns whether a field changed. */
+/** Adds packets of other Pods or interfaces: a field that has several values is left out. Returns whether a field changed. */
 function join(flow: OpenFlow, fields: FlowRecord): boolean {
   let hasChanged = false;
   for (const name of mayDiffer) {
-    if (flow.fields[name] === fields[name] || flow.mixed.includes(name)) continue;
-    flow.mixed.push(name);
+    if (flow.fields[name] === undefined || flow.fields[name] === fields[name]) continue;
     delete flow.fields[name];
     hasChanged = true;
   }

@@ -6,18 +6,19 @@ import { writeAll } from '../../platform/write-all.ts';
 
 export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
-/** The settings of sinks. `config/` combines them with all others. */
+/** The part of `Config` that sinks need. */
 export interface SinkSettings {
   node: string;
   cluster?: string | undefined;
   /** In MiB. */
   auditFileSize: number;
+  /** In MiB. */
   auditFileTotal: number;
   auditOtlpHeaders?: string | undefined;
   auditOtlpCa?: string | undefined;
 }
 
-/** Throws if a file that the settings name cannot be read. */
+/** Throws if the CA file cannot be read. The headers' file is read at each request. */
 export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
   switch (sink.kind) {
     case 'stdout':
@@ -55,12 +56,12 @@ function readHeaders(file: string): Record<string, string> {
 }
 
 /** Writes rows between the lines of the log. Only rows have `event.name`, and only log lines have `msg`. */
-function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
+function createStdoutSink(): Sink {
   return {
     name: 'stdout',
     most: 500,
     send: (rows) => {
-      write(rows.join(''));
+      writeAll(1, rows.join(''));
       return Promise.resolve(0);
     },
     close: () => Promise.resolve(),

@@ -9,8 +9,9 @@ import type { Sink } from '../deliver.ts';
 export interface FileSinkOptions {
   /** The path of the current file. Older files are beside it as `NAME-STAMP-N.ndjson.gz`. */
   path: string;
-  /** The size of one file in MiB, and below, the size of all finished ones. */
+  /** The size of one file in MiB. */
   size: number;
+  /** The size of all finished files in MiB. */
   total: number;
   now?: () => Millis;
 }
@@ -30,7 +31,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
       const bytes = Buffer.from(rows.join(''));
       let length = await openFile();
       if (length > 0 && (length + bytes.length > size * mebibyte || day !== dayOf(now()))) {
-        await followUp();
+        await rotate();
         length = await openFile();
       }
       await append(bytes, length);
@@ -62,7 +63,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     }
   }
 
-  async function followUp(): Promise<void> {
+  async function rotate(): Promise<void> {
     // Wait, because unpacked files would take the room of packed ones.
     await finished.settled();
     await closeFile();
@@ -114,16 +115,7 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   return length;
 }
 
-export interface FinishedFiles {
-  /** Returns a free name for a finished file. */
-  nameAt: (time: Millis) => Promise<string>;
-  /** Packs files, and removes the oldest ones above the total size, in the background. */
-  tidy: () => void;
-  settled: () => Promise<void>;
-}
-
-/** `most`: the most bytes of all finished files. */
-function createFinishedFiles(path: string, most: number): FinishedFiles {
+function createFinishedFiles(path: string, mostBytes: number) {
   const folder = dirname(path);
   const extension = extname(path);
   const stem = basename(path, extension);
@@ -131,18 +123,20 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
   let again = false;
 
   return {
-    async nameAt(time) {
+    /** Returns a free name for a finished file. */
+    async nameAt(time: Millis): Promise<string> {
       const stamp = new Date(time).toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
       const taken = new Set(await readdir(folder));
       let number = 1;
       while (taken.has(nameOf(stamp, number)) || taken.has(`${nameOf(stamp, number)}.gz`)) number++;
       return join(folder, nameOf(stamp, number));
     },
-    tidy() {
+    /** Packs files, and removes the oldest ones above `mostBytes` of all, in the background. */
+    tidy(): void {
       again = true;
       running ??= run();
     },
-    settled: async () => running,
+    settled: async (): Promise<void> => running,
   };
 
   function nameOf(stamp: string, number: number): string {
@@ -174,7 +168,7 @@ function createFinishedFiles(path: string, most: number): FinishedFiles {
     const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
     let sum = sizes.reduce((a, b) => a + b, 0);
     for (const [index, name] of names.entries()) {
-      if (sum <= most) return;
+      if (sum <= mostBytes) return;
       await rm(join(folder, name), { force: true });
       sum -= sizes[index] ?? 0;
     }
