@@ -142,13 +142,13 @@ function widthOf(plain: string): number {
   return Array.from(plain).length;
 }
 
-export function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {
+function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return events.map(nameLine).join('');
   const all = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: events };
   return format === 'json' ? jsonText(all, 4) : printableYaml(all);
 }
 
-export function printOne(event: Json, format: Exclude<DropsFormat, 'table' | 'wide'>): string {
+function printOne(event: Json, format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return nameLine(event);
   return format === 'json' ? jsonText(event) : `---\n${printableYaml(event)}`;
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../config/config.ts';
 import { component } from '../../events/events.ts';
 import {
+  type Access,
   type Connection,
   createConnection,
   listAll,
@@ -174,6 +175,7 @@ export class AccessError extends Error {
 }
 
 export interface Cluster {
+  readonly access: Access;
   readonly connection: Connection;
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
@@ -184,6 +186,7 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
   try {
     const access = readUserAccess(flags);
     return {
+      access,
       connection: createConnection({
         load: () => access,
         userAgent: `kube-netfilter-tailer/${version} drops`,

@@ -1,5 +1,4 @@
 /** Finds the Pods that labels or a workload select. */
-import { LRUCache } from 'lru-cache';
 import { listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
@@ -7,30 +6,30 @@ import { type DropsOptions, podOwners } from '../options/drops-options.ts';
 import { type Cluster, type IsSelected, pathOf, refused } from './events.ts';
 
 export async function selectedPods(
-  { connection, namespace }: Cluster,
+  cluster: Cluster,
   { target, selector }: DropsOptions,
 ): Promise<IsSelected | undefined> {
   if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
   const labelSelector =
-    target.kind === 'all' ? selector : await selectorOf({ connection, namespace }, podOwners[target.kind], target.name);
-  const found = new LRUCache<string, boolean>({ max: 100_000 });
+    target.kind === 'all' ? selector : await selectorOf(cluster, podOwners[target.kind], target.name);
+  const found = new Map<string, boolean>();
   const look = async (place: string | undefined, fieldSelector?: string): Promise<string[]> => {
     const { items } = await listAll(
-      connection,
+      cluster.connection,
       pathOf('/api/v1', place, 'pods'),
       { labelSelector, fieldSelector, pageSize: 500 },
       (pod) => `${text(at(pod, 'metadata', 'namespace')) ?? ''}/${text(at(pod, 'metadata', 'name')) ?? ''}`,
     );
     return items;
   };
-  for (const pod of await look(namespace)) found.set(pod, true);
+  for (const pod of await look(cluster.namespace)) found.set(pod, true);
   return watchedPods(look, found);
 }
 
 /** Asks once about a Pod that is not known, because it may be new. Invalid names are not asked for: an Event may contain any text. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
-  found: LRUCache<string, boolean>,
+  found: Map<string, boolean>,
 ): IsSelected {
   return async (namespace, pod) => {
     const key = `${namespace}/${pod}`;

@@ -2,7 +2,6 @@
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
-import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
@@ -10,8 +9,8 @@ import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
 import { withStatus, annotationsIn } from './drops.ts';
 
-/** The most connections that are explained, the newest first. */
-const most = 5;
+/** The newest ones are explained. */
+const mostConnections = 5;
 
 /** Resolves to the exit status of `why` for all connections together: denied wins over unknown, and unknown over admitted. */
 export async function whyPod(
@@ -26,7 +25,7 @@ export async function whyPod(
     const connections = new Map<string, Connection>();
     for (const event of events.toReversed()) {
       const found = connectionOf(event);
-      if (found !== undefined && connections.size < most) connections.set(JSON.stringify(found), found);
+      if (found !== undefined && connections.size < mostConnections) connections.set(JSON.stringify(found), found);
     }
     if (connections.size === 0) {
       const isGone = events.length === 0 && !(await isThere(cluster, name));
@@ -39,10 +38,15 @@ export async function whyPod(
       return isGone ? 2 : 3;
     }
     const statuses: number[] = [];
-    const access = readUserAccess(options.flags);
     for (const connection of connections.values()) {
       if (statuses.length > 0) streams.out('\n');
-      const asked: WhyOptions = { ...connection, files: [], kubeconfig: undefined, load: () => access, output: 'text' };
+      const asked: WhyOptions = {
+        ...connection,
+        files: [],
+        kubeconfig: undefined,
+        load: () => cluster.access,
+        output: 'text',
+      };
       statuses.push(await why(asked, streams));
     }
     if (statuses.every((status) => status === 0))
