@@ -3,15 +3,13 @@ import type { Seen, Recipe } from './detect.ts';
 
 type Version = NonNullable<Seen['calico']['version']>;
 
-/** Returns whether the lines of this version name the policy, and its LOG rules have a limit (docs/logging/calico.md). */
-function namesPolicies([major, minor, patch]: Version): boolean {
-  if (major !== 3 || minor > 31) return major > 3 || minor > 31;
-  return (minor === 31 && patch >= 4) || (minor === 30 && patch >= 6);
+function isSince([major, minor, patch]: Version, ...[a, b, c]: Version): boolean {
+  return (major - a || minor - b || patch - c) >= 0;
 }
 
-/** Returns whether Felix of this version sends its flows to a socket of the node. */
-function sendsFlows([major, minor, patch]: Version): boolean {
-  return major > 3 || (major === 3 && (minor > 30 || (minor === 30 && patch >= 3)));
+/** Returns whether the lines of this version name the policy, and its LOG rules have a limit (docs/logging/calico.md). */
+function namesPolicies(version: Version): boolean {
+  return isSince(version, 3, 31, 4) || (isSince(version, 3, 30, 6) && !isSince(version, 3, 31, 0));
 }
 
 const flowsInstead =
@@ -23,13 +21,14 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
   const { version, isServed } = calico;
   const shown = version === undefined ? 'of an unknown version' : version.join('.');
   // Before 3.32, names of stored objects begin with the tier.
-  const tier = isServed || (version !== undefined && version[0] === 3 && version[1] >= 32) ? '' : 'default.';
+  const tier = isServed || (version !== undefined && isSince(version, 3, 32, 0)) ? '' : 'default.';
   const policies = [`${tier}deny-in`, `${tier}deny-out`];
   const manifest = {
     file: 'log-denied.yaml',
     text: policies.map((policy, i) => manifestOf(policy, i === 0 ? 'ingress' : 'egress', isServed)).join('---\n'),
   };
-  const instead = version !== undefined && sendsFlows(version) ? [flowsInstead] : [];
+  // Since this version Felix sends its flows to a socket of the node.
+  const instead = version !== undefined && isSince(version, 3, 30, 3) ? [flowsInstead] : [];
   const selects =
     'The policy denies in every namespace with the label: label only namespaces in which a policy selects all Pods in that direction (podSelector: {}).';
   const apply = [
@@ -62,7 +61,9 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
     : { logPrefix: 'calico-drop' };
   // The patch removes a field that is null.
   const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
-  const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
+  const earlierSpec = {
+    spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier },
+  };
   return {
     name: `${name} ${shown}`,
     works: 'switch',
@@ -77,7 +78,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
     ],
     commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],
     manifest,
-    undo: [...undo, `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify(before)}'`],
+    undo: [...undo, `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify(earlierSpec)}'`],
     cost: isNew
       ? 'at most 10 lines a second for each LOG rule and node, about 3 µs each; felix restarts once, its rules stay'
       : 'no limit in this version: a flood of 100,000 packets a second takes a third of a core and 25 MB of log a second; felix restarts once, its rules stay',
