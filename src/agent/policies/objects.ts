@@ -34,13 +34,6 @@ export interface PolicyObjectsOptions {
   readonly now: () => Millis;
 }
 
-export interface PolicyObjects {
-  /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
-  readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
-  readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
-  readonly known: (finding: Finding, needs: PolicyNeeds) => Known | undefined;
-}
-
 export interface Known {
   /** Its `trace` is valid only for this connection. If a verdict needs an unknown object, it is unknown. */
   readonly policies: KnownPolicies;
@@ -52,7 +45,7 @@ export interface Known {
 
 const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
-export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions): PolicyObjects {
+export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions) {
   const bucket = createTokenBucket(budget);
   const common = { mayRead: () => bucket.take(now()), onFailed, failedFor, now };
   const { cluster, namespaces, pods } = createStores({ reader, common });
@@ -62,14 +55,18 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
 
   return {
     refreshRequired: required.refresh,
-    async refresh({ pods: refs, namespaces: names }, since) {
+    /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
+    async refresh(
+      { pods: refs, namespaces: names }: PolicyNeeds,
+      since: { policies: Millis; pods: Millis },
+    ): Promise<void> {
       await Promise.all([
         cluster.refresh('', since.policies),
         ...names.map((name) => namespaces.refresh(name, since.policies)),
         ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods)),
       ]);
     },
-    known(finding, { pods: refs, namespaces: names }) {
+    known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds): Known | undefined {
       const ofCluster = cluster.get('');
       const ofNames = new Map<string, Fresh<NamespacePolicies>>();
       for (const name of names) {

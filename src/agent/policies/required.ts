@@ -4,20 +4,15 @@ import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
 import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
 
+/** The most objects in memory, over all policies. */
 const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
 
+/** The most Services and Namespaces that are read for one Pod's policies, whose authors may name any number. */
 const mostOfOne = { services: 16, namespaces: 16 };
 
 export interface RequiredObjectsOptions {
   readonly reader: Pick<PolicyReader, 'networkSets' | 'endpoints' | 'accountLabels'>;
   readonly common: Pick<FreshValuesOptions<object>, 'mayRead' | 'onFailed' | 'failedFor' | 'now'>;
-}
-
-export interface RequiredObjects {
-  /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
-  readonly refresh: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** Returns the known values. They stay the same objects until they are read again. */
-  readonly known: (requirements: Requirements) => KnownRequired;
 }
 
 export interface KnownRequired {
@@ -27,7 +22,7 @@ export interface KnownRequired {
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
 }
 
-export function createRequiredObjects({ reader, common }: RequiredObjectsOptions): RequiredObjects {
+export function createRequiredObjects({ reader, common }: RequiredObjectsOptions) {
   const networkSets = createFreshValues<NetworkSets>({
     ...common,
     read: (key) => reader.networkSets(key || undefined),
@@ -51,14 +46,16 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
   });
 
   return {
-    async refresh(requirements, since) {
+    /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
+    async refresh(requirements: Requirements, since: Millis): Promise<void> {
       await Promise.all([
         ...setKeys(requirements).map((key) => networkSets.refresh(key, since)),
         ...requirements.services.slice(0, mostOfOne.services).map((key) => services.refresh(key, since)),
         ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since)),
       ]);
     },
-    known(requirements) {
+    /** Returns the known values. They stay the same objects until they are read again. */
+    known(requirements: Requirements): KnownRequired {
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
       const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));
