@@ -119,7 +119,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
   return {
     report,
     /** Logs that a problem is over. Returns whether the problem had been reported. */
-    resolve(this: void, key: string, text = `${key}: well again`): boolean {
+    resolve(this: void, key: string, text: string): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;
       known.delete(key);

@@ -31,6 +31,7 @@ const words = {
 export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>;
 
 export interface MinuteOptions {
+  /** Returns a new object each time. */
   snapshot: () => MinuteCounts;
   /** Returns, by key, the number of reports since the last call that were not logged. */
   takeRepeated: () => Record<string, number>;
@@ -40,7 +41,7 @@ const shown = 10;
 
 /** Logs a line for a minute in which anything was counted: `12 packets dropped, 3 Events written`, with the numbers as fields. */
 export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: MinuteOptions): { stop: () => void } {
-  let last = { ...snapshot() };
+  let last = snapshot();
   const timer = setInterval(summarize, 60_000).unref();
   return {
     /** Logs what has been counted since the last line. */
@@ -51,7 +52,7 @@ export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: Minute
   };
 
   function summarize(): void {
-    const current = { ...snapshot() };
+    const current = snapshot();
     const fields: Record<string, unknown> = {};
     const parts: string[] = [];
     for (const [name, [one, several]] of Object.entries(words) as [keyof typeof words, readonly [string, string]][]) {

@@ -13,7 +13,7 @@ afterEach(() => {
 function scene(start: MinuteCounts = {}, takeRepeated: MinuteOptions['takeRepeated'] = () => ({})) {
   const { log, entries } = fakeLog();
   const counts: Partial<Record<keyof MinuteCounts, number>> = { ...start };
-  const summary = createMinuteSummary(log, { snapshot: () => counts, takeRepeated });
+  const summary = createMinuteSummary(log, { snapshot: () => ({ ...counts }), takeRepeated });
   return { entries, counts, summary, tick: () => vi.advanceTimersByTime(60_000) };
 }
 

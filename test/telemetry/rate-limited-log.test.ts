@@ -50,7 +50,7 @@ test('a problem is logged again after an hour, with how often it was not logged'
 
 test('the end of a problem is logged once, and the problem forgotten', () => {
   const { entries, report, resolve } = scene();
-  resolve('a');
+  resolve('a', 'A works again');
   expect(entries).toEqual([]);
   report('error', 'a', {}, 'A');
   report('error', 'a', {}, 'A');
@@ -58,10 +58,10 @@ test('the end of a problem is logged once, and the problem forgotten', () => {
   resolve('a', 'A works again');
   expect(entries.slice(1)).toEqual([{ level: 'info', text: 'A works again', fields: { problem: 'a', reports: 2 } }]);
   report('error', 'a', {}, 'A');
-  resolve('a');
+  resolve('a', 'and again');
   expect(entries.slice(2)).toEqual([
     { level: 'error', text: 'A', fields: { problem: 'a' } },
-    { level: 'info', text: 'a: well again', fields: { problem: 'a', reports: 1 } },
+    { level: 'info', text: 'and again', fields: { problem: 'a', reports: 1 } },
   ]);
 });
 
@@ -89,7 +89,7 @@ test('256 keys of problems are known; what is past them has one key', () => {
   expect(takeCounts()).toEqual({ 'other problems': 43 });
   // Known ones are still known, and one that is well again makes room.
   report('warn', 'key 3', {}, '');
-  resolve('key 3');
+  resolve('key 3', '');
   report('warn', 'new', {}, 'New');
   expect(entries.at(-1)).toEqual({ level: 'warn', text: 'New', fields: { problem: 'new' } });
   report('warn', 'newer', {}, 'Newer');
