@@ -26,7 +26,7 @@ const maxConcurrency = 16;
 const node = ['cluster/**/*.test.ts'];
 
 /**
- * Three projects, one after another, each with a control plane of its own; `.ci/run` runs the first two at the same time.
+ * Three projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside the other two.
  * What waits for an API server lets another file go on meanwhile.
  */
 export default defineConfig({
