@@ -199,18 +199,6 @@ describe('a flow in one interval', () => {
     expect(new Set(records.map((record) => record['event.id'])).size).toBe(2);
   });
 
-  test('lines that come after its record make another one with another id', () => {
-    const { drop, closeAt } = open();
-    const meaning = {};
-    drop(10, web(), 1, meaning);
-    const before = closeAt(66);
-    drop(11, web(), 2, meaning);
-    const after = closeAt(67);
-    expect([before, after].map(([record]) => record?.['network.packets'])).toEqual([1, 2]);
-    expect(before[0]?.['event.id']).not.toBe(after[0]?.['event.id']);
-    expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
-  });
-
   test('a time far ahead of the clock does not keep it open', () => {
     const { intervals, closeAt } = open();
     intervals.count({}, dropped, 1, nine + 86_400_000 * 365);

@@ -216,41 +216,11 @@ test('facts that come later are asked for once, and again after five minutes', (
 });
 
 describe('affected Pods', () => {
-  test('are notified over minutes, restarting ones first and as a warning', () => {
-    pods = [
-      affectedPod('well'),
-      affectedPod('crashing', { problem: 'restarting' }),
-      affectedPod('host', { hostNetwork: true }),
-    ];
-    const one = reporter();
-    one.report(incident());
-    counted = [];
-    runUntil(one, nine + 5 * minute);
-    expect(counted.map(({ finding: { regarding, type, reason } }) => [regarding.name, type, reason])).toEqual([
-      ['crashing', 'Warning', 'NodeNetworkDegraded'],
-      ['well', 'Normal', 'NodeNetworkDegraded'],
-    ]);
-    expect(detailsOf(0)).toMatchObject({ role: 'pod-notice', phase: 'open' });
-  });
-
   test('are counted in the details', () => {
     pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
     reporter().report(incident());
     expect(detailsOf(0).affected.count).toBe(30);
     expect(detailsOf(0).affected.names).toHaveLength(3);
-  });
-
-  test('are notified of the end if they were notified of the beginning', () => {
-    pods = [affectedPod('a', { problem: 'unready' }), affectedPod('b')];
-    const subject = incident();
-    const one = reporter();
-    one.report(subject);
-    runUntil(one, nine + 40 * second);
-    counted = [];
-    one.report(over(subject));
-    counted = [];
-    runUntil(one, nine + 10 * minute);
-    expect(objects()).toEqual(['NodeNetworkRecovered Pod a']);
   });
 
   test('only the Pod of a network namespace with a table of its own is affected', async () => {

@@ -133,37 +133,6 @@ test('a reload of the host’s firewall is no incident where nothing is dropped'
   expect(one.details()).toEqual({});
 });
 
-test('bad input: ten thousand different errors a minute are a handful of incidents', () => {
-  const one = scene();
-  for (let i = 0; i < 10_000; i++)
-    one.say(
-      failed(
-        `KUBE-SVC-${i
-          .toString(32)
-          .toUpperCase()
-          .padStart(16, 'A')
-          .replace(/[0189]/g, 'Z')}`,
-      ),
-      nine + i * 6,
-    );
-  const { incidents } = one.incidents.tracker;
-  expect(incidents).toHaveLength(1);
-  expect(incidents[0]?.subjects.length).toBeLessThanOrEqual(16);
-  expect(JSON.stringify(one.incidents.state()).length).toBeLessThan(20_000);
-  expect(one.counts()['Node node-a']).toBe(10_000);
-});
-
-test('a text of a megabyte is read as far as it has the reason', () => {
-  const one = scene();
-  const dump = '-A KUBE-SERVICES -m comment --comment "a rule" -j KUBE-SVC-AAAAAAAAAAAAAAAA\n'.repeat(14_000);
-  for (const at of [0, 30])
-    one.say(
-      failed('KUBE-SVC-L6LPUQKLZFD5NUFY').replace(' > ipFamily', ` > rules=<\n${dump} > ipFamily`),
-      nine + at * second,
-    );
-  expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
-});
-
 test('a chain that is no Service’s is named, and that is all', () => {
   const one = scene({
     chains: {

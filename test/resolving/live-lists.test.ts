@@ -290,22 +290,6 @@ describe('a Pod', () => {
     }
   });
 
-  test('sends from an address that it has, then from that address when it is not its own any more, then as before once more', () => {
-    const lists = create();
-    lists.setPod(pod({ addresses: ['10.65.1.4'] }), nine);
-    lists.setPod(pod({ addresses: ['10.65.1.5'] }), nine + minute);
-    const [veth = ''] = veths;
-    const noteAt = (time: number): string | undefined =>
-      lists.directory.podByInterface(veth, '10.65.1.4', at(time))?.note;
-    const [before, after] = [nine + 30_000, nine + 2 * minute];
-    expect([before, after, before, after].map((time) => noteAt(time) !== undefined)).toStrictEqual([
-      false,
-      true,
-      false,
-      true,
-    ]);
-  });
-
   test('a Pod that lost one of its addresses was no stranger to the one it kept', () => {
     const lists = create();
     lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine }), nine);
@@ -317,20 +301,6 @@ describe('a Pod', () => {
     expect(noteOf('10.65.1.4', nine + 1000)).toBeUndefined();
     expect(noteOf('fd00:65::4', nine + 1000)).toBeUndefined();
     expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
-  });
-
-  test('a Pod that lost one of its addresses has not ended by the one it kept', () => {
-    const lists = create();
-    lists.setPod(pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute }), nine);
-    lists.setPod(pod({ addresses: ['10.65.1.4', '10.65.1.5'], from: nine }), nine);
-    lists.setPod(pod({ addresses: ['10.65.1.4'], from: nine }), nine + minute);
-    lists.setPod(
-      pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute, until: nine + 2 * minute }),
-      nine + 2 * minute,
-    );
-    // The address is still with the one that ended, of two that both seem to have it.
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 30_000)))).toBe('uid-of-web-1');
-    expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine + 30_000)))).toBe('uid-of-web-0');
   });
 
   test('a Pod that has other addresses now is still the only one with its interface, for a time that is inexact', () => {

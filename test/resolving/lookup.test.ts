@@ -75,37 +75,6 @@ test.each([
   expect(asked).toHaveLength(2);
 });
 
-test('an old answer is given until there is a newer one, which may be that it is not in use now', async () => {
-  const { lookup, open, clock } = scene();
-  lookup.ask('10.0.0.1');
-  await open[0]?.answer('web-0');
-  clock.now += ages.hit;
-  expect(lookup.get('10.0.0.1')).toBe('web-0');
-  lookup.ask('10.0.0.1');
-  expect(lookup.get('10.0.0.1')).toBe('web-0');
-  await open[0]?.answer('web-1');
-  expect(lookup.get('10.0.0.1')).toBe('web-1');
-  clock.now += ages.hit;
-  lookup.ask('10.0.0.1');
-  await open[0]?.answer(undefined);
-  expect(lookup.get('10.0.0.1')).toBeUndefined();
-});
-
-test('an old answer is better than a failure, however often that comes', async () => {
-  const { lookup, open, clock } = scene();
-  lookup.ask('10.0.0.1');
-  await open[0]?.answer('web-0');
-  clock.now += ages.hit;
-  for (let failures = 1; failures <= 5; failures++) {
-    expect(lookup.ask('10.0.0.1')).toBe('pending');
-    await open[0]?.fail();
-    expect(lookup.get('10.0.0.1')).toBe('web-0');
-    expect(lookup.ask('10.0.0.1')).not.toBe('pending');
-    clock.now += ages.failed;
-  }
-  expect(lookup.counts).toMatchObject({ hit: 1, failed: 5 });
-});
-
 test('an answer is there when its arrival is reported, and then nothing is under way', async () => {
   const seen: unknown[] = [];
   const { lookup, open } = scene({
@@ -165,28 +134,6 @@ test('what came along with another answer is known as long as if it had been ask
   expect(lookup.ask('10.0.0.1')).toBe('pending');
 });
 
-test('under way is one look-up for all who ask', async () => {
-  const { lookup, open, asked } = scene();
-  expect(Array.from({ length: 50 }, () => lookup.ask('10.0.0.1')).every((state) => state === 'pending')).toBe(true);
-  expect(asked).toHaveLength(1);
-  await open[0]?.answer('web-0');
-  // The others cost nothing of the budget.
-  for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
-  expect(lookup.counts.refused).toBe(0);
-});
-
-test('under way are only so many; the others wait for their turn, first come, first served', async () => {
-  const { lookup, open, asked } = scene();
-  for (const address of four) expect(lookup.ask(address)).toBe('pending');
-  expect(asked).toEqual(four.slice(0, 2));
-  // An address that waits is not asked for twice either.
-  expect(lookup.ask('10.0.0.4')).toBe('pending');
-  await open[1]?.fail();
-  expect(asked).toEqual(four.slice(0, 3));
-  await open[0]?.answer(undefined);
-  expect([asked, open.map(({ address }) => address)]).toEqual([four, four.slice(2)]);
-});
-
 test('the budget refuses what is past it, and says so', async () => {
   const { lookup, asked, clock } = scene({ concurrency: 100 });
   const states = Array.from({ length: 6 }, (_, number) => lookup.ask(`10.0.1.${number}`));
@@ -197,14 +144,6 @@ test('the budget refuses what is past it, and says so', async () => {
   for (let number = 0; number < 10; number++) lookup.ask(`10.0.2.${number}`);
   expect(asked).toHaveLength(9);
   expect(lookup.counts).toMatchObject({ refused: 9 });
-});
-
-test('the budget is not spent on what is known', async () => {
-  const { lookup, open } = scene();
-  lookup.ask('10.0.0.1');
-  await open[0]?.answer('web-0');
-  for (let number = 0; number < 100; number++) lookup.ask('10.0.0.1');
-  for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
 });
 
 const flood = Array.from(

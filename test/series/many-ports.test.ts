@@ -77,42 +77,6 @@ describe('the fourth port of a peer on one Pod', () => {
     expect(one?.ports.seen).toEqual(['1/TCP', '2/TCP', '3/TCP', '4/TCP']);
   });
 
-  test('leaves the Events that there are as they are, and their packets in them', () => {
-    const table = createSeriesTable();
-    scan(table, { count: 2 });
-    publishAll(table, at(2));
-    scan(table, { from: 3, count: 298, time: at(3) });
-    expect(kinds(table)).toEqual({ flow: 2, ports: 1 });
-    table.count(refused(1), at(4));
-    expect(ofKind(table, 'flow').map(({ count }) => count)).toEqual([2, 1]);
-    expect(packets(table)).toBe(301);
-  });
-
-  test('does not take what is being written: the answer may be lost', () => {
-    const table = createSeriesTable();
-    scan(table, { count: 3 });
-    const written = beginAll(table, at(2));
-    scan(table, { from: 4, count: 1, time: at(2) });
-    expect(kinds(table)).toEqual({ flow: 3, ports: 1 });
-    for (const series of written) table.retry(series, at(60));
-    scan(table, { from: 5, count: 5, time: at(3) });
-    expect(kinds(table)).toEqual({ flow: 3, ports: 1 });
-    expect(packets(table)).toBe(9);
-  });
-
-  test('is known after a restart', () => {
-    const before = createSeriesTable();
-    scan(before, { count: 3 });
-    const first = createSeriesTable({ restored: stateOf(before) });
-    scan(first, { from: 4, count: 1 });
-    // Whether they had been tried before it, the agent cannot know.
-    expect(kinds(first)).toEqual({ flow: 3, ports: 1 });
-    const second = createSeriesTable({ restored: stateOf(first) });
-    scan(second, { from: 5, count: 96 });
-    expect(kinds(second)).toEqual({ flow: 3, ports: 1 });
-    expect(packets(second)).toBe(100);
-  });
-
   test('begins again in the next hour', () => {
     const table = createSeriesTable();
     scan(table);

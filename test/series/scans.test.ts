@@ -132,17 +132,6 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(packets(table) - packets(table, 'scan of stranger')).toBe(115);
   });
 
-  test('is not counted with its scan while its Event is being written', () => {
-    const table = createSeriesTable();
-    table.count(refused(pods[0] ?? '', stranger, 22), at(0));
-    const turn = table.next(at(2));
-    table.begin(turn?.series as Series);
-    scanBy(stranger, table, { from: 3, ports: [22] });
-    expect(kinds(table)).toEqual({ flow: 1, 'scan of target': 109, 'scan of stranger': 1 });
-    publish(table, turn?.series as Series, at(30));
-    expect(packets(table, 'scan of target')).toBe(109);
-  });
-
   test('a peer that tries many ports of each at once has what no Event counts yet counted with its scan, and every port is named', () => {
     const table = createSeriesTable();
     for (const pod of pods.slice(0, 20))

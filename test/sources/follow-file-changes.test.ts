@@ -22,23 +22,6 @@ const { follow, prepare, unused, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
 
 describe('renamed, with a new file in its place', () => {
-  test('the old one is read to its end, then the new one from its start', () => {
-    const file = written('IN=1\nIN=2\n');
-    const { texts, time, losses, notices, source } = follow(file);
-    appendFileSync(file, 'IN=3\n');
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=4\n');
-    time.advance(1000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3', 'IN=4']);
-    expect(losses).toStrictEqual([]);
-    expect(notices).toStrictEqual([]);
-    expect(source.counts).toStrictEqual({ lines: 4, bytes: 20, tooLong: 0 });
-    expect(source.position).toMatchObject({ files: [{ offset: 15 }, { offset: 5 }] });
-    time.advance(62_000);
-    expect(source.position).toMatchObject({ files: [{ offset: 5 }] });
-    expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
-  });
-
   test('an unfinished last line is taken a minute later, but not a value that may be half', () => {
     const file = written('IN=1\nkernel: IN=eth0 OUT=et');
     const { texts, time } = follow(file);

@@ -87,18 +87,6 @@ describe('lines', () => {
     expect(lines.map((line) => line.time)).toStrictEqual([noon, noon + weeks, Date.UTC(2026, 0, 20, 12)]);
   });
 
-  test('a line that is written in parts is handed over once it is whole', () => {
-    const file = written('IN=');
-    const { texts, time } = follow(file);
-    for (const part of ['a b', ' c', '\nIN=2', '\n']) {
-      time.advance(100);
-      appendFileSync(file, part);
-    }
-    expect(texts()).toStrictEqual(['IN=a b c']);
-    time.advance(100);
-    expect(texts()).toStrictEqual(['IN=a b c', 'IN=2']);
-  });
-
   test('lines over 64 KiB are skipped; the first is reported, all are counted', () => {
     const long = 'x'.repeat(100_000);
     const { texts, source, notices } = follow(written(`IN=1\nIN=${long}\nIN=2\nIN=${long}\nIN=3\n`));
@@ -150,10 +138,6 @@ test('turns: stopped by whom it hands a line to, it hands over no more, and its 
 });
 
 describe('where it begins', () => {
-  test('it begins at the start', () => {
-    expect(follow(written('IN=1\nIN=2\n'), { from: 'start' }).texts()).toStrictEqual(['IN=1', 'IN=2']);
-  });
-
   test('it begins at the end: what comes is read, what is there is not', () => {
     const file = written('IN=1\nIN=2\n');
     const { texts, source, time } = follow(file, { from: 'end' });
@@ -172,29 +156,6 @@ describe('where it begins', () => {
     expect(source.counts.tooLong).toBe(0);
   });
 
-  test('it begins where an earlier source stopped, whatever `from` says', () => {
-    const file = written('IN=1\nIN=2');
-    const first = follow(file);
-    expect(first.texts()).toStrictEqual(['IN=1']);
-    first.source.stop();
-    appendFileSync(file, '2\nIN=3\n');
-    const { texts, notices } = follow(file, { saved: kept(first.source), from: 'end' });
-    expect(texts()).toStrictEqual(['IN=22', 'IN=3']);
-    expect(notices).toStrictEqual([]);
-  });
-
-  test('it may begin within a line that is too long', () => {
-    const file = written(`IN=1\nIN=${'x'.repeat(70_000)}`);
-    const first = follow(file);
-    expect(first.source.position).toMatchObject({ files: [{ skipping: true, offset: 70_008 }] });
-    first.source.stop();
-    appendFileSync(file, 'IN=rest\nIN=2\n');
-    const { texts, source, notices } = follow(file, { saved: kept(first.source) });
-    expect(texts()).toStrictEqual(['IN=2']);
-    expect([first.source.counts.tooLong, source.counts.tooLong]).toStrictEqual([1, 0]);
-    expect(notices).toStrictEqual([]);
-  });
-
   test('a file that appears later is read from its start, whatever `from` says', () => {
     const file = unused();
     const { texts, source, time, notices } = follow(file, { from: 'end' });
@@ -209,20 +170,6 @@ describe('where it begins', () => {
       { level: 'warn', key: 'missing' },
       { level: 'info', key: 'well' },
     ]);
-  });
-
-  test('a position outlives a time in which the file is not there', () => {
-    const file = written('IN=1\n');
-    const first = follow(file);
-    first.source.stop();
-    renameSync(file, `${file}.away`);
-    const second = follow(file, { saved: kept(first.source), from: 'end' });
-    second.time.advance(5000);
-    expect(second.source.position).toStrictEqual(first.source.position);
-    second.source.stop();
-    appendFileSync(`${file}.away`, 'IN=2\n');
-    renameSync(`${file}.away`, file);
-    expect(follow(file, { saved: kept(second.source) }).texts()).toStrictEqual(['IN=2']);
   });
 
   test.each<[string, Position]>([

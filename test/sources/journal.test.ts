@@ -89,38 +89,11 @@ test('the journal of the node, where it is mounted', () => {
   expect(current.args).toContain('--directory=/host/var/log/journal');
 });
 
-test('only lines with a needle are handed over, but the position is after all of them', () => {
-  const { source, heard, current } = scene();
-  current.print(
-    printed({ number: 1, message: 'usb 1-1: new device' }) +
-      printed(drop(2)) +
-      printed({ number: 3, message: 'usb 1-1: new device' }) +
-      printed({ number: 4, message: 'usb 1-1: gone' }),
-  );
-  expect(heard.lines).toMatchObject([{ line: 2, text: 'drop: IN=eth0 N=2' }]);
-  expect(source.position).toEqual({ cursor: cursorOf(4) });
-  expect(source.counts.lines).toBe(4);
-});
-
 test('the position is after the line that is handed over, not after those behind it', () => {
   const positions: unknown[] = [];
   const { source, current } = scene({}, () => positions.push(source.position));
   current.print(printed(drop(1)) + printed({ number: 2, message: 'usb' }) + printed(drop(3)));
   expect(positions).toEqual([{ cursor: cursorOf(1) }, { cursor: cursorOf(3) }]);
-});
-
-test('a message that looks like a cursor is none', () => {
-  for (const message of ['","__CURSOR":"s=1;i=1"', '\n__CURSOR=s=1;i=1', '\n\n__CURSOR=s=1;i=1\n\n']) {
-    const { source, heard, current } = scene();
-    current.print(printed({ number: 7, message }));
-    expect([source.position, source.counts.lines, heard.notices]).toEqual([{ cursor: cursorOf(7) }, 1, []]);
-  }
-});
-
-test('a message that is no UTF-8 is handed over as it is', () => {
-  const { heard, current } = scene();
-  current.print(printed({ number: 1, message: [...Buffer.from('IN=eth0 '), 0xff, 0xfe] }));
-  expect(texts(heard)).toEqual(['IN=eth0 \xff\xfe']);
 });
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
@@ -147,17 +120,6 @@ test('what is no record is reported and not believed', () => {
   expect(source.position).toEqual({ cursor: cursorOf(1) });
 });
 
-test('a record may come in pieces, cut anywhere', () => {
-  const records = printed({ number: 1, message: 'é日-drop: IN=eth0' }) + printed({ number: 2, message: 'IN=\n\n\0' });
-  const output = Buffer.from(records + printed(drop(3)), 'latin1');
-  for (let cut = 0; cut <= output.length; cut++) {
-    const { heard, current } = scene();
-    current.print(output.subarray(0, cut));
-    current.print(output.subarray(cut));
-    expect(texts(heard)).toEqual(['é日-drop: IN=eth0', 'IN=\n\n\0', 'drop: IN=eth0 N=3']);
-  }
-});
-
 test.each([1, 60_000, 4_000_000])('a record over 1 MiB is skipped and counted, in pieces of %i bytes', (size) => {
   const long = printed({ number: 2, message: `IN=${'x'.repeat(1_048_576)}` });
   const longest = 'IN='.padEnd(1_048_576 - printed({ number: 4, message: '' }).length, 'x');
@@ -172,18 +134,6 @@ test.each([1, 60_000, 4_000_000])('a record over 1 MiB is skipped and counted, i
   expect(source.counts).toEqual({ lines: 5, bytes: output.length, tooLong: 2 });
   expect(source.position).toEqual({ cursor: cursorOf(4) });
   expect(heard.notices).toMatchObject([{ level: 'warn', key: 'too-long' }]);
-});
-
-test('it goes on after the last record, which is read again but not handed over again', () => {
-  const journal = [1, 2, 3].map(drop);
-  const { source, heard, current } = scene({ saved: { cursor: cursorOf(2) } });
-  expect(source.position).toEqual({ cursor: cursorOf(2) });
-  expect(current.args).toContain(`--cursor=${cursorOf(2)}`);
-  expect(current.args.join(' ')).not.toContain('--since');
-  current.print(outputFor(current.args, journal));
-  expect(texts(heard)).toEqual(['drop: IN=eth0 N=3']);
-  expect(source.counts).toEqual({ lines: 1, bytes: printed(drop(3)).length, tooLong: 0 });
-  expect(heard.losses).toEqual([]);
 });
 
 test('a journal that was moved to another disk has the record still', () => {

@@ -3,12 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createJournal } from '../../src/sources/journald/journal.ts';
 import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
 import { schedule } from '../../src/platform/timer.ts';
-import { type SourceListener, systemTiming } from '../../src/sources/source.ts';
-import { printed } from './fake-journalctl.ts';
-import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** Real processes, in place of journalctl. */
@@ -115,62 +111,4 @@ test('a source that was stopped does not keep the process alive', () => {
   writeFileSync(sleeping, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
   const env = { ...process.env, PATH: `${inFolder()}:${process.env['PATH']}` };
   execFileSync(process.execPath, ['--input-type=module', '--eval', script], { env, timeout: 20_000 });
-});
-
-test('records of a process that is killed again and again come once each, in order', async () => {
-  const count = 40;
-  const journal = inFolder('journal.export');
-  writeFileSync(
-    journal,
-    Array.from({ length: count }, (_, index) => printed({ number: index + 1, message: `IN=eth0 N=${index + 1}` })).join(
-      '',
-    ),
-  );
-  // Prints what comes from the cursor on, in small pieces, and a third of the time dies on its way.
-  const script = `
-    import { readFileSync } from 'node:fs';
-    const cursor = process.argv.find((arg) => arg.startsWith('--cursor='))?.slice(9);
-    const records = readFileSync(${JSON.stringify(journal)}, 'utf8').split('\\n\\n').slice(0, -1);
-    const first = cursor === undefined ? 0 : records.findIndex((record) => record.includes(cursor));
-    const output = records.slice(first).map((record) => record + '\\n\\n').join('');
-    let at = 0;
-    setInterval(() => {
-      process.stdout.write(output.slice(at, (at += 97)));
-      if (at > 2500) process.kill(process.pid, 'SIGKILL');
-    }, 1);`;
-  const spawn: Spawn = (_, args) =>
-    spawnProcess(process.execPath, ['--input-type=module', '--eval', script, '--', ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  const { heard, listener } = listening();
-  await new Promise<void>((resolve) => {
-    const take: SourceListener['take'] = (line, origin) => {
-      listener.take(line, origin);
-      if (heard.lines.length < count) return;
-      source.stop();
-      resolve();
-    };
-    const source = createJournal({
-      saved: undefined,
-      since: 0,
-      listener: { ...listener, take },
-      needles: ['IN='],
-      spawn,
-      // Started again without a wait; what runs for long is not called well for that.
-      timing: {
-        ...systemTiming,
-        schedule(task, delay) {
-          if (delay === 5000) return () => {};
-          const timer = setImmediate(task);
-          return () => clearImmediate(timer);
-        },
-      },
-    });
-    source.start();
-  });
-  expect(heard.lines.map(({ text }) => text)).toEqual(
-    Array.from({ length: count }, (_, index) => `IN=eth0 N=${index + 1}`),
-  );
-  expect(heard.losses).toEqual([]);
-  expect(heard.notices.filter(({ key }) => key === 'ended').length).toBeGreaterThan(1);
 });

@@ -115,17 +115,6 @@ describe('a chain of nftables mode', () => {
 });
 
 describe('an endpoint’s chain', () => {
-  test.each([
-    ['10.65.2.9', '10.65.2.9:8080'],
-    ['fd00:65::9', '[fd00:65::9]:8080'],
-  ])('is found by the slice that has %s', (address, endpoint) => {
-    const index = known();
-    index.setSlice(endpointSlice({ endpoints: [backend({ address })] }), nine);
-    expect(described(index.ownerOf(endpointChain('api', 'http', 'tcp', endpoint)))).toBe(
-      `api:http/tcp of uid-of-api at ${endpoint}`,
-    );
-  });
-
   test('has its own port, and is called by the Service’s', () => {
     const index = createChainIndex();
     const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
@@ -134,31 +123,6 @@ describe('an endpoint’s chain', () => {
     expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
     index.setService(service({ ports: [unnamed] }), nine);
     expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
-  });
-
-  test('is remembered when the endpoint is gone, or the slice, or the Service', () => {
-    const index = known();
-    const chain = endpointChain('api', 'http', 'tcp', '10.65.2.9:8080');
-    index.setSlice(endpointSlice(), nine);
-    index.setSlice(endpointSlice({ endpoints: [] }), nine);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
-    index.removeSlice('shop', 'api-x2x7k', nine);
-    index.removeService('shop', 'api', nine);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080, deleted');
-    index.sweep(nine + day);
-    expect(index.ownerOf(chain)).toBeUndefined();
-    expect(index.sizes).toEqual({ slices: 0, tombstones: 0 });
-  });
-
-  test('moves from one slice to another', () => {
-    const index = known();
-    const chain = endpointChain('api', 'http', 'tcp', '10.65.2.9:8080');
-    index.setSlice(endpointSlice(), nine);
-    index.setSlice(endpointSlice({ name: 'api-other' }), nine);
-    index.removeSlice('shop', 'api-x2x7k', nine);
-    index.sweep(nine + 2 * day);
-    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
-    expect(index.backendsOf('shop', 'api')).toHaveLength(1);
   });
 
   test('the chain of a slice that is no Service’s has no owner, from when that is known', () => {

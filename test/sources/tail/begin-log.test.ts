@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { descriptorsOf } from '../following.ts';
 import { line, readingTools } from './reading.ts';
 
@@ -22,12 +22,6 @@ const styles: Record<string, (log: string, number: number) => void> = {
     renameSync(log, `${log}.1`);
     writeFileSync(log, '');
   },
-  'numbers, packed at once': (log) => {
-    shift(log);
-    renameSync(log, `${log}.1`);
-    writeFileSync(log, '');
-    pack(`${log}.1`);
-  },
   'numbers, packed later': (log) => {
     shift(log);
     if (exists(`${log}.2`)) pack(`${log}.2`);
@@ -38,37 +32,12 @@ const styles: Record<string, (log: string, number: number) => void> = {
     renameSync(log, `${log}-2026112${number}`);
     writeFileSync(log, '');
   },
-  "the kubelet's": (log, number) => {
-    if (number > 1) pack(`${log}.20261121-10150${number - 1}`);
-    renameSync(log, `${log}.20261121-10150${number}`);
-    writeFileSync(log, '');
-  },
   'copied and truncated': (log) => {
     shift(log);
     copyFileSync(log, `${log}.1`);
     truncateSync(log);
   },
 };
-
-describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) => {
-  const rotate = styles[style] as (log: string, number: number) => void;
-
-  test.each([1, 2, 3])('the files of %i rotations are read', (times) => {
-    const log = unused();
-    writeFileSync(log, line(0) + line(1));
-    const first = read(log);
-    expect(first.lines).toHaveLength(2);
-    const saved = first.stop();
-    appendFileSync(log, line(2));
-    for (let number = 1; number <= times; number++) {
-      rotate(log, number);
-      appendFileSync(log, line(2 + number));
-    }
-    const { lines, losses, notices } = read(log, saved);
-    expect(lines.map(numberOf)).toStrictEqual(Array.from({ length: times + 1 }, (_, index) => 2 + index));
-    expect([losses, notices]).toStrictEqual([[], []]);
-  });
-});
 
 test.each(['numbers, a new file', 'dates'])('files of less than 64 bytes are known by their inode: %s', (style) => {
   const log = unused();

@@ -22,50 +22,6 @@ test.each<[string, string, string, boolean]>([
 });
 
 describe('files that are done with', () => {
-  test('are known by their inode as long as they begin as they did', () => {
-    const done = createFinishedFiles();
-    const one = file('1', 'abc');
-    done.add(one);
-    expect(done.find(identity('1'), Buffer.from('abcdef'))).toBe(one);
-    expect(done.find(identity('1'), Buffer.from('ab'))).toBeUndefined();
-    expect(done.find(identity('1'), Buffer.from('abd'))).toBeUndefined();
-    expect(done.find(identity('2'), Buffer.from('abc'))).toBeUndefined();
-    expect(done.find({ ...identity('1'), device: '2' }, Buffer.from('abc'))).toBeUndefined();
-  });
-
-  test('files that were empty are known by their inode as long as they are', () => {
-    const done = createFinishedFiles();
-    const empty = file('1', '');
-    done.add(empty);
-    expect(done.find(identity('1'), Buffer.from(''))).toBe(empty);
-    expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
-  });
-
-  test('the one that was added last is found first', () => {
-    const done = createFinishedFiles();
-    const [, last] = [file('1', 'abc'), file('1', 'ab')].map((each) => (done.add(each), each));
-    expect(done.find(identity('1'), Buffer.from('abc'))).toBe(last);
-  });
-
-  test('are known by their content', () => {
-    const done = createFinishedFiles();
-    done.add(file('1', long));
-    expect(done.hasCopyOf(Buffer.from(`${long}more`))).toBe(true);
-    expect(done.hasCopyOf(Buffer.from('y'.repeat(64)))).toBe(false);
-  });
-
-  test('are forgotten when they were not there for two looks in a row', () => {
-    const done = createFinishedFiles();
-    done.add(file('1', long));
-    const seen = [Buffer.from(`${long}more`)];
-    for (const looks of [[], seen, [], seen]) done.keepOnly(looks);
-    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
-    done.keepOnly([]);
-    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
-    done.keepOnly([]);
-    expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
-  });
-
   test('the oldest of more than 4,096 are forgotten', () => {
     const done = createFinishedFiles();
     for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
