@@ -9,12 +9,12 @@ import { audience } from './replicas.ts';
 /** `busy`: the answer is not available now. */
 export type Verdict = 'agent' | 'stranger' | 'busy';
 
-/** How long a token is still accepted after it was withdrawn. */
+/** How long the result of a review is used. A withdrawn token is accepted as long. */
 const believedFor: Millis = 120_000;
 /** How long a stranger is remembered. RBAC and caches are late, so the stranger may soon be an agent. */
 const refusedFor: Millis = 10_000;
 
-/** TokenReviews a second: enough for 5,000 nodes within two minutes, and a limit for strangers. */
+/** TokenReviews a second, for tokens of known agents and for others: enough for 5,000 nodes within two minutes. */
 const budget = { rate: 50, burst: 500 };
 
 /** The most tokens in memory: those of all agents, and of some strangers. */
@@ -32,8 +32,9 @@ export function createAuthenticator(
   username: string,
   now: () => Millis,
 ): (authorization: string | undefined) => Promise<Verdict> {
-  const known = new LRUCache<string, { verdict: Promise<Verdict>; until: Millis }>({ max: tokens });
-  const bucket = createTokenBucket(budget);
+  const known = new LRUCache<string, { verdict: Promise<Verdict>; until: Millis; isAgent: boolean }>({ max: tokens });
+  // Two, because anybody can make tokens that have to be reviewed, and known agents must not wait behind those.
+  const [ofAgents, ofOthers] = [createTokenBucket(budget), createTokenBucket(budget)];
 
   return async (authorization) => {
     const token = /^Bearer ([\w.-]+)$/.exec(authorization?.slice(0, longestToken) ?? '')?.[1];
@@ -42,12 +43,14 @@ export function createAuthenticator(
     const key = createHash('sha256').update(token).digest('base64');
     const before = known.get(key);
     if (before !== undefined && before.until > now()) return await before.verdict;
-    if (!bucket.take(now())) return 'busy';
-    const entry = { verdict: review(connection, token, username), until: now() + believedFor };
+    const isAgent = before?.isAgent === true;
+    if (!(isAgent ? ofAgents : ofOthers).take(now())) return 'busy';
+    const entry = { verdict: review(connection, token, username), until: now() + believedFor, isAgent };
     known.set(key, entry);
     const verdict = await entry.verdict;
+    if (verdict === 'busy') entry.until = now();
+    else entry.isAgent = verdict === 'agent';
     if (verdict === 'stranger') entry.until = Math.min(entry.until, now() + refusedFor);
-    if (verdict === 'busy') known.delete(key);
     return verdict;
   };
 }

@@ -240,7 +240,7 @@ export function noiseOf(
   if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
   if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
     return 'neighbour discovery';
-  if (packet.protocol === 'UDP' && (isDhcp(packet.sourcePort) || isDhcp(packet.destinationPort))) return 'DHCP';
+  if (packet.protocol === 'UDP' && isDhcp(packet.sourcePort) && isDhcp(packet.destinationPort)) return 'DHCP';
   if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
   return isLinkLocal(destination) || isLinkLocal(source) ? 'link-local' : undefined;
 }

@@ -92,3 +92,17 @@ test('forged tokens use up the reviews of a second, and no more; who is known is
   clock.now += 1000;
   expect(await check(bearer(7))).toBe('agent');
 });
+
+test('an agent is reviewed again, also in the middle of a flood of forged tokens', async () => {
+  let isAway = false;
+  const { check, clock } = scene((token) =>
+    isAway ? undefined : { authenticated: !token.includes('forged'), username },
+  );
+  await check(bearer());
+  clock.now += 120_000;
+  for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`);
+  isAway = true;
+  expect(await check(bearer())).toBe('busy');
+  isAway = false;
+  expect(await check(bearer())).toBe('agent');
+});

@@ -56,6 +56,8 @@ test.each([
   ['ICMP of a type that in ICMPv6 is discovery', icmp(133, 0)],
   ['packet too big', icmp(2, 0, { protocol: 'ICMPv6', source: 'fd00::1', destination: 'fd00::2' })],
   ['TCP to port 67', packet({ destinationPort: 67 })],
+  ['UDP that hides behind a port of DHCP', udp({ sourcePort: 68, destinationPort: 5353 })],
+  ['a service at a port of DHCP', udp({ sourcePort: 40_112, destinationPort: 546 })],
   ['SCTP', portless('SCTP')],
 ])('%s is not', (_, given) => {
   expect(noise(given)).toBeUndefined();

@@ -4,6 +4,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { readEvents } from '../../src/report/read/events.ts';
 import { gap, linesOf, row, withRows, writer } from './scene.ts';
 
 const path = temporaryFolder();
@@ -42,6 +43,30 @@ test('a file with fields of a newer minor version and a record kind that is not 
 
 test('a file without any row is read', async () => {
   expect(await reading(write('empty.ndjson', ''))).toEqual({ ...clean, rows: 0, ids: [] });
+});
+
+test('a link that leads to itself is named, and the other files are read', async () => {
+  symlinkSync('loop', path('loop'));
+  expect(await reading(path('loop'), write('rows', rowsOf(1, 2)))).toEqual({ ...clean, problems: [path('loop')] });
+});
+
+test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {
+  const event = (reason: string, message: string): object => ({
+    kind: 'Event',
+    reason,
+    message,
+    firstTimestamp: '2026-11-20T09:00:00Z',
+    lastTimestamp: '2026-11-20T09:00:00Z',
+    reportingComponent: 'kube-netfilter-tailer',
+  });
+  const items = [
+    event('IptablesRestoreFailed', 'a [KN102]'),
+    event('IptablesRestoreFailed', 'b [KN101, KN102]'),
+    event('PacketDrop', 'c [KN403]'),
+    event('PacketDrop', 'd'),
+  ];
+  const { incidents, events } = readEvents([write('events.json', JSON.stringify({ items }))]);
+  expect([incidents, events].map(({ top }) => top.map(({ message }) => message[0]).join(''))).toEqual(['ab', 'cd']);
 });
 
 test('a file whose name is a pattern, a quotation or SQL is read', async () => {

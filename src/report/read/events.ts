@@ -21,8 +21,8 @@ interface EventLike {
 
 const component = 'kube-netfilter-tailer';
 
-/** Matches the code of a cause, which the message of every incident contains. */
-const code = /\[KN\d{3}\]/;
+/** Matches the end of an incident's message: `[KN102]`, or `[KN101, KN102]` with a diagnosis. */
+const code = /\[KN\d{3}(?:, KN\d{3})?\]/;
 
 export interface ReportedEvents {
   incidents: Bounded<ReportedEvent>;
@@ -67,7 +67,8 @@ function reportedIn(event: EventLike): { event: ReportedEvent; isIncident: boole
   const { reason, message, count, firstTimestamp, lastTimestamp, involvedObject, reportingComponent, source } = event;
   const [first, last] = [firstTimestamp, lastTimestamp].map((time) => Date.parse(String(time))) as [number, number];
   if (typeof message !== 'string' || Number.isNaN(first) || Number.isNaN(last)) return [];
-  const isIncident = code.test(message);
+  // The message of a martian packet has a code, too.
+  const isIncident = reason !== 'PacketDrop' && code.test(message);
   if (!isIncident && reportingComponent !== component && source?.component !== component) return [];
   const { kind, namespace, name } = involvedObject ?? {};
   const object = `${textOf(kind)} ${textOf(namespace) === '' ? '' : `${textOf(namespace)}/`}${textOf(name)}`;

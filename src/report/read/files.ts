@@ -1,6 +1,7 @@
 /** Finds files of rows, and reads their lines. */
 import { closeSync, globSync, openSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
 import { writeTemporary } from '../work-folder.ts';
 
@@ -8,7 +9,7 @@ import { writeTemporary } from '../work-folder.ts';
 export function findFiles(named: readonly string[]): { files: string[]; problems: string[] } {
   const seen = new Set<string>();
   const found: ReturnType<typeof findFiles> = { files: [], problems: [] };
-  for (const name of named) {
+  const add = (name: string): void => {
     const paths = name === '-' || identityOf(name) !== undefined ? [name] : globSync(name).toSorted();
     if (paths.length === 0)
       found.problems.push(`${name}: ${/[*?[{]/.test(name) ? 'no file has such a name' : 'no such file'}`);
@@ -18,6 +19,13 @@ export function findFiles(named: readonly string[]): { files: string[]; problems
       if (identity === undefined || seen.has(identity) || (paths.length > 1 && statSync(path).isDirectory())) continue;
       seen.add(identity);
       found.files.push(path);
+    }
+  };
+  for (const name of named) {
+    try {
+      add(name);
+    } catch (error) {
+      found.problems.push(`${name}: cannot be read: ${reasonOf(error)}`);
     }
   }
   return found;
