@@ -28,7 +28,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const metrics = createMetrics({ version });
   const rateLimitedLog = createRateLimitedLog(log, clock);
   const counts = noProblems();
-  const connection = await connect({ config, metrics, counts, clock });
+  const connection = await connect({ kubeconfig: config.kubeconfig, who: config.node, metrics, counts, clock });
   const problems = createProblems({
     log,
     rateLimitedLog,

@@ -42,7 +42,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
         return shared.report('token', subject, 'error', about, text);
       }
       // A server that did not answer throttles while it starts, so this is still the same problem.
-      if (status === 429 && !shared.has('api server', subject))
+      if (status === 429 && !shared.affects('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
         const meanwhile = isListed()
@@ -57,7 +57,10 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     },
     denied,
     granted,
-    /** Notes that the server has done what was asked. `but`: a problem that continues. */
+    /**
+     * Notes that the server has done what was asked. `but`: the problem of this subject that this answer does not end, such as an Event
+     * that admission denied.
+     */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
       shared.well(subject, but);
@@ -80,7 +83,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     const right = `right ${verb} ${resource}`;
     const { since, subjects } = missing.get(right) ?? { since: now(), subjects: new Set() };
     missing.set(right, { since, subjects: subjects.add(subject) });
-    const starting = shared.isThere('api server') && now() - since < startingTime;
+    const starting = shared.affectsAny('api server') && now() - since < startingTime;
     shared.well(subject);
     // A starting server may not know any rights for a moment.
     if (starting) return;
@@ -127,14 +130,14 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
       reported.set(problem, now());
       report(level, problem, fields, text);
     },
-    /** Notes that the API server has done what was asked for this subject. `but`: a problem that continues. */
+    /** Notes that the API server has done what was asked for this subject. `but`: the problem that this answer does not end. */
     well(subject: string, but?: Problem): void {
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
-    has: (problem: Problem, subject: string): boolean => affected.get(problem)?.has(subject) ?? false,
+    affects: (problem: Problem, subject: string): boolean => affected.get(problem)?.has(subject) ?? false,
     /** Returns whether the problem was reported, and not yet as over. */
-    isOpen: (problem: Problem): boolean => reported.has(problem),
-    isThere: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
+    wasReported: (problem: Problem): boolean => reported.has(problem),
+    affectsAny: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
     /** Logs the end of problems that are over. */
     settle(this: void): void {
       for (const [problem, at] of reported) {

@@ -44,17 +44,19 @@ export interface ClusterContextOptions {
 }
 
 export interface ConnectOptions {
-  config: Pick<Config, 'kubeconfig' | 'node'>;
+  kubeconfig: string | undefined;
+  /** Who asks, for the API server's log: the node of an agent. */
+  who: string;
   metrics: Metrics;
   counts: ProblemCounts;
   clock: Clock;
 }
 
 /** Rejects if the kubeconfig is missing, or no API server can be found. */
-export async function connect({ config, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
+export async function connect({ kubeconfig, who, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
-    load: await findAccess(config.kubeconfig),
-    userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
+    load: await findAccess(kubeconfig),
+    userAgent: `kube-netfilter-tailer/${version} (${who})`,
     onRequest({ verb, resource, code, took }) {
       metrics.apiRequests.add(1, { verb, resource, code: String(code) });
       metrics.apiRequestSeconds.observe(took / 1000, { verb });

@@ -36,12 +36,12 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
   const { lists, connection, cluster } = context;
   const chains = createChains(context, now);
   const felix = createFelixReader({ connection, node: config.node, now });
-  const runs = (failing: Failing) => podOf(failing, lists.podsHere(now()));
+  const podRunning = (failing: Failing) => podOf(failing, lists.podsHere(now()));
 
   return createNodeIncidents({
     node: config.node,
     nodeRef: () => nodeRefOf(lists.directory, config.node),
-    podOf: runs,
+    podOf: podRunning,
     podsHere: () => lists.podsHere(now()),
     chains,
     facts: {
@@ -53,7 +53,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
       felixDelay: () => Math.random() * readSpreadOf(cluster.nodeCount),
       proc: { ...createProc(config.procRoot), now },
       kernel: release(),
-      kubeProxyHere: () => (cluster.synced ? runs('kube-proxy') !== undefined : undefined),
+      kubeProxyHere: () => (cluster.synced ? podRunning('kube-proxy') !== undefined : undefined),
       nameOf(address) {
         const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
         return object?.namespace === undefined ? object?.name : `${object.namespace}/${object.name}`;

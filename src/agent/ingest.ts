@@ -42,7 +42,10 @@ interface IngestOptions {
 
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
-/** Enough for about 9 Events for each of 250 Pods, which are 2,250. Metrics count the rest. */
+/**
+ * Enough for about 9 Events for each of 250 Pods, which are 2,250, and as many of the hour before that are not published yet. Metrics count
+ * the rest.
+ */
 const seriesLimits = { perObject: 8, total: 5000 };
 
 /** Enough for a long outage of the API server. Each flow takes 1.5 KB. */
@@ -166,7 +169,7 @@ function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | '
   };
 }
 
-/** Counts a packet for everything besides Events: the audit, its workloads, and its flow. */
+/** Counts a packet for the audit, the metric of workloads and the live flows. */
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

@@ -59,7 +59,7 @@ function createNodeCondition({ config, context, ingest, problems, clock }: NodeC
   });
 }
 
-/** How often a True condition is written again, which shows to whoever drains nodes that the agent still runs. */
+/** A True condition is written again this often, so that whoever drains nodes sees from the heartbeat that the agent runs. */
 const heartbeatEvery: Millis = 600_000;
 /** The shortest time between two writes, because a Node is a large object that many clients watch. */
 const shortestPause: Millis = 60_000;
@@ -111,7 +111,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
     if (found.kind === 'refused') return putOff(found);
     backOff.reset();
     [known, wasRead, due] = [found.condition, true, undefined];
-    // Another clock may have stamped the heartbeat, so check it in the next round.
+    // Another clock may have stamped the heartbeat, so a True condition is written again now.
     nextHeartbeat = clock.now();
     await keep();
   }

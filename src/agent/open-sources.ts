@@ -52,6 +52,7 @@ type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> 
 /** Sources that may have the kernel's lines. */
 type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
+/** How far back the first run reads the ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
 /** Opens the logs. Once they are started, they hand lines to the pipeline. */

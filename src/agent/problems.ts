@@ -35,7 +35,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
       // If the server's etcd does not answer, watches are silent, too. That is one problem.
-      if (silent !== true || answers.shared.isOpen('api server')) return;
+      if (silent !== true || answers.shared.wasReported('api server')) return;
       const text = `The watch of ${resource} was silent and is started again`;
       answers.shared.report('silence', resource, 'info', { resource }, text);
     },

@@ -26,7 +26,7 @@ const validity = { shortest: 90 * day, spread: 30 * day };
 const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
-/** The interval until this replica is published in the ConfigMap. */
+/** How often publishing is tried until this replica is in the ConfigMap. */
 const earlyInterval: Millis = 1000;
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
@@ -73,7 +73,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   const rateLimitedLog = createRateLimitedLog(log, clock);
   const metrics = createMetrics({ version });
   const counts = noProblems();
-  const connection = await connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
+  const connection = await connect({ kubeconfig, who: `directory ${podName}`, metrics, counts, clock });
   const problems = createApiProblems(
     { log, rateLimitedLog, metrics, clock, server: () => connection.server, isListed: () => true },
     counts,

@@ -46,18 +46,20 @@ export interface PolicyAnswers {
   readonly factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
 
-const impatience: Millis = 10_000;
+/** How long Events do not wait after one has waited in vain. */
+const noWaitFor: Millis = 10_000;
 
-const oldest: Millis = 60_000;
+/** How old policies and Pods may be for an Event, if the packet is not newer. */
+const freshFor: Millis = 60_000;
 
 /** How long a denial is still reported if nothing newer can be read. */
-const tooOld: Millis = 600_000;
+const usableForEvents: Millis = 600_000;
 
 /**
  * How old policies may be for rows. For an Event that continues, they are read every fifteen minutes, and rows in between get the same
  * verdict.
  */
-const tooOldForRows: Millis = 1_200_000;
+const usableForRows: Millis = 1_200_000;
 
 /** The share of the time for rows. It is enough for some thousand rows at once if a hundred policies select each Pod. */
 const rowsShare = { part: 0.01, atOnce: 100 };
@@ -84,11 +86,11 @@ export function createPolicyAnswers({
       const needs = policyNeeds(finding);
       if (needs === undefined) return undefined;
       const now = clock.now();
-      const recent = now - oldest;
+      const recent = now - freshFor;
       // Policies that were read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
       await patiently(read(finding, needs, { policies: since, pods: recent }));
-      const known = knownFor(finding, needs, now - tooOld);
+      const known = knownFor(finding, needs, now - usableForEvents);
       if (known === undefined) return undefined;
       const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
       // Older policies may admit what a new policy denies.
@@ -101,7 +103,7 @@ export function createPolicyAnswers({
       let readAt: Millis = -Infinity;
       const policiesFor = (finding: Finding): KnownPolicies | undefined => {
         const needs = policyNeeds(finding);
-        const known = needs && knownFor(finding, needs, now - tooOldForRows);
+        const known = needs && knownFor(finding, needs, now - usableForRows);
         if (known === undefined) return undefined;
         readAt = known.at;
         return known.policies;
@@ -146,7 +148,7 @@ function createWaitLimit({
     if (clock.now() < impatientUntil) return;
     const timer = new AbortController();
     const late = delay(longestWait, true, { signal: timer.signal }).catch(() => false);
-    if (await Promise.race([reading.then(() => false), late])) impatientUntil = clock.now() + impatience;
+    if (await Promise.race([reading.then(() => false), late])) impatientUntil = clock.now() + noWaitFor;
     timer.abort();
   };
 }
@@ -165,7 +167,7 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
 }
 
 /** How often a missing right is asked for again. */
-const age: Millis = 600_000;
+const askRightsEvery: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
 
@@ -183,7 +185,7 @@ export function createPolicyRights({ connection, log, now }: PolicyRightsOptions
   return {
     granted: async (): Promise<boolean> => {
       if (known?.granted === true) return true;
-      if (known !== undefined && now() - known.at < age) return false;
+      if (known !== undefined && now() - known.at < askRightsEvery) return false;
       return await (asking ??= ask().finally(() => (asking = undefined)));
     },
     failed: (error: unknown): void => {

@@ -47,7 +47,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
 
   return {
     /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
-    async refresh(requirements: Requirements, since: Millis): Promise<void> {
+    async refresh(this: void, requirements: Requirements, since: Millis): Promise<void> {
       await Promise.all([
         ...setKeys(requirements).map((key) => networkSets.refresh(key, since)),
         ...requirements.services.slice(0, mostOfOne.services).map((key) => services.refresh(key, since)),
