@@ -38,8 +38,11 @@ export interface AuditOptions {
   privacy: Privacy;
   /** Undefined if policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
-  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
-  clock: { now: () => Millis; toWall: (time: Millis) => Millis };
+  clock: {
+    now: () => Millis;
+    /** Returns what the wall clock showed at a time of the log lines. */
+    toWall: (time: Millis) => Millis;
+  };
   report: DeliveryReport;
 }
 

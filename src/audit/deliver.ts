@@ -49,7 +49,7 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
 
   async function run(): Promise<void> {
     for (;;) {
-      const batch = queue.next(sink.name, sink.most);
+      const batch = queue.next(sink.name, sink.mostRows);
       if (batch === undefined) {
         if (stopping.signal.aborted) return;
         await more.promise;
@@ -76,8 +76,8 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
 
 export interface Sink {
   readonly name: string;
-  /** The most rows in one batch. */
-  readonly most: number;
+  /** In one batch. */
+  readonly mostRows: number;
   /** Resolves to the number of refused rows when the receiver has stored the others. Rejects if all rows must be sent again. */
   send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
   close: () => Promise<void>;

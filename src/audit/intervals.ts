@@ -19,8 +19,8 @@ export interface IntervalsOptions {
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
-  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
   now: () => Millis;
+  /** Returns what the wall clock showed at a time of the log lines. */
   toWall: (time: Millis) => Millis;
 }
 
@@ -95,7 +95,7 @@ export function createIntervals(options: IntervalsOptions) {
   function closeFlow(flow: OpenFlow): FlowRecord {
     revision++;
     flows.remove(flow);
-    const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
+    const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.mayHaveLost(flow), toWall });
     const complete = policies.addTo(record, flow);
     // `found` may still lead to this flow. 0 packets mean that it is closed.
     flow.packets = 0;
@@ -103,7 +103,7 @@ export function createIntervals(options: IntervalsOptions) {
   }
 }
 
-/** Returns the flows to close, at most one more than `most`. */
+/** Returns the flows to close: more than `most` if further ones are due. */
 function dueOf(
   flows: ReturnType<typeof createOpenFlows>,
   mayClose: (flow: OpenFlow) => boolean,
@@ -130,7 +130,8 @@ function createGaps(restored: readonly OpenFlow[]) {
     add(start: Millis, loss: Loss): void {
       if (gaps.get(start) !== 'everything') gaps.set(start, loss);
     },
-    bearOn(flow: OpenFlow): boolean {
+    /** Returns whether lines of the flow may be missing. */
+    mayHaveLost(flow: OpenFlow): boolean {
       const loss = gaps.get(flow.start);
       return loss === 'everything' || (loss !== undefined && isWarning(flow));
     },

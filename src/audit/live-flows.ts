@@ -24,8 +24,11 @@ export interface LiveFlowsOptions {
   node: string;
   limits?: FlowLimits & { bytes: number };
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
-  /** `toWall`: returns what the wall clock showed at a time of the log lines. */
-  clock: { now: () => Millis; toWall: (time: Millis) => Millis };
+  clock: {
+    now: () => Millis;
+    /** Returns what the wall clock showed at a time of the log lines. */
+    toWall: (time: Millis) => Millis;
+  };
 }
 
 interface Held extends Flow {

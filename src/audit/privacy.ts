@@ -42,7 +42,10 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/** Returns the foreign end. The Namespace of the policy that dropped the packet owns the other end; without a policy, the node does. */
+/**
+ * Returns the end that is not named: the one outside the Namespace of the policy that dropped the packet; without a policy, the destination
+ * of an egress packet, else the source.
+ */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;

@@ -15,7 +15,7 @@ export interface Batch {
 
 export interface AuditQueueOptions {
   sinks: readonly string[];
-  /** The most bytes of all rows. Beyond that, the oldest rows are lost. */
+  /** The most characters of all rows. Beyond that, the oldest rows are lost. */
   most: number;
   restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
   now: () => Millis;
@@ -92,8 +92,9 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 /** Rows that a sink never got, because the queue was full. */
 export interface LostRows {
   rows: number;
-  /** When the first row was lost, and below, the last one. */
+  /** When the first row was lost. */
   first: Millis;
+  /** When the last row was lost. */
   last: Millis;
 }
 

@@ -14,7 +14,7 @@ function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c
     queue,
     sink: {
       name: 'otlp',
-      most: 2,
+      mostRows: 2,
       send(batch) {
         sent.push([...batch]);
         const answer = answers.shift() ?? 0;

@@ -27,7 +27,7 @@ async function outage(flowsAMinute: number) {
     queue,
     sink: {
       name: 'otlp',
-      most: 500,
+      mostRows: 500,
       send(rows) {
         if (isAway) return Promise.reject(new Error('away'));
         records.push(...rows.map((row) => JSON.parse(row) as FlowRecord));

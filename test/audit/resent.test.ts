@@ -34,7 +34,7 @@ function node() {
       sinks: [
         {
           name: 'otlp',
-          most: 100,
+          mostRows: 100,
           send(rows) {
             received.push(...rows);
             return Promise.reject(new Error('the answer was lost'));

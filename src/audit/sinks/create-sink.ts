@@ -59,7 +59,7 @@ function readHeaders(file: string): Record<string, string> {
 function createStdoutSink(): Sink {
   return {
     name: 'stdout',
-    most: 500,
+    mostRows: 500,
     send: (rows) => {
       writeAll(1, rows.join(''));
       return Promise.resolve(0);

@@ -26,7 +26,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
 
   return {
     name: 'file',
-    most: 1000,
+    mostRows: 1000,
     async send(rows) {
       const bytes = Buffer.from(rows.join(''));
       let length = await openFile();
@@ -99,8 +99,8 @@ const tailLength = mebibyte;
 const brace = '{'.charCodeAt(0);
 
 /**
- * Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. Rejects, and changes nothing, if
- * the end is no part of a row: then the file is somebody else's.
+ * Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. If the end is no part of a
+ * row, the file is somebody else's: rejects, and changes nothing.
  */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();

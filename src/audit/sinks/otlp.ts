@@ -32,7 +32,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
 
   return {
     name: 'otlp',
-    most: 500,
+    mostRows: 500,
     send,
     close() {
       agent.destroy();
