@@ -63,25 +63,25 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     view: lookAtView(),
     rules: readRules(machine),
     kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
-    folder: look(() => lookAtFolder(stateDir)),
-    state: look(() => readKeptState(stateDir)),
-    containers: look(() =>
+    folder: promised(() => lookAtFolder(stateDir)),
+    state: promised(() => readKeptState(stateDir)),
+    containers: promised(() =>
       sources.some(({ kind }) => kind === 'containers')
         ? lookAtContainers(config.podLogs, config.containers)
         : undefined,
     ),
-    programLogs: look(() =>
+    programLogs: promised(() =>
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
     ),
-    feeds: look(() => sources.flatMap(lookAtFeed)),
+    feeds: promised(() => sources.flatMap(lookAtFeed)),
     /** Existing logs of dropped flows that are not in SOURCES. */
-    unreadFlows: look(() =>
+    unreadFlows: promised(() =>
       findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),
     ),
     /** Whether rules of all network namespaces log, not only of the first one. */
-    logsAllNamespaces: look(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
+    logsAllNamespaces: promised(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
     /** Whether PROC_ROOT is a readable /proc. */
-    hasProcRoot: look(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
+    hasProcRoot: promised(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };
 
   async function lookAtView(): Promise<NetworkView> {
@@ -119,6 +119,6 @@ const feeds = {
 const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];
 
 /** Turns an error into a rejection, so that only the checks that need this fact fail. */
-async function look<T>(read: () => T): Promise<T> {
+async function promised<T>(read: () => T): Promise<T> {
   return await Promise.resolve(read());
 }

@@ -1,4 +1,7 @@
-/** `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. A stranger may have written any text of an Event. */
+/**
+ * `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. A stranger may have written
+ * any text of an Event.
+ */
 import { dump } from 'js-yaml';
 import {
   AccessError,

@@ -40,7 +40,7 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   const { connection, namespace, options } = wanted;
   const { items, resourceVersion } = await listAll(
     connection,
-    pathOf('/api/v1', namespace, 'events'),
+    apiPath('/api/v1', namespace, 'events'),
     { fieldSelector: fieldSelectorOf(options), pageSize },
     (event) => ({ apiVersion: 'v1', kind: 'Event', ...withoutManagers(event) }),
   );
@@ -49,7 +49,10 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
-/** Yields Events as they are written, without end. `tell` gets one line when the watch breaks, and one when it works again. Throws a `RefusedError` when the API server refuses. */
+/**
+ * Yields Events as they are written, without end. `tell` gets one line when the watch breaks, and one when it works again. Throws a
+ * `RefusedError` when the API server refuses.
+ */
 export async function* watchDrops(
   wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
@@ -109,7 +112,7 @@ async function* changes(
     allowWatchBookmarks: true,
     timeoutSeconds: watchFor / 1000,
   };
-  const path = pathOf('/api/v1', namespace, 'events');
+  const path = apiPath('/api/v1', namespace, 'events');
   for await (const change of watchEvents(connection, path, query, watchFor * 1.5, new AbortController().signal)) {
     if (change === undefined) {
       yield { type: 'BEGUN' };
@@ -200,7 +203,7 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
   }
 }
 
-export function pathOf(api: string, namespace: string | undefined, plural: string): string {
+export function apiPath(api: string, namespace: string | undefined, plural: string): string {
   return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }
 

@@ -3,7 +3,7 @@ import { listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
 import { type DropsOptions, podOwners } from '../options/drops-options.ts';
-import { type Cluster, type IsSelected, pathOf, refused } from './events.ts';
+import { type Cluster, type IsSelected, apiPath, refused } from './events.ts';
 
 export async function selectedPods(
   cluster: Cluster,
@@ -16,7 +16,7 @@ export async function selectedPods(
   const look = async (place: string | undefined, fieldSelector?: string): Promise<string[]> => {
     const { items } = await listAll(
       cluster.connection,
-      pathOf('/api/v1', place, 'pods'),
+      apiPath('/api/v1', place, 'pods'),
       { labelSelector, fieldSelector, pageSize: 500 },
       (pod) => `${text(at(pod, 'metadata', 'namespace')) ?? ''}/${text(at(pod, 'metadata', 'name')) ?? ''}`,
     );
@@ -43,7 +43,7 @@ function watchedPods(
 
 async function selectorOf({ connection, namespace }: Cluster, place: string, name: string): Promise<string> {
   const [api = '', plural = ''] = place.split('|');
-  const answer = await connection.request('GET', `${pathOf(api, namespace, plural)}/${name}`);
+  const answer = await connection.request('GET', `${apiPath(api, namespace, plural)}/${name}`);
   if (answer.kind === 'refused') throw new RefusedError(answer);
   const selector = at(answer.body, 'spec', 'selector');
   const labels = plural === 'services' ? selector : at(selector, 'matchLabels');

@@ -6,7 +6,7 @@ import type { DropsOptions } from '../options/drops-options.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { why } from '../why/why.ts';
-import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
+import { type Cluster, connectAsUser, listDrops, apiPath } from './events.ts';
 import { withStatus, annotationsIn } from './drops.ts';
 
 /** The newest ones are explained. */
@@ -68,7 +68,7 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
   const answer =
     namespace === undefined
       ? await connection.request('GET', '/api/v1/pods', { query: { fieldSelector: `metadata.name=${name}` } })
-      : await connection.request('GET', `${pathOf('/api/v1', namespace, 'pods')}/${name}`);
+      : await connection.request('GET', `${apiPath('/api/v1', namespace, 'pods')}/${name}`);
   if (answer.kind === 'refused') return answer.status !== 404;
   return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
 }

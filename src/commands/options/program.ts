@@ -1,4 +1,6 @@
-/** The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands, options and values. */
+/**
+ * The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands, options and values.
+ */
 import { Argument, type Command, type Option } from 'commander';
 import { createCommand, grouped, programName } from './command.ts';
 import { directoryCommand } from './directory-options.ts';
@@ -114,6 +116,7 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
 function describe(command: Command): Completed {
   const subs = command.commands;
   const name = command.name();
+  // `drops` has options of its own, and its subcommands have others of the same names (`--output`).
   const options = [...command.options, ...(name === 'drops' ? [] : subs.flatMap((sub) => sub.options))];
   const words = [...subs.map((sub) => sub.name()), ...options.flatMap(flagsOf), '--help', '-h'].join(' ');
   return { name, options, words };
@@ -213,7 +216,9 @@ function fish(commands: readonly Completed[]): string {
   return `# Completion of ${programName} for fish: ${programName} completion fish | source\n${lines.join('\n')}\n`;
 }
 
-/** kubectl runs this script as `kubectl_complete-drops`, and reads the words that it prints. The last line tells it not to complete files. */
+/**
+ * kubectl runs this script as `kubectl_complete-drops`, and reads the words that it prints. The last line tells it not to complete files.
+ */
 function kubectl(commands: readonly Completed[]): string {
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.

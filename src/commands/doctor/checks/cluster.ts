@@ -7,7 +7,7 @@ import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
 /** The most problems in one line. */
-const most = 4;
+const mostProblems = 4;
 
 export function checkSettings({ config, problems, warnings }: Known): Check {
   const { ok, problem, warning } = answersOf('settings');
@@ -21,8 +21,8 @@ export function checkSettings({ config, problems, warnings }: Known): Check {
 }
 
 export function inOneLine(problems: readonly string[]): string {
-  const more = problems.length > most ? [`and ${problems.length - most} more`] : [];
-  return [...problems.slice(0, most), ...more].join('; ');
+  const more = problems.length > mostProblems ? [`and ${problems.length - mostProblems} more`] : [];
+  return [...problems.slice(0, mostProblems), ...more].join('; ');
 }
 
 /** The largest tolerable clock difference, because exporters ignore Events whose time is further off. */

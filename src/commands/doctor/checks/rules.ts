@@ -160,22 +160,22 @@ export function checkPrefixes({
     seen.lines++;
     seen.last = Math.max(seen.last ?? -Infinity, time);
   }
-  const areAll = view !== 'pod' && rules.unseen.length === 0;
-  const all = [...found.values()].map((seen) => checkOf(seen, areAll, log !== undefined, now));
+  const knowsAllRules = view !== 'pod' && rules.unseen.length === 0;
+  const all = [...found.values()].map((seen) => checkOf(seen, knowsAllRules, log !== undefined, now));
   // Prefixes that need an action come first, so that they are shown.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
 }
 
-/** `areAll`: all rules that log are known. `hasLog`: the kernel's latest lines can be read. */
-function checkOf({ meaning, rules, lines, last }: Seen, areAll: boolean, hasLog: boolean, now: Millis): Check {
+/** `knowsAllRules`: all rules that log are known. `hasLog`: the kernel's latest lines can be read. */
+function checkOf({ meaning, rules, lines, last }: Seen, knowsAllRules: boolean, hasLog: boolean, now: Millis): Check {
   const { text, verdict, rule } = meaning;
   const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);
   const none = hasLog ? ', no such line lately' : '';
   const when = last === undefined ? none : `, ${plural(lines, 'line')} lately, the last one ${ago(last, now)}`;
   const why = verdict === 'logged' || rule.startsWith('word for') ? '' : ` (${rule})`;
-  const isGone = rules.length === 0 && areAll;
+  const isGone = rules.length === 0 && knowsAllRules;
   const finding = `${meanings[verdict]}${why}${when}${isGone ? '; no rule of this node has it now' : ''}`;
   const groups = rules.flatMap(({ target, group }) => (target === 'NFLOG' ? [group] : []));
   if (groups.length > 0 && groups.length === rules.length && lines === 0)
