@@ -65,15 +65,15 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.seriesFor(finding, time, last);
     // Limits lose no packets of a scan, because Events of Pods count them, too.
-    const isCounted = finding.details.kind === 'scan';
+    const isCountedElsewhere = finding.details.kind === 'scan';
     if (series === undefined) {
-      if (!isCounted) counts.uncounted += weight;
+      if (!isCountedElsewhere) counts.uncounted += weight;
       return undefined;
     }
     const { details } = series.finding;
-    // A series for many ports begins with packets that other series have counted first.
-    if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.bearOn(series, time);
-    if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
+    // A series for many ports starts with packets moved from other series, so its count is not 0 at its first own packet.
+    if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.mayHaveLost(series, time);
+    if (details.kind === 'overflow' && !isCountedElsewhere) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
     const refused = noteOthers(series, finding, from);
     if (refused !== undefined) held.scans.joined(series, refused);
@@ -127,7 +127,7 @@ function createLostLines(restored: SeriesState['reports'] = []) {
       reports.set(node, last);
     },
     /** Returns whether a series that begins at `time` may have lost its first lines. */
-    bearOn(series: Series, time: Millis): boolean {
+    mayHaveLost(series: Series, time: Millis): boolean {
       const lost = reports.get(series.finding.node);
       if (lost === undefined) return false;
       const { details } = series.finding;
@@ -135,9 +135,9 @@ function createLostLines(restored: SeriesState['reports'] = []) {
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
       const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
       return (
-        (isNear(lost.everything) && areOf(series, 'everything')) ||
-        (isNear(lost.kernelWarnings) && areOf(series, 'kernel-warnings')) ||
-        (isNear(lost.felix) && areOf(series, 'felix'))
+        (isNear(lost.everything) && isAffectedBy(series, 'everything')) ||
+        (isNear(lost.kernelWarnings) && isAffectedBy(series, 'kernel-warnings')) ||
+        (isNear(lost.felix) && isAffectedBy(series, 'felix'))
       );
     },
     state: (): SeriesState['reports'] => [...reports],
@@ -145,10 +145,10 @@ function createLostLines(restored: SeriesState['reports'] = []) {
 }
 
 function mayBeLost(series: Series, affects: Suppressed['affects'], node: string, time: Millis): boolean {
-  return series.finding.node === node && series.last >= time - reach && areOf(series, affects);
+  return series.finding.node === node && series.last >= time - reach && isAffectedBy(series, affects);
 }
 
-function areOf({ finding: { details } }: Series, affects: Suppressed['affects']): boolean {
+function isAffectedBy({ finding: { details } }: Series, affects: Suppressed['affects']): boolean {
   if (affects === 'everything') return true;
   if (affects === 'felix') return details.kind === 'incident' && details.failing === 'felix';
   return (

@@ -46,13 +46,13 @@ export function createOpenSeries(options: OpenSeriesOptions) {
   return {
     held,
     /**
-     * Finds or opens the series of a finding; undefined above the limit `total`. `last`: the finding came several times up to then, and no
-     * window ends before that.
+     * Finds or opens the series of a finding; undefined above the limit `total`. `last`: the time of the last of several packets that are
+     * counted at once; no window ends between `time` and `last`.
      */
     seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
-      // Findings that never come again are not remembered, because that would cost more than everything else.
+      // Without `last`, the finding object never comes again. Remembering it would cost more than everything else.
       if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;

@@ -13,7 +13,7 @@ import {
 } from './segments.ts';
 
 export interface KeptState {
-  /** Changes with the counts and with everything that waits. */
+  /** Returns a number that grows with each change of counts, waiting flows, incidents, budget, audit or Pods. */
   revision: () => number;
   /** Returns the changes since the last call in order. They are taken between two lines of a log. */
   takeChanges: () => KeptChange[];
@@ -107,7 +107,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
   }
 }
 
-/** How many bytes of unchanged parts follow the changes. They take a few milliseconds of the event loop. */
+/** How many characters of unchanged parts follow the changes. They take a few milliseconds of the event loop. */
 const sliceSize = 256 * 1024;
 
 /** A round writes the whole state once more, with a slice in each batch, so that older segments can be removed. */

@@ -18,7 +18,7 @@ export interface KeptParts {
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
   budget: { state: () => WriteBudgetState; readonly revision: number };
   audit?: Audit['kept'] | undefined;
-  /** The Pods of this node. `alive` returns roughly the present time by the wall clock. */
+  /** The Pods of this node. `alive`: when this agent last ran, in steps of five minutes, so that an idle node writes seldom. */
   pods?: { changes: LookupQueue['changes']; alive: () => Millis } | undefined;
 }
 

@@ -52,8 +52,9 @@ const fields = [
 ];
 
 /**
- * By itself, `--follow` reads only this boot and the last ten records, so `--merge` and `--no-tail` are needed. `--after-cursor` is not
- * used: if the record with the cursor is gone, it also skips a record that was never read (seen in systemd 252).
+ * Returns the arguments with which journalctl follows the kernel's records and those of `units`. By itself, `--follow` reads only this boot
+ * and the last ten records, so `--merge` and `--no-tail` are needed. `--after-cursor` is not used: if the record
+ * with the cursor is gone, it also skips a record that was never read (seen in systemd 252).
  */
 export function journalctlArguments(
   directory: string | undefined,
@@ -123,11 +124,11 @@ export function runJournalctl(
   }
   child.on('error', (error) => over({ error }));
   child.on('close', (code, signal) => over({ code, signal }));
-  const hear = (heard: (chunk: Buffer) => void) => (chunk: Buffer) => {
+  const unlessOver = (heard: (chunk: Buffer) => void) => (chunk: Buffer) => {
     if (!isOver) heard(chunk);
   };
-  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.output), schedule);
-  child.stderr?.on('data', hear(listener.errorOutput));
+  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, unlessOver(listener.output), schedule);
+  child.stderr?.on('data', unlessOver(listener.errorOutput));
   // Errors of a pipe are ignored, because the end of the process is noticed anyway.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
   return () => {

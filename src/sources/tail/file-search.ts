@@ -8,7 +8,7 @@ import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-l
 import type { ReadingOrder } from './reading-order.ts';
 import { type Candidate, isCopy, isCopyInMaking, isUndecided } from './relation.ts';
 import type { Report } from './report.ts';
-import { type Sibling, siblingsOf, stampOf } from './siblings.ts';
+import { type Sibling, siblingsOf, changeStampOf } from './siblings.ts';
 
 /** The number of scans in a row that found a file cut off. */
 const maxCuts = 10;
@@ -42,7 +42,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
       reportCut(beginning.cut, report);
-      stamp = stampOf(path, wall());
+      stamp = changeStampOf(path, wall());
     },
     discover(): void {
       if (isAsBefore()) return;
@@ -78,7 +78,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   /** Returns whether no file was added, removed or renamed since the last scan, and the file at the path is already being read. */
   function isAsBefore(): boolean {
     const before = stamp;
-    stamp = stampOf(path, wall());
+    stamp = changeStampOf(path, wall());
     if (stamp === undefined || stamp !== before || live === undefined || 'kind' in live) return false;
     const there = lookAt(path);
     if ('kind' in there || fileOf(order, there) === undefined) return false;

@@ -22,7 +22,7 @@ export function siblingsOf(path: string): Sibling[] {
 }
 
 /** Changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed. */
-export function stampOf(path: string, now: number): string | undefined {
+export function changeStampOf(path: string, now: number): string | undefined {
   const times = placesOf(path).map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   // Clocks of file systems have steps of some milliseconds, so two changes may have the same time.
   return times.every((time) => Math.abs(now - time) > 1000) ? times.join(' ') : undefined;
