@@ -237,9 +237,9 @@ async function readable(
   throw new RefusedError(answer);
 }
 
-/** Counts the values in the specs of policies, up to `most`. */
+/** Counts the values in the rules of policies, up to `most`. Cilium also has a list `specs`. */
 function valuesIn(policies: readonly Json[], most: number): number {
-  const left = policies.map((each) => at(each, 'spec'));
+  const left = policies.flatMap((each) => ['spec', 'specs'].map((field) => at(each, field) ?? []));
   let count = 0;
   for (; left.length > 0 && count <= most; count++) {
     const value = left.pop();
