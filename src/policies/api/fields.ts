@@ -148,9 +148,11 @@ export function strangeField(object: Json, fields: Fields): string | undefined {
   );
 }
 
+/** `spec`: the fields of the policy's spec. Only policies of Cilium may have several. */
 export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  look(object, { apiVersion: 'any', kind: 'any', metadata, spec, status: 'any' }, [], problems);
+  const specs: Fields = spec === ciliumPolicyFields ? { specs: [spec] } : {};
+  look(object, { apiVersion: 'any', kind: 'any', metadata, spec, ...specs, status: 'any' }, [], problems);
   return problems;
 }
 

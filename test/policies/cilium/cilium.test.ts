@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { compilePolicy, policyProblems, suggest } from '../../../src/policies/policies.ts';
 import { cases, cnp, connection, fromLabels, inBatch, isolating, namespaces, postgres, worker } from './cases.ts';
-import { evaluator } from '../objects.ts';
+import { evaluator, networkPolicy } from '../objects.ts';
 import { asked, randomCases } from './random.ts';
 
 test.each(cases.map(({ title, direction, expected, ...given }) => [direction, title, expected, given] as const))(
@@ -48,6 +48,13 @@ test('a field with a typo is found, at any depth', () => {
     'spec.ingress.0.toPorts.0.port',
     'spec.egressDeny.0.toPorts.0.rules',
   ]);
+});
+
+test('a policy with a list of specs has no problems but in their fields', () => {
+  const of = (specs: object[]) => ({ ...cnp({}), spec: undefined, specs });
+  expect(policyProblems(of([{ endpointSelector: {}, ingress: [{}] }]))).toEqual([]);
+  expect(policyProblems(of([{}, { ingres: [] }])).map(({ path }) => path.join('.'))).toEqual(['specs.1.ingres']);
+  expect(policyProblems({ ...networkPolicy({}), specs: [{}] })).toMatchObject([{ path: ['specs'] }]);
 });
 
 test('a policy whose rules are asked at two times is one policy', () => {
