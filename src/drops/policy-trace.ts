@@ -173,25 +173,17 @@ export function policyFacts(
 
 function factsOf(trace: Trace): PolicyFacts {
   const { outcome, direction, decision } = trace.verdict;
-  const deciding = decision === undefined ? isolating(trace) : { policies: [decision.policy], count: 1 };
+  const deciding = decision === undefined ? trace.isolating : [decision.policy];
   const { nearest } = trace;
   return {
     verdict: verdicts[outcome],
     direction,
-    decidedBy: deciding.policies.slice(0, mostNamed).map(refName),
-    count: deciding.count,
+    decidedBy: deciding.slice(0, mostNamed).map(refName),
+    count: deciding.length,
     rule: decision?.rule,
     nearest:
       outcome === 'denies' && nearest !== undefined ? `${refName(nearest.policy)} ${nearest.rule.path}` : undefined,
   };
-}
-
-function isolating({ verdict, policies, selecting }: Trace): { policies: readonly PolicyRef[]; count: number } {
-  if (verdict.reason !== 'isolated') return { policies: [], count: 0 };
-  const found = policies.filter(({ tier, selects }) => tier === verdict.tier && selects === true);
-  // Policies without a trace may belong to any tier, so all of them count.
-  const untraced = selecting - policies.length;
-  return { policies: found.map(({ policy }) => policy), count: found.length + untraced };
 }
 
 /** Spells a policy as `loggedName` does. */

@@ -1,7 +1,19 @@
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, matchRuleTraces, maxTraced, type Outcome } from './decide.ts';
-import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
+import type {
+  Direction,
+  End,
+  Flow,
+  Match,
+  Namespace,
+  Pod,
+  PolicyRef,
+  Reason,
+  StagedVerdict,
+  Trace,
+  Verdict,
+} from './model.ts';
 import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
@@ -36,14 +48,15 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     },
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
-      if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined, staged: undefined };
+      if (probe === undefined)
+        return { verdict, policies: [], selecting: 0, isolating: [], nearest: undefined, staged: undefined };
       const selecting = allSelecting(policies, probe);
       const { traced, nearest } = matchRuleTraces(selecting, probe, verdict);
       return {
         verdict,
         policies: traced,
-        // A policy of Cilium may be split into several parts.
-        selecting: new Set(selecting.map(({ policy }) => policy.ref)).size,
+        selecting: refsOf(selecting).length,
+        isolating: refsOf(selecting.filter(({ policy, selects }) => policy.tier === verdict.tier && selects === true)),
         nearest: verdict.outcome === 'admits' ? undefined : nearest,
         staged: ifEnforced(probe, verdict),
       };
@@ -82,9 +95,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     if (staged === undefined) return undefined;
     const verdict = byPolicies(probe, staged);
     if (verdict.outcome === outcome) return undefined;
-    const refs = allSelecting(staged, probe)
-      .map(({ policy }) => policy.ref)
-      .filter(({ kind }) => kind.startsWith('Staged'));
+    const refs = refsOf(allSelecting(staged, probe)).filter(({ kind }) => kind.startsWith('Staged'));
     return { verdict, policies: refs.slice(0, maxTraced) };
   }
 
@@ -95,6 +106,11 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
     return verdictOf(decide(asked.selecting(probe.pod, probe.direction, namespaceLabels), probe), probe);
   }
+}
+
+/** Returns each policy once, because one of Cilium may be split into several parts. */
+function refsOf(selecting: readonly Selecting[]): PolicyRef[] {
+  return [...new Set(selecting.map(({ policy }) => policy.ref))];
 }
 
 function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {

@@ -143,6 +143,8 @@ export interface Trace {
   /** The first `maxTraced` policies, in the order in which they are asked. */
   readonly policies: readonly PolicyTrace[];
   readonly selecting: number;
+  /** With the reason `isolated`, all policies of the tier that certainly select the Pod. Else empty. */
+  readonly isolating: readonly PolicyRef[];
   /** The rule that would have admitted, with the fewest failing conditions; undefined if nothing was denied. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
   /** The outcome if Calico's staged policies were enforced; undefined if it stays the same. */

@@ -24,22 +24,20 @@ export function sentenceOf(trace: Trace, options: SentenceOptions): string {
 }
 
 function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions): string {
-  const { verdict, nearest } = trace;
+  const { verdict, nearest, isolating } = trace;
   if (verdict.decision !== undefined) {
     const { policy, rule } = verdict.decision;
     const traced = trace.policies.find((each) => each.policy === policy)?.rules.find(({ path }) => path === rule);
     return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
   }
-  const isolating = trace.policies.filter(({ tier }) => tier === verdict.tier);
-  const count = trace.selecting > trace.policies.length ? trace.selecting : isolating.length;
-  const denied = `Denied: ${isolatingText(isolating, count)} ${whose} for ${verdict.direction}, none admits this`;
+  const denied = `Denied: ${isolatingText(isolating, verdict.tier)} ${whose} for ${verdict.direction}, none admits this`;
   const closest = nearest === undefined ? [] : [`Nearest: ${nearestText(nearest, verdict.direction)}.`];
-  const others = isolating.filter(({ policy }) => policy !== nearest?.policy);
+  const others = isolating.filter((policy) => policy !== nearest?.policy);
   for (let shown = Math.min(others.length, 5); shown >= 0; shown--) {
     const names = others
       .slice(0, shown)
-      .map(({ policy, rules }) => `${policyText(policy)}${rules.length === 0 ? ' (no rules)' : ''}`);
-    const more = count - names.length - (nearest === undefined ? 0 : 1);
+      .map((policy) => `${policyText(policy)}${hasNoRules(policy, trace) ? ' (no rules)' : ''}`);
+    const more = others.length - names.length;
     const listed = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
     const parts = nearest === undefined ? [`${denied}: ${listed}.`] : [`${denied}.`, ...closest, `Also: ${listed}.`];
     const text = printable(names.length === 0 ? [`${denied}.`, ...closest].join(' ') : parts.join(' '));
@@ -48,12 +46,19 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
   return fitted([`${denied}.`, ...closest], max);
 }
 
-function isolatingText(isolating: readonly PolicyTrace[], count: number): string {
-  const ofCalico = isolating.find(({ policy }) => isCalico(policy));
-  if (ofCalico === undefined && isolating.some(({ policy }) => isCilium(policy)))
+function hasNoRules(policy: PolicyRef, { policies, verdict }: Trace): boolean {
+  const parts = policies.filter((each) => each.policy === policy && each.tier === verdict.tier);
+  return parts.length > 0 && parts.every(({ rules }) => rules.length === 0);
+}
+
+function isolatingText(isolating: readonly PolicyRef[], tier = ''): string {
+  const count = isolating.length;
+  const ofCalico = isolating.find(isCalico);
+  if (ofCalico === undefined && isolating.some(isCilium))
     return count === 1 ? '1 policy isolates' : `${count} policies isolate`;
   if (ofCalico === undefined) return count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
-  return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${tierText(ofCalico)} isolate${count === 1 ? 's' : ''}`;
+  const shown = tierText({ policy: ofCalico, tier });
+  return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${shown} isolate${count === 1 ? 's' : ''}`;
 }
 
 /** Names a tier. For policies of Calico, it uses Calico's name. */
@@ -78,8 +83,7 @@ function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, d
  * Returns two names of a clause: `ingress[0].from[1]` → `from[1]`, `from`; `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`.
  */
 function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
-  const path = clause?.path ?? '';
-  const name = path.slice(path.indexOf('.') + 1);
+  const name = (clause?.path ?? '').replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
   return { name, field: name.replace(/\[\d+\]$/, '') };
 }
 

@@ -110,6 +110,38 @@ test('the first eight of many policies are named, and all are counted', () => {
   expect([facts?.decidedBy.length, facts?.count]).toStrictEqual([8, 70]);
 });
 
+test('a policy of Cilium that isolates by several parts is named and counted once', () => {
+  const from = (app: string) => [{ fromEndpoints: [{ matchLabels: { app } }] }];
+  const policy = {
+    apiVersion: 'cilium.io/v2',
+    kind: 'CiliumNetworkPolicy',
+    metadata: { name: 'both', namespace: 'shop' },
+    specs: [
+      { endpointSelector: {}, ingressDeny: from('lab') },
+      { endpointSelector: {}, ingress: from('frontend') },
+    ],
+  };
+  expect(policyFacts(findings(), known([policy]))).toMatchObject({
+    decidedBy: ['CiliumNetworkPolicy shop/both'],
+    count: 1,
+  });
+});
+
+test('only policies of the tier that isolates are counted', () => {
+  const passing = {
+    tier: 'Admin',
+    subject: { namespaces: {} },
+    ingress: [{ action: 'Pass', from: [{ namespaces: {} }] }],
+  };
+  const many = Array.from({ length: 60 }, (_, index) =>
+    clusterNetworkPolicy({ ...passing, priority: index }, `pass-${index}`),
+  );
+  expect(policyFacts(findings(), known([...many, deny('closed')]))).toMatchObject({
+    decidedBy: ['NetworkPolicy shop/closed'],
+    count: 1,
+  });
+});
+
 test('where the receiver is not known any more, the sender is asked', () => {
   const facts = policyFacts(findings(), known([deny('closed', 'batch', ['Egress'])], pods.slice(1)));
   expect(facts).toMatchObject({ verdict: 'denied', direction: 'egress' });

@@ -66,6 +66,8 @@ const changedAt = (creationTimestamp: string): object => ({
 
 const fromBatch = { fromEndpoints: [{ matchLabels: { 'k8s:io.kubernetes.pod.namespace': 'batch' } }] };
 
+const fromFrontends = { fromEndpoints: [{ matchLabels: { app: 'frontend' } }] };
+
 function cilium(spec: object, name = 'policy'): object {
   return { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name, namespace: 'shop' }, spec };
 }
@@ -164,6 +166,20 @@ test('sentences for an Event are as expected', async () => {
         ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend' } }], toPorts: [{ ports: [{ port: '5432' }] }] }],
       }),
       cilium({ endpointSelector: {}, ingress: [{}] }, 'isolating'),
+    ]),
+    'a policy of Cilium with two specs and a deny isolates': sentence([
+      {
+        ...cilium({}),
+        spec: undefined,
+        specs: [
+          { endpointSelector: {}, ingressDeny: [fromFrontends] },
+          { endpointSelector: {}, ingress: [fromFrontends] },
+        ],
+      },
+    ]),
+    'one NetworkPolicy isolates after many policies of the cluster': sentence([
+      isolated,
+      ...Array.from({ length: 60 }, (_, index) => ({ ...cluster('Pass'), metadata: { name: `pass-${index}` } })),
     ]),
     'a proxy of Cilium decides': sentence([
       cilium({

@@ -92,7 +92,7 @@ function directionLines(title: string, trace: Trace): string[] {
   const { verdict, policies, selecting } = trace;
   const rows = policies.flatMap((policy) => policyRows(policy));
   const table = alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell))));
-  const more = selecting - policies.length;
+  const more = selecting - new Set(policies.map(({ policy }) => policy)).size;
   return [
     `${title}: ${paintTerminal(colours[verdict.outcome], words[verdict.outcome])}: ${printable(reasonText(trace))}`,
     ...table.map((line) => `  ${line}`.trimEnd()),

@@ -159,18 +159,21 @@ test.each([
   expect(await answerOnFewer(dropped())).not.toMatchObject({ outcome: 'unknown' });
 });
 
-test.each(['spec', 'specs'])('the verdict is unknown of a Namespace with very many values in the %s of Cilium', async (field) => {
-  const endpoints = Array.from({ length: maxValues }, () => ({}));
-  const spec = { endpointSelector: {}, ingress: [{ fromEndpoints: endpoints }] };
-  const policy = { metadata: { name: 'p', namespace: 'shop' }, [field]: field === 'spec' ? spec : [spec] };
-  const { answerOn } = setUp({
-    '/apis/cilium.io/v2': answered({ resources: [{ name: 'ciliumnetworkpolicies' }] }),
-    '/apis/cilium.io/v2/namespaces/shop/ciliumnetworkpolicies': answered({ items: [policy] }),
-    '/apis/cilium.io/v2/*': answered({ items: [] }),
-    [shopPolicies]: answered({ items: [] }),
-  });
-  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
-});
+test.each(['spec', 'specs'])(
+  'the verdict is unknown of a Namespace with very many values in the %s of Cilium',
+  async (field) => {
+    const endpoints = Array.from({ length: maxValues }, () => ({}));
+    const spec = { endpointSelector: {}, ingress: [{ fromEndpoints: endpoints }] };
+    const policy = { metadata: { name: 'p', namespace: 'shop' }, [field]: field === 'spec' ? spec : [spec] };
+    const { answerOn } = setUp({
+      '/apis/cilium.io/v2': answered({ resources: [{ name: 'ciliumnetworkpolicies' }] }),
+      '/apis/cilium.io/v2/namespaces/shop/ciliumnetworkpolicies': answered({ items: [policy] }),
+      '/apis/cilium.io/v2/*': answered({ items: [] }),
+      [shopPolicies]: answered({ items: [] }),
+    });
+    expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+  },
+);
 
 test.each([
   ['few labels are kept', 10, 12],
