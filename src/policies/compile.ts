@@ -50,8 +50,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 ]);
 
 /** Names of kinds that admit or deny connections of Pods. Those without a compiler make the verdict unknown. */
-const policyKinds =
-  /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
+const policyKinds = /^(?:Global|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
 /** Groups in which a Policy is a network policy; in other groups it is something else. */
 const policyGroups: ReadonlySet<string> = new Set([
@@ -72,7 +71,7 @@ export function compilePolicy(object: Json): Policy[] {
   const evaluated = kinds.get(`${apiVersion}/${kind}`);
   if (evaluated !== undefined) return [evaluated.compile(object)].flat();
   const [group = ''] = apiVersion.split('/', 1);
-  if (!policyGroups.has(group) || !policyKinds.test(kind) || kind.startsWith('Staged')) return [];
+  if (!policyGroups.has(group) || !policyKinds.test(kind)) return [];
   return [unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`)];
 }
 

@@ -20,9 +20,6 @@ export interface TierPolicies {
 }
 
 export interface PolicySet {
-  readonly size: number;
-  /** One text for each policy that cannot be evaluated and makes verdicts unknown. */
-  readonly problems: readonly string[];
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined if Calico's other objects are not known. */
   readonly calico: CalicoObjects | undefined;
@@ -45,9 +42,7 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
   const isOfCalico = hasCalico(all, calico);
   const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
   const byNamespace = new Map<string | undefined, Policy[]>();
-  const problems: string[] = [];
   for (const policy of policies) {
-    if (policy.order === -Infinity) problems.push(`${nameOf(policy.ref)} ${policy.subject.text()}`);
     const { namespace } = policy.ref;
     const listed = byNamespace.get(namespace) ?? [];
     listed.push(policy);
@@ -58,8 +53,6 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
   let staged: PolicySet | undefined;
 
   return {
-    size: policies.length,
-    problems,
     tiers,
     calico,
     selecting(pod, direction, namespaceLabels) {
@@ -144,13 +137,12 @@ function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][]
 
 /** Applies staged policies: `set` replaces the policy of its name, `delete` removes it. */
 function promoted(policies: readonly Policy[]): Policy[] {
-  const enforced = new Map<string, Policy>();
-  for (const policy of policies) if (policy.staged === undefined) enforced.set(keyOf(policy), policy);
-  for (const { staged, ...policy } of policies) {
-    if (staged === 'set') enforced.set(keyOf(policy), policy);
-    if (staged === 'delete') enforced.delete(keyOf(policy));
-  }
-  return [...enforced.values()];
+  const applied = policies.filter(({ staged }) => staged === 'set' || staged === 'delete');
+  const byKey = new Map(applied.map((policy) => [keyOf(policy), policy]));
+  // Several parts of a policy of Cilium have one key.
+  const kept = policies.filter((policy) => policy.staged === undefined && !byKey.has(keyOf(policy)));
+  const set = [...byKey.values()].filter(({ staged }) => staged === 'set');
+  return [...kept, ...set.map(({ staged, ...policy }) => policy)];
 }
 
 /** `StagedNetworkPolicy shop/x` replaces Calico's `NetworkPolicy shop/x`; a StagedKubernetesNetworkPolicy replaces one of Kubernetes. */

@@ -513,6 +513,12 @@ describe.each([
 const stage = (kind: string, spec: object, name = 'p'): object => calico(kind, spec, name, 'shop');
 
 describe('staged policies', () => {
+  const ofCilium = {
+    apiVersion: 'cilium.io/v2',
+    kind: 'CiliumNetworkPolicy',
+    metadata: { name: 'parts', namespace: 'shop' },
+    spec: { endpointSelector: {}, ingress: [{ fromEntities: ['all'] }], ingressDeny: [{ fromEntities: ['all'] }] },
+  };
   const flow: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
   test.each([
@@ -533,6 +539,7 @@ describe('staged policies', () => {
       'admits',
     ],
     ['would change nothing', [open, stage('StagedNetworkPolicy', { order: 5000, ingress: [deny()] })], undefined],
+    ['leaves all parts of a policy of Cilium', [ofCilium, stage('StagedNetworkPolicy', { order: 5000 })], undefined],
     ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny()] })], undefined],
   ])('one %s', (_title, objects, expected) => {
     const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
