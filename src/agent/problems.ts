@@ -180,18 +180,19 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
   return {
     counts,
     api: createApiProblems(options, counts),
-    source: (name: string, { level, key, text }: Notice): void => {
-      const isOver = (obstacle: string): boolean => resolve(`source ${name} ${obstacle}`, text);
+    source: (name: string, { level, key, text, of }: Notice): void => {
+      const keyOf = (what: string): string => `source ${name} ${what}${of === undefined ? '' : ` ${of}`}`;
+      const isOver = (obstacle: string): boolean => resolve(keyOf(obstacle), text);
       if (key === 'well' && obstacles.filter(isOver).length > 0) return;
-      report(level, `source ${name} ${key}`, { source: name }, text);
+      report(level, keyOf(key), { source: name }, text);
     },
     lost: (source: string, { count, unit, reason }: Loss): void => {
       if (unit === 'records') {
         metrics.lostRecords.add(count ?? 1, { source });
         counts.recordsLost += count ?? 1;
       } else {
-        metrics.lostBytes.add(count ?? 0, { source });
-        counts.bytesLost += count ?? 0;
+        metrics.lostBytes.add(count ?? 1, { source });
+        counts.bytesLost += count ?? 1;
       }
       report('warn', `lost ${source}`, { source, count, unit }, reason);
     },

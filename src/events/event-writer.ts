@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
-import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
+import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, maxCount, timestamp } from './event.ts';
 
 /** The most tries in one write, because a user may change or delete the Event in between. */
 const maxTries = 3;
@@ -83,7 +83,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const published = { ...attempt.published, base: -count, first, overlap: undefined, resourceVersion: undefined };
     if (series.count === count)
       return { kind: 'written', verb: 'update', packets: 0, published: { ...published, count, writes } };
-    const rest = { ...event, count: series.count - count, firstTimestamp: timestamp(first) };
+    const rest = { ...event, count: Math.min(series.count - count, maxCount), firstTimestamp: timestamp(first) };
     return await create({ ...attempt, event: rest, published });
   }
 
@@ -156,7 +156,7 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
   const { count, last } = series;
   return {
     ...event,
-    count: base + count,
+    count: Math.min(base + count, maxCount),
     firstTimestamp: timestamp(first ?? last),
     lastTimestamp: timestamp(Math.max(last, base === 0 ? -Infinity : (stored.lastTimestamp ?? -Infinity))),
   };

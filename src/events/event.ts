@@ -20,7 +20,7 @@ export const component = 'kube-netfilter-tailer';
 const maxMessage = 1024;
 
 /** The largest count, because the API server accepts only an int32. */
-const maxCount = 2_147_483_647;
+export const maxCount = 2_147_483_647;
 
 export interface ObjectReference {
   apiVersion: string;

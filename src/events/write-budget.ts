@@ -126,20 +126,22 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   };
 
   function availableAt(now: Millis): Millis {
-    follow(nodeCount());
+    follow(nodeCount(), now);
     const interval = 1000 / share.rate;
     // A write that waits takes the token as soon as it comes.
     if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
     return Math.max(heldUntil ?? now, bucket.availableAt(now));
   }
 
-  function follow(count: number): void {
+  function follow(count: number, now: Millis): void {
     if (count === nodes) return;
+    const isFirst = nodes === 0;
     nodes = count;
     share = {
       rate: Math.min(rate, clusterLimit.rate / nodes),
       burst: Math.min(burst, Math.max(1, clusterLimit.burst / nodes)),
     };
-    bucket = createTokenBucket(share);
+    // Nodes that come and go must not give each node a new burst.
+    bucket = createTokenBucket(share, isFirst ? share.burst : Math.min(share.burst, bucket.level(now)));
   }
 }

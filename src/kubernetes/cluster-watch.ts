@@ -93,16 +93,19 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 
   async function beginNodes(): Promise<void> {
-    if (await isFew('nodes', limits.nodes, options, signal)) return begin('nodes', everything);
+    const count = (await countUpTo('nodes', limits.nodes, options, signal)) ?? 0;
+    if (count <= limits.nodes) return begin('nodes', everything);
+    countedNodes = count;
     begin('nodes', selectedBy(`metadata.name=${ownNode}`));
     while (!signal.aborted) {
-      countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
       await pause(countInterval * (1 + random()));
+      countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
     }
   }
 
   async function beginServices(): Promise<void> {
-    if (await isFew('services', limits.services, options, signal)) return begin('services', everything);
+    const count = (await countUpTo('services', limits.services, options, signal)) ?? 0;
+    if (count <= limits.services) return begin('services', everything);
     if (signal.aborted) return;
     informers.set('services', nothingToWatch);
     report.synced('services');
@@ -110,9 +113,10 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   async function beginSlices(): Promise<void> {
     if (signal.aborted) return;
-    const few = await isFew('endpointslices', limits.endpointSlices, options, signal);
-    if (few === undefined) giveUpSlices();
-    else if (few) begin('endpointslices', everything, { ...options, report: { ...report, watchFailed: slicesFailed } });
+    const count = await countUpTo('endpointslices', limits.endpointSlices, options, signal);
+    if (count === undefined) giveUpSlices();
+    else if (count <= limits.endpointSlices)
+      begin('endpointslices', everything, { ...options, report: { ...report, watchFailed: slicesFailed } });
   }
 
   function slicesFailed(resource: WatchedResource, problem: InformerProblem): void {
@@ -129,15 +133,15 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 }
 
 /**
- * Returns undefined if the right to count is missing. Waits while the server does not answer, because after a wrong guess all nodes of a
- * large cluster would list all objects.
+ * Counts objects, and reports more than `limit`. Returns undefined if optional objects may not be read or do not exist. Waits while the server
+ * does not answer, because after a wrong guess all nodes of a large cluster would list all objects.
  */
-async function isFew(
+async function countUpTo(
   resource: WatchedResource,
   limit: number,
   { connection, report }: ClusterWatchOptions,
   signal: AbortSignal,
-): Promise<boolean | undefined> {
+): Promise<number | undefined> {
   try {
     const count = await backOff(() => countAll(connection, paths[resource]), {
       startingDelay: retryIntervals.first,
@@ -154,10 +158,10 @@ async function isFew(
       },
     });
     if (count > limit) report.tooMany(resource, count, limit);
-    return count <= limit;
+    return count;
   } catch (error) {
-    // Return true without the right to list: the list will be refused, too, and is tried again.
-    return isFinal(resource, refusalOfError(error).status) ? undefined : true;
+    // Without the right to list none is counted: the list will be refused, too, and is tried again.
+    return isFinal(resource, refusalOfError(error).status) ? undefined : 0;
   }
 }
 

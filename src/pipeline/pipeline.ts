@@ -204,10 +204,12 @@ function createCounting({ statistics, packets: sink, counts, ...options }: Pipel
 
   function resume({ line, observation, weight, first, last }: QueuedFlow): void {
     const lost = decisions.lost(line, observation);
-    show(line, lost, weight, 1);
+    const packets = twins.uncounted(lost.meaning.findings, weight, line.time);
+    if (packets === 0) return;
+    show(line, lost, packets, 1);
     if (lost.isIgnored) return;
     count(lost.meaning, first, 1);
-    if (weight > 1) count(lost.meaning, last, weight - 1);
+    if (packets > 1) count(lost.meaning, last, packets - 1);
   }
 
   function show(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {

@@ -110,9 +110,9 @@ function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtf
     case 'kernel':
       return whyNotRing('/dev/kmsg', looks.device ?? kmsgDevice) === undefined ? 'sure' : 'none';
     case 'file': {
+      // A file that is missing may be between two rotations.
       const traces = tracesOfKernel(source.path);
-      if ('reason' in traces) return 'none';
-      return doubtOf(traces, floorOf(looks)) === undefined ? 'sure' : 'doubtful';
+      return !('reason' in traces) && doubtOf(traces, floorOf(looks)) === undefined ? 'sure' : 'doubtful';
     }
     default:
       return source satisfies never;

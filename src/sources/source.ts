@@ -20,6 +20,8 @@ export interface Loss {
 export interface Notice {
   level: 'info' | 'warn' | 'error';
   key: string;
+  /** Which of the files of the source, if it has several. */
+  of?: string;
   text: string;
 }
 

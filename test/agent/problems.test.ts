@@ -33,6 +33,17 @@ test('a source that cannot be read is logged once, and that it is read again, ea
   expect(keys().at(-1)).toBe('source /b.log well');
 });
 
+test('of a source with several files, each has its own problems, and its own end of them', () => {
+  const unreadable = { level: 'error', key: 'unreadable', text: 'a' } as const;
+  for (const of of ['/a', '/b']) problems.source('containers', { ...unreadable, of });
+  problems.source('containers', { level: 'info', key: 'well', text: 'b', of: '/b' });
+  expect(keys()).toEqual([
+    'source containers unreadable /a',
+    'source containers unreadable /b',
+    'over: source containers unreadable /b',
+  ]);
+});
+
 test('a Node that is not there is logged with some that are', () => {
   problems.api.node('node-x', false, ['node-a', 'node-b']);
   problems.api.node('node-x', true, []);
@@ -201,7 +212,7 @@ test('what was lost of a log is counted by its unit', async () => {
   problems.lost('/dev/kmsg', { count: 7, unit: 'records', time: nine, reason: '7 records are lost' });
   problems.lost('/var/log/kern.log', { count: undefined, unit: 'bytes', time: nine, reason: 'truncated' });
   expect(entries.map(({ text }) => text)).toEqual(['7 records are lost', 'truncated']);
-  expect(problems.counts).toMatchObject({ recordsLost: 7, bytesLost: 0 });
+  expect(problems.counts).toMatchObject({ recordsLost: 7, bytesLost: 1 });
   expect(await metrics.text()).toContain('lost_records_total{source="/dev/kmsg"} 7');
 });
 

@@ -381,6 +381,11 @@ describe('an Event that is one for all nodes', () => {
 });
 
 describe('an Event that another run counted, whose memory is lost', () => {
+  test('is not added to past the largest count that the API takes', async () => {
+    const { event } = await adopt({ count: 2_147_483_646, lastTimestamp: at(-minute) });
+    expect(event()?.count).toBe(2_147_483_647);
+  });
+
   test('is added to, when ours came after', async () => {
     const first = at(-20 * minute);
     const { event, write, count } = await adopt({ count: 10, firstTimestamp: first, lastTimestamp: at(-1000) });

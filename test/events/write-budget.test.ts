@@ -72,3 +72,11 @@ test('a node that comes to know that it is one of many has its share from then o
   expect(writes('more', 0, later)).toBe(1);
   expect(later.availableAt(nine, 'more')).toBe(nine + 10 * second);
 });
+
+test('Nodes that come and go give no node a new burst', () => {
+  let nodes = 400;
+  const budget = createWriteBudget({ nodeCount: () => nodes, random: () => 0 });
+  expect(writes('rest', 0, budget)).toBeGreaterThan(0);
+  nodes = 399;
+  expect(writes('rest', 0, budget)).toBe(0);
+});

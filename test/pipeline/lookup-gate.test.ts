@@ -75,6 +75,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     counts: () => ({ table, incidents }),
     node: 'node-a',
     includeNoise: false,
+    hasFlows: true,
     lookups: {
       queue: Object.create(queue, { release: { value: release } }) as LookupQueue,
       remote: { startLookups },
@@ -122,6 +123,24 @@ function textOf(host: number, port: number): string {
   return `calico-drop: IN=eth0 OUT=cali1 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.${host} DST=10.65.1.4 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
+/** The same packet as `textOf(7, 80)`. */
+const flowText = JSON.stringify({
+  Key: {
+    source_name: 'public',
+    source_type: 'Network',
+    dest_name: 'web-*',
+    dest_namespace: 'shop',
+    dest_type: 'WorkloadEndpoint',
+    dest_port: 80,
+    proto: 'tcp',
+    reporter: 'Dst',
+    action: 'Deny',
+    policies: { enforced_policies: [{ kind: 'NetworkPolicy', namespace: 'shop', name: 'web', action: 'Deny' }] },
+  },
+  start_time: nine / 1000,
+  packets_in: 1,
+});
+
 const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
 test('what is looked up waits with all lines that repeat it, and is counted with them', () => {
@@ -141,6 +160,15 @@ test('what is looked up: with lines that repeat it, is counted at once where the
   for (const host of [7, 8]) one.read(host);
   one.repeat(5);
   expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
+});
+
+test('a packet that waits is counted once where a flow of Calico tells of it, too', () => {
+  const one = rig({ unknown: () => false, synced: false });
+  one.read(7);
+  one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');
+  expect(one.queue.size).toBe(2);
+  one.sync();
+  expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
 });
 
 type Step =

@@ -136,6 +136,13 @@ describe('which ends are asked about', () => {
     expect(asked()).toEqual([]);
   });
 
+  test('Pods that a flow of Calico names are not, because a name is no address', () => {
+    const { remote, asked } = scene();
+    const named = podEnd({ kind: 'unknown', evidence: 'none', object: undefined, address: 'shop/web-*' });
+    expect(remote.startLookups(ends({ source: podEnd(), destination: named }))).toBe(false);
+    expect(asked()).toEqual([]);
+  });
+
   test('all ends are asked about at once, those of an ICMP error’s packet too', () => {
     const { remote, who, asked } = scene();
     const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [

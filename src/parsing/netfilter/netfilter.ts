@@ -154,8 +154,19 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
   // The prefix that the operator configured goes before `action`, because only some builds of ulogd write that.
   const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;
+  // ulogd reads ports also where a later fragment has its payload.
+  const laterFragment = isLaterFragment(field('ip.fragoff'), 0x1fff) || isLaterFragment(field('ip6.fragoff'), 0xfff8);
   const icmpType = field('icmp.type', 'icmpv6.type');
-  return observePacket({
+  const transport = laterFragment
+    ? {}
+    : {
+        sourcePort: field('src_port', 'tcp.sport', 'udp.sport', 'sctp.sport'),
+        destinationPort: field('dest_port', 'tcp.dport', 'udp.dport', 'sctp.dport'),
+        icmpType,
+        icmpCode: field('icmp.code', 'icmpv6.code'),
+        tcpFlags: tcpFlags(record),
+      };
+  const observation = observePacket({
     logger: 'ulogd',
     verdict: action ?? prefix.verdict,
     prefix: prefix.text,
@@ -167,16 +178,18 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
     source: field('src_ip', 'ip.saddr.str', 'ip.saddr'),
     destination: field('dest_ip', 'ip.daddr.str', 'ip.daddr'),
     protocol: field('ip.protocol', 'ip6.nexthdr') ?? (icmpType === undefined ? undefined : 1),
-    sourcePort: field('src_port', 'tcp.sport', 'udp.sport', 'sctp.sport'),
-    destinationPort: field('dest_port', 'tcp.dport', 'udp.dport', 'sctp.dport'),
-    icmpType,
-    icmpCode: field('icmp.code', 'icmpv6.code'),
+    ...transport,
     length: field('ip.totlen', 'ip6.payloadlen'),
     ttl: field('ip.ttl', 'ip6.hoplimit'),
     mark: field('oob.mark'),
     uid: field('oob.uid'),
-    tcpFlags: tcpFlags(record),
   });
+  if (observation.kind === 'unparsable' || !laterFragment) return observation;
+  return { ...observation, packet: { ...observation.packet, laterFragment } };
+}
+
+function isLaterFragment(fragmentField: string | number | undefined, offset: number): boolean {
+  return (Number(fragmentField ?? 0) & offset) !== 0;
 }
 
 const actions = new Map<string, Verdict>([

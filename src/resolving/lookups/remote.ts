@@ -1,5 +1,6 @@
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
+import { isName } from '../../platform/address.ts';
 import { createLookup, type Lookup, type LookupCounts } from './lookup.ts';
 import type { Pod } from '../objects.ts';
 import type { Owners } from './pod-finder.ts';
@@ -59,6 +60,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   };
 
   function isWorthWaiting(end: Endpoint): boolean {
+    if (isName(end.address)) return false;
     // Confirm answers from time to time, because the address may have another owner now.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address);

@@ -145,11 +145,11 @@ function keepingFile(path: string, closeServer: () => void): void {
   try {
     rmSync(kept, { force: true });
     linkSync(path, kept);
+    closeServer();
+    renameSync(kept, path);
   } catch {
-    return closeServer();
+    closeServer();
   }
-  closeServer();
-  renameSync(kept, path);
 }
 
 async function isAnswered(path: string): Promise<boolean> {

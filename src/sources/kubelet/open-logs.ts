@@ -174,7 +174,7 @@ function createContainerLog(options: ContainerLogOptions) {
     if (notice.key === 'well' && !hasFailed) return;
     if (notice.level === 'error') hasFailed = true;
     else if (notice.key === 'well') hasFailed = false;
-    listener.notice(notice);
+    listener.notice({ ...notice, of: path });
   }
 
   function deliver({ time, text, number }: RecordLine): void {
