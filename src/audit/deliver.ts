@@ -33,6 +33,7 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
   const stopping = new AbortController();
   const aborting = new AbortController();
   let more = Promise.withResolvers<void>();
+  let retryAfter: Millis | undefined;
   const finished = run();
 
   return {
@@ -56,7 +57,7 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
         more = Promise.withResolvers();
       } else if (await send(batch)) backOff.reset();
       else if (stopping.signal.aborted) return;
-      else await pause(backOff.next(), undefined, { signal: stopping.signal }).catch(() => undefined);
+      else await pause(backOff.next(retryAfter), undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -69,8 +70,20 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
       return true;
     } catch (error) {
       report.failed(sink.name, error);
+      retryAfter = error instanceof BusyError ? error.retryAfter : undefined;
       return false;
     }
+  }
+}
+
+/** The receiver takes no rows for now. */
+export class BusyError extends Error {
+  /** How long it asks to wait, if it does. */
+  readonly retryAfter: Millis | undefined;
+
+  constructor(message: string, retryAfter: Millis | undefined) {
+    super(message);
+    this.retryAfter = retryAfter;
   }
 }
 

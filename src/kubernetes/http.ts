@@ -4,6 +4,7 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
+import { retryAfterOf } from '../platform/back-off.ts';
 import { printable } from '../platform/printable.ts';
 import { parsed } from '../platform/json.ts';
 
@@ -122,12 +123,6 @@ export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
       printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
     retryAfter: retryAfterOf(headers['retry-after']),
   };
-}
-
-/** Reads the header, which has seconds. The wait is limited to ten minutes. */
-function retryAfterOf(header: string | undefined): Millis | undefined {
-  const seconds = Number(header ?? NaN);
-  return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
 /** Carries a refusal where a function cannot return it. */

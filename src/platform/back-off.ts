@@ -15,6 +15,12 @@ export function createBackOff(limits: { first: Millis; longest: Millis }, random
   };
 }
 
+/** Reads the header Retry-After, which has seconds. The wait is limited to ten minutes. */
+export function retryAfterOf(header: string | undefined): Millis | undefined {
+  const seconds = Number(header ?? NaN);
+  return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
+}
+
 /** Remembers values for a while. */
 export function createCooldown<T>(duration: Millis, now: () => Millis) {
   const since = new Map<T, Millis>();

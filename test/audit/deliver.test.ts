@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { startDelivery } from '../../src/audit/deliver.ts';
+import { BusyError, startDelivery } from '../../src/audit/deliver.ts';
 import { createAuditQueue } from '../../src/audit/queue.ts';
 
 /** A receiver that does with each batch what is next in the list, then takes all. */
-function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
+function scene(answers: ('fail' | 'busy' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
   const queue = createAuditQueue({ sinks: ['otlp'], most, restored: undefined, now: () => 0 });
   const sent: string[][] = [];
   const attempts: { rows?: number; refused?: number; error?: unknown }[] = [];
@@ -18,6 +18,7 @@ function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c
       send(batch) {
         sent.push([...batch]);
         const answer = answers.shift() ?? 0;
+        if (answer === 'busy') return Promise.reject(new BusyError('busy', 100));
         return answer === 'fail' ? Promise.reject(new Error('away')) : Promise.resolve(answer);
       },
       close() {
@@ -57,6 +58,14 @@ test('a batch that fails is sent again, the same, until it is taken', async () =
   await expect.poll(() => queue.sizes.rows).toBe(0);
   expect(sent).toEqual([['a', 'b'], ['a', 'b'], ['a', 'b'], ['c'], ['c']]);
   expect(attempts.filter(({ error }) => error !== undefined)).toHaveLength(3);
+});
+
+test('a batch is sent again no earlier than a busy receiver asks for', async () => {
+  const began = performance.now();
+  const { sent, queue } = scene(['busy']);
+  await expect.poll(() => queue.sizes.rows).toBe(0);
+  expect(sent).toHaveLength(3);
+  expect(performance.now() - began).toBeGreaterThan(95);
 });
 
 test('refused rows are counted and not sent again', async () => {

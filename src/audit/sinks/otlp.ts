@@ -3,7 +3,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
-import type { Sink } from '../deliver.ts';
+import { retryAfterOf } from '../../platform/back-off.ts';
+import { BusyError, type Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
   /** The receiver's URL. `/v1/logs` is added to a URL without a path. */
@@ -44,7 +45,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     // The protobuf library is loaded only for this sink.
     const { createOtlpRequest, readOtlpAnswer } = await import('./otlp-records.ts');
     const body = await pack(createOtlpRequest(rows, options.resource));
-    const { status, answer } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
+    const { status, answer, retryAfter } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
     if (status >= 200 && status < 300) return Math.min(readOtlpAnswer(answer).rejected, rows.length);
     if (status === 413 && rows.length > 1) {
       const half = Math.ceil(rows.length / 2);
@@ -53,10 +54,13 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     // Rows with these statuses would be refused again. With any other status a later attempt may succeed, also with 401, 403 and 404, when
     // somebody corrects a setting.
     if (status === 400 || status === 413 || status === 422) return rows.length;
-    throw new Error(`the receiver answered with HTTP status ${status}`);
+    throw new BusyError(`the receiver answered with HTTP status ${status}`, retryAfterOf(retryAfter));
   }
 
-  async function post(body: Buffer, signal: AbortSignal): Promise<{ status: number; answer: Buffer }> {
+  async function post(
+    body: Buffer,
+    signal: AbortSignal,
+  ): Promise<{ status: number; answer: Buffer; retryAfter: string | undefined }> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const request = (isPlain ? httpRequest : httpsRequest)(url, {
       agent,
@@ -81,6 +85,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
       }
       chunks.push(chunk);
     }
-    return { status: response.statusCode ?? 0, answer: Buffer.concat(chunks) };
+    const { statusCode = 0, headers } = response;
+    return { status: statusCode, answer: Buffer.concat(chunks), retryAfter: headers['retry-after'] };
   }
 }

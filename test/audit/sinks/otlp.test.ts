@@ -111,6 +111,11 @@ describe('an answer', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('how long a busy receiver asks to wait goes with the error', async () => {
+    const { sink } = await scene([(response) => void response.writeHead(429, { 'retry-after': '120' }).end()]);
+    await expect(sink.send(rows(1), never)).rejects.toMatchObject({ retryAfter: 120_000 });
+  });
+
   test.each([304, 401, 404, 429, 500, 503])('%i has the batch sent again', async (code) => {
     const { sink } = await scene([status(code)]);
     await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
