@@ -1,9 +1,9 @@
 /** Options of `replay`. */
 import type { Command } from 'commander';
 import { auditSettings } from '../../config/audit-settings.ts';
-import { auditPeersChoices } from '../../config/values.ts';
+import { auditPeersChoices, prefix } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { type Verdict, verdicts } from '../../model/packet.ts';
+import type { Verdict } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { zoneTime } from '../../sources/reading.ts';
 import {
@@ -149,7 +149,7 @@ export function readReplayOptions(
     writes: given.writes ?? false,
     explain: given.explain,
     node: given.node,
-    prefixes: (given.prefix ?? []).map((text) => readPrefix(text, problems)),
+    prefixes: (given.prefix ?? []).flatMap((text) => readPrefix(text, problems)),
     includeNoise: given.includeNoise ?? false,
     now,
     zone: readZone(given.timeZone, problems),
@@ -185,14 +185,10 @@ function problemsTogether(options: ReplayOptions, isTerminal: boolean): string[]
   return [...problems, ...stdinProblems([...logs, ...pods, ...policies])];
 }
 
-function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
-  const at = text.lastIndexOf('=');
-  const prefix = text.slice(0, Math.max(0, at));
-  const isNamed = at === 0 || prefix.trim() !== '';
-  const verdict = verdicts.find((each) => each === text.slice(at + 1));
-  if (!isNamed) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
-  else if (verdict === undefined) problems.push(`--prefix ${text}: the verdict must be one of ${verdicts.join(', ')}`);
-  return { prefix, verdict: verdict ?? 'dropped' };
+function readPrefix(text: string, problems: string[]): ReplayOptions['prefixes'] {
+  const { success, data, error } = prefix.safeParse(text);
+  if (!success) problems.push(`--prefix ${text}: ${error.issues[0]?.message}`);
+  return success ? [data] : [];
 }
 
 function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
