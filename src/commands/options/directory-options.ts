@@ -21,23 +21,18 @@ export interface DirectoryOptions {
   podAddress: string;
 }
 
-const presets = {
-  listen: ':8443',
-  metricsAddress: ':9090',
-  account: 'kube-netfilter-tailer',
-  configMap: 'kube-netfilter-tailer-directory',
-  logLevel: 'info',
+const settings = {
+  listen: { variable: 'LISTEN_ADDRESS', preset: ':8443' },
+  metricsAddress: { variable: 'METRICS_ADDRESS', preset: ':9090' },
+  account: { variable: 'AGENT_ACCOUNT', preset: 'kube-netfilter-tailer' },
+  configMap: { variable: 'DIRECTORY_CONFIG_MAP', preset: 'kube-netfilter-tailer-directory' },
+  logLevel: { variable: 'LOG_LEVEL', preset: 'info' },
 } as const;
-const variables = {
-  listen: 'LISTEN_ADDRESS',
-  metricsAddress: 'METRICS_ADDRESS',
-  account: 'AGENT_ACCOUNT',
-  configMap: 'DIRECTORY_CONFIG_MAP',
-  logLevel: 'LOG_LEVEL',
-} as const;
+type Setting = keyof typeof settings;
 
-function withPreset(flags: string, text: string, key: keyof typeof presets): Option {
-  return option(flags, `${text}. Default: ${presets[key]} (${variables[key]})`);
+function withPreset(flags: string, text: string, key: Setting): Option {
+  const { variable, preset } = settings[key];
+  return option(flags, `${text}. Default: ${preset} (${variable})`);
 }
 
 export function directoryCommand(): Command {
@@ -70,13 +65,13 @@ POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.n
 /** Throws a `UsageError` that lists all that is wrong. */
 export function readDirectoryOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DirectoryOptions {
   const problems: string[] = [];
-  const options = command.opts<Partial<Record<keyof typeof presets | 'kubeconfig', string>>>();
-  const given = (key: keyof typeof presets): string => options[key] ?? (env[variables[key]] || presets[key]);
+  const options = command.opts<Partial<Record<Setting | 'kubeconfig', string>>>();
+  const given = (key: Setting): string => options[key] ?? (env[settings[key].variable] || settings[key].preset);
   const need = (what: string, value: string, isRight: boolean, example: string): string => {
     if (!isRight) problems.push(`${what} ${JSON.stringify(value)}: must be ${example}`);
     return value;
   };
-  const name = (flag: string, key: keyof typeof presets): string => {
+  const name = (flag: string, key: Setting): string => {
     const value = given(key);
     return need(`--${flag}`, value, isSubdomain(value), 'a name such as kube-netfilter-tailer');
   };
