@@ -77,15 +77,15 @@ export function createIntervals(options: IntervalsOptions) {
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
     /**
-     * Closes at most `most` flows of intervals that are over. Save their records in the same batch of the state as the closing. `isDone`:
+     * Closes at most `mostFlows` flows of intervals that are over. Save their records in the same batch of the state as the closing. `isDone`:
      * there are no more such flows.
      */
-    close(most: number): { records: FlowRecord[]; isDone: boolean } {
+    close(mostFlows: number): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
-      const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), most);
+      const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), mostFlows);
       if (due.length > 0) closings++;
-      const records = due.slice(0, most).map(closeFlow);
-      if (due.length > most) return { records, isDone: false };
+      const records = due.slice(0, mostFlows).map(closeFlow);
+      if (due.length > mostFlows) return { records, isDone: false };
       gaps.forget((start) => start <= over && !touched.has(start));
       touched.clear();
       return { records, isDone: true };
@@ -103,18 +103,18 @@ export function createIntervals(options: IntervalsOptions) {
   }
 }
 
-/** Returns the flows to close: more than `most` if further ones are due. */
+/** Returns the flows to close: more than `mostFlows` if further ones are due. */
 function dueOf(
   flows: ReturnType<typeof createOpenFlows>,
   mayClose: (flow: OpenFlow) => boolean,
-  most: number,
+  mostFlows: number,
 ): OpenFlow[] {
   const due: OpenFlow[] = [];
   // Close gaps last: if the agent is killed in between, the other flows must still know of them.
   for (const isOfGaps of [false, true]) {
     for (const flow of flows.all()) {
       if (isGap(flow) !== isOfGaps || !mayClose(flow)) continue;
-      if (due.push(flow) > most) break;
+      if (due.push(flow) > mostFlows) break;
     }
   }
   return due;

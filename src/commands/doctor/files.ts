@@ -9,13 +9,13 @@ import type { ContainerRule } from '../../sources/reading.ts';
 import { createContainerMatcher, createDiscovery, folders, lookAt, readingAdviceOn } from '../../sources/sources.ts';
 import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 
-export type KeptState =
+export type SavedState =
   | { kind: 'none' }
   | { kind: 'kept'; saved: Millis; node: string; lastDrop: Millis | undefined; lastEvent: Millis | undefined }
   | { kind: 'unusable' | 'unreadable'; reason: string };
 
 /** Reads the saved state in a folder, and does not change it. */
-export function readKeptState(folder: string): KeptState {
+export function readKeptState(folder: string): SavedState {
   try {
     const found = findState(folder);
     if (found === undefined) return { kind: 'none' };

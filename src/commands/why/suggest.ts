@@ -15,10 +15,10 @@ import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
 import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
-import { endText, readObjects, withStatus } from './why.ts';
+import { endText, readObjects, withVerdict } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
-  return await withStatus(streams, async () => {
+  return await withVerdict(streams, async () => {
     const objects = await readObjects(options, true, streams.err);
     const { pods, policies, namespaces, ...known } = objects;
     const flow = findFlow(options, objects);

@@ -24,7 +24,7 @@ const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
-  return await withStatus(streams, async () => {
+  return await withVerdict(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
     const { trace } = evaluatorOf(objects);
@@ -185,7 +185,7 @@ export async function readObjects(
 }
 
 /** Runs a command and prints its text. The exit status is the verdict, or 2 if the input is wrong or the output cannot be written. */
-export async function withStatus(
+export async function withVerdict(
   { out, err }: Pick<Streams, 'out' | 'err'>,
   command: () => Promise<{ status: number; text: string }>,
 ): Promise<number> {
