@@ -56,9 +56,8 @@ export function findFacts(incident: Incident, recent: Recent, sources: FactSourc
 }
 
 function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
-  const ebpf = recent.ebpf ?? hasEbpf(kernel);
   return {
-    ...(ebpf === undefined ? {} : { ebpf }),
+    ebpf: recent.ebpf ?? hasEbpf(kernel),
     ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
     felix: undefined,
     kubeProxyHere: undefined,

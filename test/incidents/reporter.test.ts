@@ -185,6 +185,7 @@ describe('the details of an incident', () => {
     ]);
     expect(detailsOf(0)).toMatchObject({ phase: 'over', failures: 2, endedBy: 'success', ended: nine + 35 * second });
     expect(one.endUnpublished).toBe(false);
+    expect(ours.nextTick()).toBe(Infinity);
   });
 });
 

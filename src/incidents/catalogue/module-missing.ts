@@ -75,7 +75,7 @@ function moduleMissedByIptables(text: string, family: string): Match | undefined
     if (found !== null) return { subject: module(found[1] ?? '', ipv6), quote: lineAt(text, found.index) };
   }
   const warning = warned.exec(text);
-  if (warning === null || /Couldn't load target [`'‘](?:KUBE|cali)-|Bad argument|(?:line|lines?) \d+ failed/.test(text))
+  if (warning === null || /Couldn't load target [`'‘](?:KUBE|cali)-|Bad argument|lines? \d+ failed/.test(text))
     return undefined;
   return { subject: moduleOf(warning[1] ?? '', ipv6), quote: lineAt(text, warning.index) };
 }

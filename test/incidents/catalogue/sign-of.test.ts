@@ -109,6 +109,29 @@ it("knows that the host's table is nearly full", () => {
 });
 
 it.each([
+  ['IPv4', 'MARK CONNMARK SET DNAT SNAT NOTRACK', 'xt_mark xt_connmark xt_set xt_nat xt_nat xt_CT'],
+  ['IPv4', 'tcp udp nfacct physdev ah frag', 'xt_tcpudp xt_tcpudp xt_nfacct xt_physdev ipt_ah xt_frag'],
+  ['IPv4', 'rpfilter REJECT SYNPROXY', 'ipt_rpfilter ipt_REJECT ipt_SYNPROXY'],
+  ['IPv6', 'rpfilter REJECT SYNPROXY ah tcp', 'ip6t_rpfilter ip6t_REJECT ip6t_SYNPROXY ip6t_ah xt_tcpudp'],
+  [
+    'IPv6',
+    'rt frag eui64 ipv6header hbh mh srh',
+    'ip6t_rt ip6t_frag ip6t_eui64 ip6t_ipv6header ip6t_hbh ip6t_mh ip6t_srh',
+  ],
+])('names the modules of the %s extensions %s', (ipFamily, extensions, modules) => {
+  const signs = extensions.split(' ').map((name) =>
+    signOf(
+      record({
+        message: 'Failed to execute iptables-restore',
+        error: `iptables-restore v1.8.9 (legacy): Couldn't load ${/[A-Z]/.test(name) ? 'target' : 'match'} \`${name}':No such file or directory`,
+        fields: { ipFamily },
+      }),
+    ),
+  );
+  expect(signs.map((sign) => sign?.kind === 'failure' && sign.subject).join(' ')).toBe(modules);
+});
+
+it.each([
   ['30s', 30_000],
   ['1m0s', 60_000],
   ['1h2m3.5s', 3_723_500],
