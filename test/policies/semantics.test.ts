@@ -163,6 +163,14 @@ const networkPolicyRows: Record<string, Row> = {
     'unknown',
     admitting({ ports: [{ port: 'db', endPort: 5432 }] }),
   ),
+  '8: a port in quotes has no letter and is no name, and the verdict is unknown': received(
+    'unknown',
+    admitting({ ports: [{ port: '5432' }] }),
+  ),
+  '8: of two ports of one name none matches another port': received('denies', admitting({ ports: [{ port: 'db' }] }), {
+    port: 80,
+    destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })),
+  }),
   '8: a named port is one of the Pod that is the destination': received(
     'admits',
     admitting({ ports: [{ port: 'db' }] }),

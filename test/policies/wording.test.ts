@@ -98,6 +98,12 @@ test('sentences for an Event are as expected', async () => {
     }),
     'no policy has a rule': sentence([isolated]),
     'a named port is missing': sentence([rule({ ports: [{ port: 'metrics' }] })]),
+    'a named port is another one': sentence([rule({ ports: [{ port: 'db' }] })], { port: 80 }),
+    'a peer fails, and there is room for the nearest rule only': sentence(
+      [isolated, rule({ from: [fromFrontend], ports: [{ port: 5432 }] })],
+      {},
+      260,
+    ),
     'an Admin policy denies': sentence([cluster('Deny'), rule({})]),
     'many policies, and few bytes': sentence(
       [isolated, ...Array.from({ length: 30 }, (_, index) => rule({ from: [fromFrontend] }, `p-${index}`))],

@@ -354,6 +354,7 @@ const matching: Record<string, Row> = {
     { missing: 'of the source' },
   ),
   'a protocol may be a number': received('admits', [ingress(allow({ protocol: 6 }))]),
+  'a protocol that is not known may be any': received('unknown', [ingress(allow({ protocol: 300 }))]),
   'notProtocol matches other protocols': received('denies', [ingress(allow({ notProtocol: 'TCP' }))]),
   'the type of an ICMP packet is not part of what is asked': received(
     'unknown',
