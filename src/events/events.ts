@@ -1,9 +1,17 @@
 /** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
-export { annotationPrefix, annotationSchema, passing } from './event.ts';
 export { alignColumns, describeEvents } from './describe.ts';
-export { component, type CoreEvent, eventOf, type EventText, namespaceOf, timestamp } from './event.ts';
-export type { EventStore, Refusal, Stored } from './event-writer.ts';
-export { createEventWriter } from './event-writer.ts';
+export {
+  annotationPrefix,
+  annotationSchema,
+  component,
+  type CoreEvent,
+  eventOf,
+  type EventText,
+  namespaceOf,
+  passing,
+  timestamp,
+} from './event.ts';
+export { createEventWriter, type EventStore, type Refusal, type Stored } from './event-writer.ts';
 export { createPublisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
 export { type Attempt, type Denier, denierOf } from './retry.ts';

@@ -2,7 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import { createInterner, packPorts, type Pod, type ServicePort } from '../resolving/resolving.ts';
 import { at, instant, type Json, list, spelled, text } from '../platform/json.ts';
 import { isLabel, isPortName } from '../platform/api-names.ts';
-import type { Endpoint } from '../model/endpoint.ts';
+import { type Endpoint, systemNamespaces } from '../model/endpoint.ts';
 
 /** Reads a Pod's health. Without conditions a Pod counts as healthy. */
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
@@ -82,9 +82,6 @@ function portsIn(ports: readonly Json[], number: string, isName: (text: string) 
 function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'] {
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
-
-/** Names and labels are trusted only in these Namespaces. Elsewhere anybody who creates an object chooses them. */
-const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
 
 /** Recognizes a Pod's role, which explains a drop to the reader of an Event. */
 export function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {

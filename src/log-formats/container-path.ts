@@ -12,7 +12,7 @@ export interface ContainerName extends PodName {
   restarts: number;
 }
 
-/** Windows takes both, where `replay` may run. */
+/** On Windows, where `replay` may run, both separators are allowed. */
 const separator = sep === '/' ? sep : /[/\\]/;
 
 /** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined for other paths. */

@@ -13,7 +13,7 @@ export interface ContainerRecord {
   text: string;
 }
 
-/** Matches stream and tags, behind the stamp. Only the first tag has a meaning as yet: P (partial) or F (full). */
+/** Matches stream and tags, behind the stamp. Only the first tag has a meaning so far: P (partial) or F (full). */
 export const criMarks = /^ (stdout|stderr) ([^ :]{1,16})(?::[^ ]{0,256})?(?: |$)/;
 
 /** Returns undefined for what is neither of the two formats. Never throws. */

@@ -44,7 +44,7 @@ export interface LogrusHeader {
   file: string;
 }
 
-/** Reads `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `, also without the stamp, which an envelope takes off. */
+/** Reads `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `; the stamp may be missing, because it may have been removed as an envelope. */
 export function readLogrusHeader(text: string): LogrusHeader | undefined {
   const stamped = stamp.exec(text);
   const from = stamped === null ? 0 : stamped[0].length + 1;

@@ -15,7 +15,14 @@ export function podRef(pod: Omit<ObjectRef, 'apiVersion' | 'kind'>): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }
 
-export function nodeRef(name: string): ObjectRef {
+/** Names and labels are trusted only in these Namespaces. Elsewhere anybody who creates an object chooses them. */
+export const systemNamespaces: ReadonlySet<string> = new Set([
+  'kube-system',
+  'openshift-dns',
+  'openshift-kube-apiserver',
+]);
+
+export function nodeRefByName(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
 }
 

@@ -56,7 +56,7 @@ export interface DecisionSettings {
 export interface DecisionOptions extends DecisionSettings, MeaningOptions {
   /** The same as in `observe`. */
   programsAnywhere?: boolean;
-  /** The kernel's own record of drops will come, so each other line of a drop may be its twin; by default from the first on. */
+  /** Kernel-drops is a source, so each drop may have a second line. Default: assumed from the first such line on. */
   hasKernelDrops?: boolean;
 }
 
@@ -123,9 +123,9 @@ export function weightOf(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
 }
 
-/** The kernel prints no longer line. */
+/** No line of the kernel is longer. */
 const longLine = 1024;
-/** Such a line has no longer name and no longer prefix. */
+/** Longer texts come from others; names in them are cut to this length. */
 const longText = 256;
 
 /** `programsAnywhere`: kube-proxy and calico-node are believed in every log, not only in their own. */

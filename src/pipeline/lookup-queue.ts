@@ -52,7 +52,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     /** Whether packets of that flow wait here, so that a later one does not overtake them. */
     has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
       waiting.size > 0 && latest.has(keyOf(line, observation)),
-    /** Returns false if it is full. `alike`: more lines than that one. */
+    /** Returns false if it is full. `lines`: how many equal lines; `last`: the time of the latest. */
     admit(
       line: LogLine,
       observation: PacketObservation | Martian,

@@ -8,7 +8,7 @@ import type { Series } from '../model/series.ts';
 import { printable } from '../platform/printable.ts';
 
 interface MessageOptions {
-  /** The wall clock at a time of the series; by default that is the wall clock's. */
+  /** Returns what the wall clock shows at a time of the series. Default: the times are already the wall clock's. */
   readonly toWall?: (time: Millis) => Millis;
   /** The verdict of policies on the drop, where they were asked. */
   readonly answer?: PolicyVerdict | undefined;

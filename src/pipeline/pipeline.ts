@@ -42,7 +42,7 @@ export interface PipelineOptions extends DecisionOptions {
   /** Calico's flows will come, so packets of LOG lines are remembered from the start; by default from the first flow on. */
   hasFlows?: boolean;
   counts: (node: string) => NodeCounts;
-  /** The times of lines decide what is due, as in `replay`: lines are added up only while they come in order. */
+  /** In `replay` the times of lines decide what is due, so equal lines are joined only while times rise. */
   isByLines?: boolean;
   /** Undefined: every packet is counted at once, with the owners that are known. */
   lookups?: Lookups | undefined;
@@ -54,7 +54,7 @@ export interface PipelineOptions extends DecisionOptions {
 export interface NodeCounts {
   readonly table: Pick<SeriesTable, 'count' | 'suppress'>;
   readonly incidents: NodeIncidents;
-  /** Writes what is due before `time`, which is then counted; undefined where writing has a clock of its own. */
+  /** Makes the writes that are due before `time`, the time of the line to be counted next. Undefined if a publisher with its own clock writes. */
   readonly advance?: (time: Millis) => void;
   /** Returns until when `advance` will do nothing. */
   readonly quietUntil?: () => Millis;

@@ -1,5 +1,5 @@
 /** Lines that repeat an earlier decision, added up. */
-import { nodeRef, objectKey } from '../model/endpoint.ts';
+import { nodeRefByName, objectKey } from '../model/endpoint.ts';
 import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import { windowOf } from '../series/series.ts';
@@ -100,8 +100,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
   };
 
   /**
-   * Returns when packets of one decision may be counted apart: in another series, in another interval of the audit, or with a write in
-   * between.
+   * Returns until when lines of this decision may be joined: the end of the second, or earlier the end of an hour or the next write.
    */
   function alikeUntil(known: PacketDecision, time: Millis): Millis {
     const nextSecond = (Math.floor(time / second) + 1) * second;
@@ -123,7 +122,7 @@ const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
 function windowEnd(meaning: FlowMeaning, time: Millis): Millis {
   const known = windowEnds.get(meaning);
   if (known !== undefined && time >= known.from && time < known.end) return known.end;
-  const objects = [nodeRef(meaning.node), ...meaning.findings.map(({ regarding }) => regarding)];
+  const objects = [nodeRefByName(meaning.node), ...meaning.findings.map(({ regarding }) => regarding)];
   const end = Math.min(...objects.map((object) => windowOf(time, objectKey(object)).end));
   windowEnds.set(meaning, { from: time, end });
   return end;

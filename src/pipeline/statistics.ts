@@ -9,12 +9,12 @@ const keep = 256;
 
 export type Statistics = ReturnType<typeof createStatistics>;
 
-/** `onLost` gets lost packets, noise apart. */
+/** `onLost`: called for lost packets, except noise. */
 export function createStatistics(onLost?: (ends: Ends, weight: number) => void) {
   const statistics = { ...noCounts(), observed, resolved };
   return statistics;
 
-  /** `lines`: so many were alike. */
+  /** `lines`: how many equal lines. */
   function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
     switch (observation.kind) {
       case 'packet':

@@ -26,7 +26,7 @@ export function createFlowTwins(hasFlows = false) {
   const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
 
   return {
-    /** Remembers packets that were counted, if there are flows. */
+    /** Remembers how many packets lines have shown, if Calico's flows are read. */
     note(findings: readonly Finding[], packets: number, time: Millis): void {
       if (!hasFlows) return;
       for (const finding of findings) {
@@ -36,7 +36,7 @@ export function createFlowTwins(hasFlows = false) {
         logged.set(key, { packets: packets + (known?.packets ?? 0), time });
       }
     },
-    /** Returns how many packets are to be counted. */
+    /** Returns how many packets of a flow no line has shown. */
     uncounted(findings: readonly Finding[], packets: number, time: Millis): number {
       const [finding] = findings;
       if (finding === undefined || !isFlow(finding)) return packets;

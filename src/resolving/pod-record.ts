@@ -1,4 +1,4 @@
-import type { Endpoint, Workload } from '../model/endpoint.ts';
+import { type Endpoint, systemNamespaces, type Workload } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import { canonicalAddress } from '../platform/address.ts';
 import { isKind, isLabel, isOpaqueId, isPortName, isSubdomain } from '../platform/api-names.ts';
@@ -74,7 +74,7 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
 
 /** Reads a role. Only system Namespaces have Pods with a role, and advice must not point anywhere else. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
-  if (!/^(?:kube-system|openshift-(?:dns|kube-apiserver))$/.test(namespace)) return undefined;
+  if (!systemNamespaces.has(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;
 }
 

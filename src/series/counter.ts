@@ -135,7 +135,7 @@ function createLostLines(restored: SeriesState['reports'] = []) {
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
       const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
       return (
-        (isNear(lost.everything) && isAffectedBy(series, 'everything')) ||
+        isNear(lost.everything) ||
         (isNear(lost.kernelWarnings) && isAffectedBy(series, 'kernel-warnings')) ||
         (isNear(lost.felix) && isAffectedBy(series, 'felix'))
       );

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Endpoint, nodeRef, objectKey, type ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, nodeRefByName, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
 import type { Series, ScanSigns } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
@@ -106,7 +106,12 @@ export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
   const identity = `scan|${details.peer.identity}|${node}`;
-  return { ...joint(finding, 'stranger', details), identity, regarding: nodeRef(node), related: finding.regarding };
+  return {
+    ...joint(finding, 'stranger', details),
+    identity,
+    regarding: nodeRefByName(node),
+    related: finding.regarding,
+  };
 }
 
 export function scanIdentity(

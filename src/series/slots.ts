@@ -97,7 +97,7 @@ export function createSlots(
 }
 
 function eventsOfPeer({ details }: Finding, { peers }: ObjectSlots): number {
-  return details.kind === 'flow' ? (peers?.[details.peer.identity] ?? 0) : 0;
+  return details.kind === 'flow' ? (peers[details.peer.identity] ?? 0) : 0;
 }
 
 function createFlows() {
@@ -125,12 +125,12 @@ function keyOf({ finding }: Pick<Series, 'finding'>): string {
 }
 
 function countPeer(slots: ObjectSlots, { finding: { details } }: Series, change: 1 | -1): void {
-  if (details.kind === 'flow') setPeer(slots, details.peer, (slots.peers?.[details.peer.identity] ?? 0) + change);
+  if (details.kind === 'flow') setPeer(slots, details.peer, (slots.peers[details.peer.identity] ?? 0) + change);
 }
 
 /** Keeps no peer without Events, because whoever changes its address for each packet would fill the state with them. */
 function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): void {
-  const { [identity]: _, ...others } = slots.peers ?? {};
+  const { [identity]: _, ...others } = slots.peers;
   slots.peers = events === 0 ? others : { ...others, [identity]: events };
 }
 

@@ -40,8 +40,8 @@ const bootSlack: Millis = 60_000;
 const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
- * A log file is trusted if it has a line of the kernel and was written since the boot and in the last seven days, because the kernel logs
- * at every boot. Other files may be left over from an image or a log daemon, lack the kernel's lines, or have just been rotated. Such a
+ * A log file is trusted if its last line of the kernel is of this boot and at most seven days old, because a kernel that is silent for longer
+ * probably logs elsewhere. Other files may be left over from an image or a log daemon, lack the kernel's lines, or have just been rotated. Such a
  * file is used only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {

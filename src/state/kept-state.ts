@@ -4,7 +4,7 @@ import type { WriteBudgetState } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { LookupQueue } from '../pipeline/pipeline.ts';
 import { readSeries, type SeriesTable } from '../series/series.ts';
-import type { Json, Position, Source } from '../sources/sources.ts';
+import type { Json, Source } from '../sources/sources.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import type { KeptChange } from './segments.ts';
 import type { KeptState } from './batch-writer.ts';
@@ -36,8 +36,7 @@ export function createKeptState({
 }: KeptParts): KeptState {
   const parts: Readonly<Record<string, () => unknown>> = {
     agent: () => agent,
-    positions: (): Record<string, Position> =>
-      Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
+    ...Object.fromEntries(sources.map((source) => [`position ${source.name}`, () => source.position])),
     once: once.state,
     incidents: incidents.state,
     budget: budget.state,
@@ -63,7 +62,7 @@ export function createKeptState({
       ...(pods?.changes.take() ?? []),
     ],
     *all() {
-      for (const [key, value] of Object.entries(parts)) yield setOf(key, value);
+      yield* Object.entries(parts).flatMap(([key, value]) => setOf(key, value) ?? []);
       yield* table.entries();
       yield* queue.changes.entries();
       if (audit !== undefined) yield* audit.entries();
@@ -74,15 +73,16 @@ export function createKeptState({
   function changedParts(): KeptChange[] {
     return Object.entries(parts).flatMap(([key, value]) => {
       const change = setOf(key, value);
-      if (written.get(key) === change) return [];
+      if (change === undefined || written.get(key) === change) return [];
       written.set(key, change);
       return [change];
     });
   }
 }
 
-function setOf(key: string, value: () => unknown): string {
-  return JSON.stringify(['set', key, value()]);
+function setOf(key: string, get: () => unknown): string | undefined {
+  const value = get();
+  return value === undefined ? undefined : JSON.stringify(['set', key, value]);
 }
 
 /** Joins the values to one state. Missing values stay missing. */
@@ -91,7 +91,7 @@ export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<str
   return {
     id,
     node,
-    positions: values.get('positions'),
+    positions: Object.fromEntries(entriesOfKind('position', values)),
     once: values.get('once'),
     incidents: values.get('incidents'),
     budget: values.get('budget'),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { messageOf } from '../../src/pipeline/message.ts';
-import { nodeRef } from '../../src/model/endpoint.ts';
+import { nodeRefByName } from '../../src/model/endpoint.ts';
 import type { PolicyVerdict } from '../../src/drops/policy-verdict.ts';
 import type { FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Series, DistinctValues } from '../../src/model/series.ts';
@@ -214,7 +214,7 @@ test('messages of a scan are as expected', async () => {
   const checks = { look: 'monitoring', answer } as const;
   const toPod = { direction: 'sending', peer: podEnd() } as const;
   const fromCalico = { ...calico, direction: 'sending' } as const;
-  const past = finding({ regarding: nodeRef('node-a'), details: { kind: 'overflow', example: flow() } });
+  const past = finding({ regarding: nodeRefByName('node-a'), details: { kind: 'overflow', example: flow() } });
   await expectMessages('scan', {
     'of a Pod that is tried by a Pod': scan('target', byPod, ['Pod/lab/scan'], ['22/TCP']),
     'of a Pod that is tried by a Pod on many ports: nobody is told to let it in': scan(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeRef } from '../../src/model/endpoint.ts';
+import { nodeRefByName } from '../../src/model/endpoint.ts';
 import { annotationsOf, passing } from '../../src/events/event.ts';
 import type { ScanDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -123,7 +123,7 @@ describe('annotations of an Event for many peers', () => {
 
   test('an Event on the Node says that Events of Pods count its packets, too', () => {
     const details = { kind: 'scan', of: 'stranger', example } as const;
-    expect(annotated({ finding: finding({ regarding: nodeRef('node-a'), details }) })).toMatchObject({
+    expect(annotated({ finding: finding({ regarding: nodeRefByName('node-a'), details }) })).toMatchObject({
       summary: 'true',
     });
     expect(annotated({ finding: incident() })).not.toHaveProperty('summary');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Endpoint, nodeRef, objectKey } from '../../src/model/endpoint.ts';
+import { type Endpoint, nodeRefByName, objectKey } from '../../src/model/endpoint.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowOf } from '../../src/series/times.ts';
@@ -13,7 +13,7 @@ const [one] = addresses(1) as [Endpoint];
 const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab'), identity: 'Pod/lab/scan' });
 
 /** The hour of the Node begins. */
-const start = windowOf(nine, objectKey(nodeRef('node-a'))).end;
+const start = windowOf(nine, objectKey(nodeRefByName('node-a'))).end;
 
 /** Names of Pods whose hour lasts for 40 more minutes. */
 const pods = Array.from({ length: 400 }, (_, number) => `web-${number}`)

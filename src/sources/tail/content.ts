@@ -37,7 +37,7 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 /** The processor time after which other work gets its turn. */
 const longestTurn: Millis = 4;
 
-/** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file (docs/decisions.md). */
+/** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file. */
 class PinnedTail extends Tail implements Content {
   // These are only declared, because the constructor of Tail calls methods below before it returns.
   declare private readonly listener: ContentListener | undefined;
