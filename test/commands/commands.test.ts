@@ -5,15 +5,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { program } from './program.ts';
-import { cluster } from './scene.ts';
 
 describe.concurrent('commands and options', () => {
   test.each<[string[], string]>([
-    [['replay'], 'replay --help'],
-    [['replay', '--pods', cluster], 'replay --help'],
     [['replay', '--colour', 'kern.log'], 'replay --help'],
     [['relpay', 'kern.log'], '--help'],
-    [['--pods', cluster], '--help'],
   ])('%j is no command line: one problem, and where the help is', async (args, help) => {
     const { status, out, err } = await program(args);
     expect([status, out]).toStrictEqual([2, '']);

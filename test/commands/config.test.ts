@@ -97,14 +97,6 @@ test('a file that is wrong, whatever the environment has', () => {
   ]);
 });
 
-test.each([[[]], [['']], [['a', 'b']]])('check takes one file, not %j', (args) => {
-  expect(problemsOf(['check', ...args])).toHaveLength(1);
-});
-
-test.each([['prnt'], ['show']])('%s is neither print nor check', (verb) => {
-  expect(problemsOf([verb])).toEqual([expect.stringContaining(verb)]);
-});
-
 test.each([['--help'], ['-h'], ['print', '--help'], ['check', '-h'], ['print', '--node', '!', '--help']])(
   'help is asked for by %j',
   (...args) => {

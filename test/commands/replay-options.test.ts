@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ReplayOptions, readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
-import { subjectsOf } from '../subject.ts';
 import { asksForHelp, helpOf, parsed } from './parsed.ts';
 
 const defaults: ReplayOptions = {
@@ -24,22 +23,6 @@ const defaults: ReplayOptions = {
   quiet: false,
   privacy: { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, optOut: false },
 };
-
-/** The problems of a wrong command line, one a line. */
-function problemsOf(...args: string[]): string[] {
-  try {
-    readReplayOptions(parsed('replay', ...args));
-  } catch (error) {
-    expect(error).toBeInstanceOf(UsageError);
-    const lines = (error as Error).message.split('\n');
-    expect(lines.pop()).toBe('Try: kube-netfilter-tailer replay --help');
-    return lines.map((line) => {
-      expect(line).toMatch(/^kube-netfilter-tailer: /);
-      return line.replace('kube-netfilter-tailer: ', '');
-    });
-  }
-  return [];
-}
 
 const clock = Date.parse('2026-11-22T08:00:00Z');
 
@@ -131,65 +114,6 @@ test('help is shown for the command line fits a terminal', () => {
       .split('\n')
       .filter((line) => line.length > 120),
   ).toStrictEqual([]);
-});
-
-test.each<[string[], string]>([
-  [['kern.log', '--prefix', 'dropped'], '--prefix dropped'],
-  [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
-  [['kern.log', '--prefix', 'a='], '--prefix a='],
-  // A lone number is no time: V8 would take it for a month.
-  [['kern.log', '--now', '5'], '--now 5'],
-  [['kern.log', '--boot-time', '1795232531'], '--boot-time 1795232531'],
-  [['kern.log', '--node', ''], '--node'],
-  [['kern.log', '-n', ''], '--namespace'],
-  [['kern.log', '--since', '5'], '--since 5'],
-  [['kern.log', '--since', '2w'], '--since 2w'],
-  [['kern.log', '--color', 'yes'], '--color yes'],
-])('a wrong command line is refused: the command line %j', (args, expected) => {
-  expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
-});
-
-test.each([
-  [[]],
-  [['--pods', 'a.json']],
-  [['kern.log', '-o', '']],
-  [['kern.log', '-x']],
-  [['kern.log', '--quiet=yes']],
-  [['kern.log', '--node']],
-  [['kern.log', '--explain', 'a line']],
-  [['kern.log', '--writes', '-o', 'audit']],
-  [['kern.log', '--writes', '-o', 'wide']],
-  [['-', '-']],
-  [['--pods', '-', '-']],
-  [['--pods', '-', '--pods', '-', 'kern.log']],
-])('a wrong command line is refused: %j has one problem', (args: string[]) => {
-  expect(problemsOf(...args)).toHaveLength(1);
-});
-
-test('all problems are reported at once, none of them twice', () => {
-  const problems = problemsOf(
-    '-o',
-    'xml',
-    '--prefix',
-    'a',
-    '--prefix',
-    'b=maybe',
-    '--now',
-    'x',
-    '--boot-time',
-    'y',
-    '--time-zone',
-    'Mars/Phobos',
-  );
-  expect(subjectsOf(problems.toSorted())).toStrictEqual([
-    '--boot-time y',
-    '--now x',
-    '--output xml',
-    '--prefix a',
-    '--prefix b=maybe',
-    '--time-zone Mars/Phobos',
-    '',
-  ]);
 });
 
 test('a page is not written to a terminal', () => {

@@ -49,20 +49,6 @@ test('what is not given comes from the environment of the process', () => {
   expect(configOf(['--max-services', '4'])).toMatchObject({ node: 'node-z', maxNodes: 3, maxServices: 4 });
 });
 
-test.each([
-  [['--colour', 'red']],
-  [['--nod', 'a']],
-  [['kern.log']],
-  [['--', '--node']],
-  [['--include-noise']],
-  [['--max-nodes', '--log-level', 'debug']],
-  [['--help=yes']],
-  [['-x']],
-  [['--no-node']],
-])('what cannot be followed: the command line %j', (args) => {
-  expect(problemsOf(args)).toHaveLength(1);
-});
-
 test('what cannot be followed is reported all at once, each problem with where it is from', () => {
   const problems = problemsOf(['--max-nodes', 'x', '--state-dir', 'y'], { LOG_LEVEL: 'z' });
   expect(subjectsOf(problems)).toEqual(['NODE_NAME or --node', '--state-dir "y"', 'LOG_LEVEL "z"', '--max-nodes "x"']);

@@ -30,6 +30,8 @@ run --node
 run --include-noise
 run --help=yes
 run -x
+run --no-node
+run --max-nodes --log-level debug
 run --colour red kern.log`,
   ],
   replay: [
@@ -43,6 +45,8 @@ replay kern.log -o audit --audit-ipv4-prefix 33
 replay kern.log -o json --audit-opt-out=true
 replay kern.log --color yes
 replay kern.log --since 2w
+replay kern.log --since 5
+replay kern.log -n ""
 replay kern.log --pod ""
 replay kern.log --writes -o wide
 replay kern.log --prefix my-drop

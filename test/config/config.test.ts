@@ -77,8 +77,6 @@ function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly st
 /** The problems of one value, by flag; the node is right. */
 const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
 
-const cut = (value: string): string => (value.length > 80 ? `${value.slice(0, 80)}…` : value);
-
 const names = Object.keys(settings) as (keyof Config)[];
 const variables = names.filter((name) => settings[name].env !== '');
 
@@ -173,35 +171,8 @@ test('a prefix is understood as it stands in the rule, with a space at its end',
 });
 
 describe('what cannot be followed', () => {
-  test.each([
-    ['node', 'Node-A'],
-    ['node', '-a'],
-    ['node', 'a_b'],
-    ['node', 'a'.repeat(254)],
-    ['state-dir', ''],
-    ['reverse-dns', 'TRUE'],
-    ['time-zone', ''],
-    ['metrics-address', ':65536'],
-    ['metrics-address', '::1:9090'],
-    ['metrics-address', 'http://a:80'],
-    ['max-nodes', '1.5'],
-    ['max-services', '1e3'],
-    ['max-endpoint-slices', 'none'],
-    ['max-services', '1234567890'],
-    ['legacy-metric', 'on'],
-    ['source', 'file:kern.log'],
-    ['source', 'file:'],
-    ['prefix', 'dropped'],
-  ])('--%s %j', (flag, value) => {
-    expect(subjectsOf(problemsOfOne(flag, value))).toEqual([`--${flag} ${JSON.stringify(cut(value))}`]);
-  });
-
   test('is reported with the flag or variable that it is from', () => {
     expect(subjectsOf(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' }))).toEqual(['MAX_NODES "many"']);
-  });
-
-  test('is no node at all', () => {
-    expect(subjectsOf(problemsOf({}))).toEqual(['NODE_NAME or --node']);
   });
 
   test.each([
@@ -210,10 +181,6 @@ describe('what cannot be followed', () => {
     [{}, { SOURCES: ', \n' }, 'SOURCES'],
   ])('is a list of nothing to read', (flags, env: Record<string, string>, place) => {
     expect(subjectsOf(problemsOf({ node: 'node-a', ...flags }, env))).toEqual([place]);
-  });
-
-  test('is what is to be read twice', () => {
-    expect(subjectsOf(problemsOf({ node: 'node-a', source: ['file:/a', 'kernel', 'file:/a'] }))).toEqual(['--source']);
   });
 
   test.each([
@@ -228,40 +195,6 @@ describe('what cannot be followed', () => {
 
   test.each([':9090', '127.0.0.1:0', '[::]:65535', 'localhost:80'])('is no address like %s', (address) => {
     expect(read({ 'metrics-address': address }).metricsAddress).toBe(address);
-  });
-
-  test('is reported all at once', () => {
-    const problems = problemsOf(
-      { 'state-dir': 'state', source: ['journald', 'kernel', 'file:a'], prefix: ['a', 'b=dropped', 'c=no'] },
-      {
-        POD_CACHE: 'x',
-        INCLUDE_NOISE: 'x',
-        TIME_ZONE: 'x',
-        REVERSE_DNS: 'x',
-        METRICS_ADDRESS: 'x',
-        LOG_LEVEL: 'x',
-        MAX_NODES: 'x',
-        MAX_SERVICES: 'x',
-        MAX_ENDPOINT_SLICES: 'x',
-      },
-    );
-    expect(subjectsOf(problems)).toEqual([
-      'NODE_NAME or --node',
-      '--source "journald"',
-      '--source "file:a"',
-      '--state-dir "state"',
-      'POD_CACHE "x"',
-      '--prefix "a"',
-      '--prefix "c=no"',
-      'INCLUDE_NOISE "x"',
-      'TIME_ZONE "x"',
-      'REVERSE_DNS "x"',
-      'METRICS_ADDRESS "x"',
-      'LOG_LEVEL "x"',
-      'MAX_NODES "x"',
-      'MAX_SERVICES "x"',
-      'MAX_ENDPOINT_SLICES "x"',
-    ]);
   });
 });
 

@@ -126,20 +126,6 @@ test.each([
 describe('what is no config file', () => {
   const folder = temporaryFolder();
 
-  test.each<[string, Buffer]>([
-    ['text with a zero byte', Buffer.from('a: \0')],
-    ['text in Latin-1', Buffer.from('a: \xfc', 'latin1')],
-    ['more than 256 KiB', Buffer.alloc(256 * 1024 + 1, '#')],
-  ])('%s is refused', (name, bytes) => {
-    writeFileSync(folder(name), bytes);
-    expect(subjectsOf(checkConfigFile(folder(name)))).toEqual([folder(name)]);
-  });
-
-  test('a folder, a device, and what is not there are refused', () => {
-    for (const path of [folder(), folder('missing'), '/dev/null'])
-      expect(subjectsOf(checkConfigFile(path))).toEqual([path]);
-  });
-
   test('a file of 256 KiB may be used', () => {
     writeFileSync(folder('full'), Buffer.alloc(256 * 1024, '#'));
     expect(checkConfigFile(folder('full'))).toEqual([]);

@@ -11,20 +11,32 @@ import { problemsOf, readConfig } from './reading.ts';
 
 test('what wrong values of options are refused with is as expected', async () => {
   const wrong = `node=
+node=Node-A
+node=-a
+node=a_b
+node=${'a'.repeat(254)}
 state-dir=state
+state-dir=
 pod-cache=all
 include-noise=yes
 reverse-dns=TRUE
 time-zone=Europe/Atlantis
+time-zone=
 metrics-address=9090
+metrics-address=:65536
+metrics-address=::1:9090
+metrics-address=http://a:80
 log-level=trace
 log-level=wran
 max-nodes=-1
+max-nodes=1.5
 max-services=1e3
+max-services=1234567890
 max-endpoint-slices=none
 legacy-metric=on
 source=journald
 source=file:kern.log
+source=file:
 source=
 source=kernel,kernel
 source=kernel-drops,kernel-drops:/mnt/tracefs
@@ -106,7 +118,7 @@ describe('what is no config file', () => {
     ['missing', undefined, 'cannot be read: no such file'],
     ['zero', 'a: \0', 'is no text: it holds zero bytes'],
     ['latin1', Buffer.from('a: \xfc', 'latin1'), 'is no text in UTF-8'],
-    ['large', Buffer.alloc(10_000_000, '#'), 'is larger than 256 KiB: that is no config file'],
+    ['large', Buffer.alloc(256 * 1024 + 1, '#'), 'is larger than 256 KiB: that is no config file'],
     ['file/below', undefined, 'cannot be read: a part of the path is not a folder'],
     ['', undefined, 'is a folder'],
   ])('%j', (name, bytes, expected) => {

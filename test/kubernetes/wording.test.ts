@@ -36,6 +36,7 @@ test('what is said of a file that is not what it should be is as expected', asyn
     ['YAML', 'apiVersion: v1\nkind: Pod\n'],
     ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n'],
     ['JSON that is cut', '{\n  "kind": "List",\n  "items": ['],
+    ['JSON that is cut within a text', '{\n  "kind": "Li'],
     ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}'],
   ] as const;
   const said = wrong.map(([title, content]) => {
