@@ -62,7 +62,7 @@ test.each([['--help'], ['-h'], ['--node', 'NOT A NODE', '--help']])('help is ask
   expect(asksForHelp('run', ...args)).toBe(true);
 });
 
-test.each([configFile, ...Object.values(settings)])('names --$flag, its variable and its default', (setting) => {
+test.each([configFile, ...Object.values(settings)])('help names --$flag, its variable and its default', (setting) => {
   const [, text = ''] = helpOf('run').split(`      --${setting.flag} ${setting.value}\n`);
   const own = text.split(/\n(?: {6}--|\n)/, 1)[0]?.replaceAll(/\s+/g, ' ') ?? '';
   expect(own).toContain(setting.help);

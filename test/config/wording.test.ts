@@ -161,7 +161,7 @@ test.each<[Record<string, string>, string]>([
   expect(loaded(env).warnings).toEqual([expected]);
 });
 
-test('what the warning says to set sets the same', () => {
+test('what the warning on a variable of kube-iptables-tailer says to set sets the same', () => {
   const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
   const { config, warnings } = loaded(env);
   const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);

@@ -92,7 +92,7 @@ test('of the bundle has what the program imports, each as it is locked, and noth
   }
 });
 
-test('names the very file, the package URL of each part and who needs it', () => {
+test('the bill of the bundle names the very file, the package URL of each part and who needs it', () => {
   const { component } = ofBundle.metadata;
   expect(component.hashes).toEqual([
     // sha256sum of `the bundle\n`.

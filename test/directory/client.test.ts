@@ -101,7 +101,7 @@ test('where it does not answer: another replica does, and goes on to; the first 
   expect(other.answers).toEqual(['hit', 'hit']);
 });
 
-test('it is not asked again at once', async () => {
+test('a replica that does not answer is not asked again at once', async () => {
   const one = await replica('one', () => undefined);
   const { find } = finder();
   await expect(find('10.65.2.9')).rejects.toThrow('answers 503');

@@ -111,7 +111,7 @@ function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = 
   });
 }
 
-test('names the policies that deny a connection', async () => {
+test('why names the policies that deny a connection', async () => {
   const { code, stdout } = await ask('why');
   expect(stdout).toContain(`${shop}/by-team`);
   expect(stdout).toContain(`${shop}/default-deny`);

@@ -69,7 +69,7 @@ test.each<[what: string, status: Fields, problem: string | undefined]>([
   expect(pod(status).problem).toBe(problem);
 });
 
-test('one that is being deleted is meant not to be ready', () => {
+test('a Pod that is being deleted is meant not to be ready', () => {
   const status = { phase: 'Running', conditions: ready('False') };
   expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).problem).toBeUndefined();
 });
@@ -84,7 +84,7 @@ test.each([
   expect(pod({ phase }).running).toBe(expected);
 });
 
-test('its last restart is the last of any container', () => {
+test('the last restart of a Pod is the last of any container', () => {
   const containerStatuses = [
     container(running, 2, ended(1, '2026-11-21T09:01:00Z')),
     container(running, 1, ended(137, '2026-11-21T09:05:00Z')),

@@ -69,7 +69,7 @@ test.each(['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ := .Reason }}', '{{
   },
 );
 
-test('what stands between is looked at also where it is not shown', () => {
+test('what stands between the parts of a template is looked at also where it is not shown', () => {
   const template = '{{ with .InvolvedObject.Namespace }}{{ else }}none{{ end }}';
   expect(() => render(template, node)).toThrow('{{ else }}');
 });

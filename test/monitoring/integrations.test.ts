@@ -14,7 +14,7 @@ const { plugins } = load(textOf('deploy/integrations/k9s-plugins.yaml')) as {
   plugins: Record<string, { shortCut: string; description: string; scopes: string[]; command: string; args: string[] }>;
 };
 
-test('no view has two plugins on one key', () => {
+test('no view of k9s has two plugins on one key', () => {
   const keys = Object.values(plugins).flatMap(({ shortCut, scopes }) => scopes.map((scope) => `${scope} ${shortCut}`));
   expect(new Set(keys).size).toBe(keys.length);
 });

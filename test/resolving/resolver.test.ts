@@ -168,7 +168,7 @@ describe('the ends of a packet', () => {
 
 const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
 
-test('who sent it is known by the interface', () => {
+test('who sent a martian is known by the interface', () => {
   expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
     source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
     destination: { object: { name: 'db-0' } },
@@ -176,7 +176,7 @@ test('who sent it is known by the interface', () => {
   });
 });
 
-test('its source address is not believed', () => {
+test('the source address of a martian is not believed', () => {
   const { source } = resolveMartian({ ...martian, device: 'eth0' }, directory, at);
   expect(source).toMatchObject({
     kind: 'external',
@@ -186,7 +186,7 @@ test('its source address is not believed', () => {
   });
 });
 
-test('one of an address that is nobody’s is from its interface', () => {
+test('a martian of an address that is nobody’s is from its interface', () => {
   const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, directory, at);
   expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
   expect(endsOf(observation({}), directory, at).source.note).toBeUndefined();

@@ -74,11 +74,11 @@ test.each<[string, readonly Try[]]>([
   expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['monitoring'] });
 });
 
-test('they are monitoring after seven minutes, not before', () => {
+test('few sources at a steady pace are monitoring after seven minutes, not before', () => {
   expect(looks(counted(checks([one], 10, 7 * minute)))).toEqual({ targets: ['either'], scanners: ['either'] });
 });
 
-test('they are monitoring over a restart, and from the first packet of the next hour', () => {
+test('few sources at a steady pace are monitoring over a restart, and from the first packet of the next hour', () => {
   const first = counted(checks([one], 10, 5 * minute));
   const second = counted(checks([one], 10, 8 * minute, 5 * minute), createSeriesTable({ restored: stateOf(first) }));
   expect(looks(second).targets).toEqual(['monitoring']);

@@ -91,7 +91,7 @@ test('what a log file shows: rotated though it is not written to: the one before
   expect(chosen()).toBe(ring);
 });
 
-test('one that came with the image of a node which has just booted', () => {
+test('a log that came with the image of a node which has just booted', () => {
   put(ring, record);
   put(kern, kernelLine(3 * hour), 3 * hour);
   const young = { booted: () => noon - hour };
@@ -170,7 +170,7 @@ test.each<[string, () => void, string]>([
   expect(chosen()).toBe(expected);
 });
 
-test('one with lines of the kernel goes first', () => {
+test('a log with lines of the kernel goes first', () => {
   put(kern, '');
   put(messages, other);
   put(syslog, kernelLine(8 * day) + other);

@@ -145,7 +145,7 @@ describe('renamed, with a new file in its place', () => {
   });
 });
 
-test('what is still written to it is read, a notice says that others cannot', () => {
+test('what is still written to a deleted log is read, a notice says that others cannot', () => {
   const file = written('IN=1\n');
   const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   onTestFinished(() => closeSync(fd));

@@ -200,7 +200,7 @@ test('streams: an empty stream is read', async () => {
   expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
 });
 
-test('one that breaks: what came before is handed over, the place is named', async () => {
+test('a stream that breaks: what came before is handed over, the place is named', async () => {
   const stream = new Readable({ read() {} });
   stream.push('one\n');
   const reading = openInput('-', () => stream).read(() =>

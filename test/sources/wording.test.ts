@@ -76,7 +76,7 @@ test('what the kernel’s log is read from is said as expected', async () => {
   await expectLines(import.meta.dirname, 'kernel-choice.expected.txt', said);
 });
 
-test('its kind and what to do are as expected', async () => {
+test('what is said of a saved log that is refused is as expected', async () => {
   const files: [name: string, bytes?: Buffer][] = [
     ['system.journal', Buffer.from('LPKSHHRH\0\0')],
     ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
@@ -117,7 +117,7 @@ test('a stream that breaks is refused', async () => {
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
   createReport('/a', listener, () => noon);
 
-test('its problems are as expected', async () => {
+test('what is said of a log that is followed is as expected', async () => {
   const acts: ((report: ReturnType<typeof createReport>) => void)[] = [
     (report) => report.tooLong(2, 1),
     (report) => report.replaced(),
@@ -140,7 +140,7 @@ test('its problems are as expected', async () => {
   await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
 });
 
-test('what stands at its path is said as expected', async () => {
+test('what is said of what stands at the path of a log is as expected', async () => {
   const path = folder('place');
   const targets = [undefined, '/', '/dev/null', path];
   const said = targets.map((target) => {
@@ -153,7 +153,7 @@ test('what stands at its path is said as expected', async () => {
   await expectLines(import.meta.dirname, 'tail/places.expected.txt', said);
 });
 
-test('what is said of its end is as expected', async () => {
+test('what is said of the end of journalctl is as expected', async () => {
   const endings: [Ending, lastError?: string][] = [
     [{ error: systemError('ENOENT') }],
     [{ error: systemError('EMFILE') }],
@@ -167,7 +167,7 @@ test('what is said of its end is as expected', async () => {
   await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
 });
 
-test('records that are none, records that are gone, and a journal that is read again', () => {
+test('what is said of records of the journal that are none or gone, and of a journal that is read again', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const { spawn, started } = fakeJournalctl();
@@ -218,7 +218,7 @@ test("the kernel's ring buffer: why it cannot be read is said as expected", asyn
   await expectLines(import.meta.dirname, 'ring.expected.txt', said);
 });
 
-test('records that are none or overwritten, and a device that gives none', () => {
+test('what is said of records of the ring buffer that are none or overwritten', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const device = fakeRing(() => 5000 + time.elapsed());

@@ -153,7 +153,7 @@ test('instances have nothing in common', async () => {
   expect((await other.samples())['unparsable_total']).toBe(0);
 });
 
-test('what is counted is counted under other', async () => {
+test('what is counted past 256 combinations of labels is counted under other', async () => {
   const { metrics, samples } = scene();
   fill((source) => metrics.lostRecords.add(2, { source }));
   metrics.lostRecords.add(1, { source: 'source 0' });
@@ -163,7 +163,7 @@ test('what is counted is counted under other', async () => {
   expect(after['lost_records_total{source="source 0"}']).toBe(3);
 });
 
-test('past 256 combinations of labels: whatever the number of labels, and their order', async () => {
+test('256 combinations of labels are kept, whatever their number and order', async () => {
   const { metrics, samples } = scene();
   fill((code) => metrics.apiRequests.add(1, { verb: 'GET', resource: 'pods', code }));
   metrics.apiRequests.add(1, { code: 'source 0', resource: 'pods', verb: 'GET' });
@@ -174,7 +174,7 @@ test('past 256 combinations of labels: whatever the number of labels, and their 
   expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
 });
 
-test('what is set is left out, rather than shown wrong', async () => {
+test('what is set past 256 combinations of labels is left out, rather than shown wrong', async () => {
   const { metrics, samples } = scene();
   fill((source) => {
     metrics.lines.setTotal(5, { source });
@@ -201,7 +201,7 @@ test('the table follows the conventions of Prometheus', () => {
   }
 });
 
-test('names each metric by one function', () => {
+test('the table names each metric by one function', () => {
   const { metrics } = scene();
   const methods = { counter: 'add', gauge: 'set', histogram: 'observe' };
   for (const [name, { type }] of Object.entries(metricTable))

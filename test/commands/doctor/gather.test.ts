@@ -231,7 +231,7 @@ async function look(fields: Parameters<typeof programs>[0], units = ['k3s.servic
   return found('sources', { kernelSources })[0]?.finding.replace(/^.*\)/, '');
 }
 
-test('those that have records are named', async () => {
+test('units that have records in the journal are named', async () => {
   expect(await look({ [field]: 'ssh.service\nk3s.service\n' })).toBe('; records of k3s.service');
   expect(await look({ [field]: 'ssh.service\n' })).toBe('; no records of UNITS');
 });

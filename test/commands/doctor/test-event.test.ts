@@ -55,7 +55,7 @@ test('the test Event is written on the Node where there is no Pod of that name',
   expect(result).toMatchObject({ on: 'Node node-a', look: expect.stringContaining('-n default') as string });
 });
 
-test('each call writes another Event', async () => {
+test('each call writes another test Event', async () => {
   const names = new Set<string>();
   for (let time = 0; time < 3; time++) {
     const api = cluster();

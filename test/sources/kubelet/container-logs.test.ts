@@ -159,7 +159,7 @@ test('losses and counts of all logs are handed over, also of those that are gone
   expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
 });
 
-test('no line is handed over after the source was stopped by one', () => {
+test('no line of a container is handed over after the source was stopped by one', () => {
   const { heard, listener } = listening(() => source.stop());
   const { source, at } = follow({ there: [first], listener });
   at(first).line(record('{"a":1}'));

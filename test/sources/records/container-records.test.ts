@@ -119,7 +119,7 @@ test('a record is complete after half a second without more', () => {
   expect(joining.time.pending).toBe(0);
 });
 
-test('each further line gives it another half second', () => {
+test('each further line gives a record another half second', () => {
   const joining = join(errors(klog('x'), 'a', 'b'));
   for (let i = 0; i < 3; i++) {
     joining.read(1);

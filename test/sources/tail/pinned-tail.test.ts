@@ -85,7 +85,7 @@ test('it reads on until its time is over, and the rest when it is asked again', 
   expect([length(), turns()]).toStrictEqual([64 * 1024 + 10, 2]);
 });
 
-test('no other block while one is handed over', () => {
+test('no other block is handed over while one is', () => {
   const { content, text } = opened('IN=1\nIN=2\n', (it) => it.read(5));
   content.read(0);
   expect(text()).toBe('IN=1\nIN=2\n');
