@@ -268,13 +268,10 @@ test('the agent itself sends its test Event', async () => {
   expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
 });
 
-interface TestEvent {
-  metadata: { generateName: string; namespace: string };
-  [field: string]: unknown;
-}
+type TestEvent = ReturnType<typeof event>;
 
 /** An Event as the agent of `admitted-a` writes it, with some fields changed. */
-function event(fields: Readonly<Record<string, string | object>>): TestEvent {
+function event(fields: Readonly<Record<string, string | object>>) {
   const { metadata, involvedObject, source, ...others } = fields as Record<string, object>;
   const time = new Date().toISOString().replace(/\.\d+/, '');
   return {

@@ -39,17 +39,12 @@ beforeAll(async () => {
 afterEach(() => rig.killAll());
 afterAll(() => rig.killAll());
 
-interface Outcome {
-  status: number;
-  out: string;
-}
-
 /** Returns what the bundle prints; `before` is how it is started. */
 async function doctor(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   before: readonly string[] = [],
-): Promise<Outcome> {
+) {
   const [command = '', ...rest] = [...before, process.execPath, bundle, 'doctor', ...args];
   const options = {
     env: {

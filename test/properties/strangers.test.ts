@@ -32,12 +32,7 @@ const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 /** The only address of a page in a text of our own (KN207). */
 const own = 'https://ADDRESS:PORT/healthz';
 
-interface Printed {
-  out: string;
-  err: string;
-}
-
-async function run(objects: unknown, log: string, ...more: string[]): Promise<Printed> {
+async function run(objects: unknown, log: string, ...more: string[]) {
   const options = optionsOf(objects, ...more, written('log', log));
   const printed = { out: '', err: '' };
   const out = (text: string): void => void (printed.out += text);

@@ -143,19 +143,6 @@ function refusal(file: string): unknown {
   }
 }
 
-test.each<[string, Buffer]>([
-  ['system.journal', Buffer.from('LPKSHHRH\0\0')],
-  ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
-  ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
-  ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
-  ['kubectl', Buffer.from('\x7fELF\x02\x01')],
-  ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
-])('refused at once, with advice: %s is no text', (name, bytes) => {
-  const file = write(name, bytes);
-  expect(refusal(file)).toBeInstanceOf(InputError);
-  expect(subjectOf((refusal(file) as Error).message)).toBe(file);
-});
-
 test('refused at once, with advice: text that only begins like one of them is a log', async () => {
   expect((await readAll(openInput(write('bz.log', 'BZ\n')))).content).toBe('BZ\n');
   expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');

@@ -1,8 +1,7 @@
-import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { findJournal } from '../../src/sources/journald/journalctl.ts';
-import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const inFolder = temporaryFolder();
@@ -55,26 +54,10 @@ test('the folder of the machine itself is found', () => {
   expect(findJournal({ directories: [directory], searchPath })).toEqual({ directory });
 });
 
-test('no journal: every place is named', () => {
-  mkdirSync(path('var'));
-  file('var/lost+found/system.journal', 1);
-  file(`var/${machine}/system.journal~`, 1);
-  const { reason } = findJournal({ directories, searchPath }) as { reason: string };
-  expect(reason.split('; ').map(subjectOf)).toEqual([path('var'), path('run')]);
-});
-
 test('no journal is found without journalctl', () => {
   file(`var/${machine}/system.journal`, 1);
   const nowhere = findJournal({ directories, searchPath: path('var') });
   expect(nowhere).toEqual({ reason: expect.stringContaining('journalctl') });
   chmodSync(path('bin/journalctl'), 0o644);
   expect(findJournal({ directories, searchPath })).toEqual(nowhere);
-});
-
-test('a journal that cannot be opened', () => {
-  mkdirSync(path('var', machine), { recursive: true });
-  // Root, too, cannot open that.
-  symlinkSync(path('none'), path('var', machine, 'system.journal'));
-  const { reason } = findJournal({ directories: [path('var')], searchPath }) as { reason: string };
-  expect(subjectOf(reason)).toBe(path('var'));
 });

@@ -39,15 +39,7 @@ function fail(): never {
   throw new Error('broken');
 }
 
-interface Got {
-  status: number | undefined;
-  type: string | undefined;
-  length: string | undefined;
-  allow: string | undefined;
-  body: string;
-}
-
-async function ask({ address }: RunningServer, path: string, method = 'GET'): Promise<Got> {
+async function ask({ address }: RunningServer, path: string, method = 'GET') {
   const asked = request(`http://${address}${path}`, { method, agent: false });
   const [response] = await once(asked.end(), 'response');
   const { 'content-type': type, 'content-length': length, allow } = response.headers;

@@ -10,19 +10,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 const path = temporaryFolder();
 let files = 0;
 
-interface Opened {
-  file: string;
-  log: OpenLog;
-  content: Content;
-  blocks: Buffer[];
-  errors: unknown[];
-  changes: () => number;
-  moves: () => number;
-  turns: () => number;
-  text: () => string;
-}
-
-function opened(written: string | Buffer, onBlock: (content: Content, block: Buffer) => void = () => {}): Opened {
+function opened(written: string | Buffer, onBlock: (content: Content, block: Buffer) => void = () => {}) {
   const file = path(`${++files}.log`);
   writeFileSync(file, written);
   const log = openLog(file) as OpenLog;
