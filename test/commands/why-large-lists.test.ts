@@ -49,8 +49,9 @@ async function ask(
   more: Record<string, object> = {},
 ): Promise<{ status: number; text: string }> {
   const answers: Record<string, object> = { ...cluster, ...more };
-  server = await startScriptedServer(({ path, response }) => {
-    const known = answers[path];
+  server = await startScriptedServer(({ path, query, response }) => {
+    const isSelected = query['fieldSelector'] !== undefined;
+    const known = isSelected ? { items: [] } : answers[path];
     if (path === away && known !== undefined) refuse(response, 503);
     else if (path === large) json(response, 200, { ...known, items: [], filling: 'x'.repeat(17 * 2 ** 20) });
     else json(response, known === undefined ? 404 : 200, known ?? {});
@@ -92,6 +93,7 @@ test.each<[string, string, string, string, Record<string, object>?]>([
     },
   ],
   ['HostEndpoints, from an address', office, `${stored}/hostendpoints`, 'is of a HostEndpoint', calicoApi],
+  ['Pods, from an address', office, '/api/v1/pods', 'which Pod has 192.0.2.7'],
   ['Nodes, from an address', office, '/api/v1/nodes', 'which Pod has 192.0.2.7'],
   ['Services, from an address', office, '/api/v1/services', 'which Pod has 192.0.2.7'],
 ])(
@@ -102,6 +104,20 @@ test.each<[string, string, string, string, Record<string, object>?]>([
     expect(status).toBe(3);
   },
 );
+
+test('a Pod is found by its second address, too', async () => {
+  const both = {
+    ...podOf('batch', 'worker-7', '10.65.2.9'),
+    status: { phase: 'Running', podIPs: [{ ip: '10.65.2.9' }, { ip: 'fd00::9' }] },
+  };
+  const web = { ...podOf('shop', 'web-0', '10.65.1.4'), status: { phase: 'Running', podIPs: [{ ip: 'fd00::4' }] } };
+  const { text } = await ask('why', 'fd00::9', '', {
+    '/api/v1/pods': { items: [podOf('lab', 'x', '10.65.3.1'), both] },
+    '/api/v1/namespaces/shop/pods/web-0': web,
+  });
+  expect(text).toContain('batch/worker-7 → shop/web-0');
+  expect(server.asked.map(({ path }) => path)).not.toContain('/api/v1/namespaces/lab');
+});
 
 test('a list above 16 MiB, and no suggestion: it names what is missing', async () => {
   const { status, text } = await ask('suggest', worker, shop);

@@ -11,7 +11,7 @@ import {
   servedKinds,
   unlistedReason,
 } from '../../kubernetes/kubernetes.ts';
-import { at, list, text } from '../../platform/json.ts';
+import { at, type Json, list, text } from '../../platform/json.ts';
 import {
   anyTier,
   awayPolicy,
@@ -42,10 +42,18 @@ export async function readOne({ connection, collector }: Reader, path: string, k
   collector.add(answer.body, kind);
 }
 
-/** Reads a list in pages. Resolves to false if a part could not be read. */
-export async function readAll({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<boolean> {
+/** Reads a list in pages, and adds the objects that are wanted. Resolves to false if a part could not be read. */
+export async function readAll(
+  { connection, collector }: Reader,
+  path: string,
+  kind: ItemKind,
+  isWanted: (object: Json) => boolean = () => true,
+): Promise<boolean> {
   try {
-    await listAll(connection, path, { pageSize: 250 }, (object) => collector.add(object, kind));
+    await listAll(connection, path, { pageSize: 250 }, (object) => {
+      if (isWanted(object)) collector.add(object, kind);
+      return undefined;
+    });
     return true;
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;

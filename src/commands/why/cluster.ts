@@ -9,7 +9,7 @@ import {
 } from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { isCalico, type Pod } from '../../policies/policies.ts';
+import { isCalico, type Pod, readPod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import {
   readAll,
@@ -79,11 +79,19 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
     if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
   }
-  const query = { fieldSelector: `status.podIP=${end.address}` };
-  const answer = await connection.request('GET', '/api/v1/pods', { query });
+  const { address } = end;
+  const answer = await connection.request('GET', '/api/v1/pods', {
+    query: { fieldSelector: `status.podIP=${address}` },
+  });
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, podKind);
-  // Services are needed, because the address may be that of a Service.
+  const hasAddress = (pod: Pod | undefined): boolean => pod?.completed === false && pod.addresses.includes(address);
+  // The selector finds only the first address of a Pod, so all Pods are read before an address counts as no Pod's.
+  if (![...collector.objects().pods.values()].some(hasAddress)) {
+    const isComplete = await readAll(reader, '/api/v1/pods', podKind, (object) => hasAddress(readPod(object)));
+    if (!isComplete) return;
+  }
+  // Without the Services, an address that no Pod has may be a Service's, so it does not count as external.
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 
