@@ -116,7 +116,9 @@ export async function lookAtFelix({ request }: Asked, node: string) {
   });
   const felix = await reader.read();
   const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
-  return { felix, logPrefix: setting('logPrefix'), flows: setting('flowLogsLocalReporter') };
+  /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
+  const objectWith = (name: string): string => (text(at(specs.node, name)) === undefined ? 'default' : `node.${node}`);
+  return { felix, logPrefix: setting('logPrefix'), flows: setting('flowLogsLocalReporter'), objectWith };
 }
 
 interface Neighbours {

@@ -74,7 +74,7 @@ const unknown: Facts & Given = {
   reviews: [],
   policyRights: undefined,
   ways: undefined,
-  felix: { felix: { kind: 'absent' }, logPrefix: undefined, flows: undefined },
+  felix: { felix: { kind: 'absent' }, logPrefix: undefined, flows: undefined, objectWith: () => 'default' },
   agent: { kind: 'nowhere' },
   folder: { kind: 'writable', free: 1e9 },
   state: { kind: 'none' },

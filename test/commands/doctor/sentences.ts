@@ -287,9 +287,9 @@ function nodes(): Check[] {
   ];
 }
 
-const felixWith = (spec: object): Asked =>
+const felixWith = (spec: object, object = 'default'): Asked =>
   fakeApi(({ path }) =>
-    path.endsWith('/crd.projectcalico.org/v1/felixconfigurations/default') ? answered({ spec }) : undefined,
+    path.endsWith(`/crd.projectcalico.org/v1/felixconfigurations/${object}`) ? answered({ spec }) : undefined,
   );
 
 const calicoOf = async (api: Asked, pods: Facts['pods'] = [proxy]): Promise<Check[]> =>
@@ -304,6 +304,7 @@ async function calico(): Promise<Check[]> {
     calicoOf(felixWith({ bpfEnabled: true, logSeverityScreen: 'Error' })),
     calicoOf(felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false, logPrefix: 'x' })),
     calicoOf(felixWith({ bpfEnabled: true }), []),
+    calicoOf(felixWith({ logSeverityScreen: 'Error', logPrefix: 'x' }, 'node.node-a')),
   ];
   const unsure = { felix: await lookAtFelix(felixWith({ bpfEnabled: true }), 'node-a'), pods: undefined };
   return [...(await Promise.all(checked)).flat(), ...found('calico', unsure), ...(await calicoFlows())];
@@ -311,14 +312,20 @@ async function calico(): Promise<Check[]> {
 
 const socket = { kind: 'calico-flows', name: 'calico-flows:/flows', folder: '/flows', obstacle: undefined } as const;
 
-async function flowsOf(spec: object, given: Facts['feeds']): Promise<Check[]> {
-  const felix = await lookAtFelix(felixWith(spec), 'node-a');
+async function flowsOf(spec: object, given: Facts['feeds'], object?: string): Promise<Check[]> {
+  const felix = await lookAtFelix(felixWith(spec, object), 'node-a');
   return found('calico', { felix, pods: [proxy], feeds: given }).filter(({ name }) => name === 'calico-flows');
 }
 
 async function calicoFlows(): Promise<Check[]> {
   const sent = { flowLogsLocalReporter: 'Enabled' };
-  const all = [flowsOf(sent, [socket]), flowsOf(sent, []), flowsOf({}, [socket]), flowsOf({}, [])];
+  const all = [
+    flowsOf(sent, [socket]),
+    flowsOf(sent, []),
+    flowsOf({}, [socket]),
+    flowsOf({}, []),
+    flowsOf({ flowLogsLocalReporter: 'Disabled' }, [socket], 'node.node-a'),
+  ];
   return (await Promise.all(all)).flat();
 }
 

@@ -9,9 +9,11 @@ import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
+type Felix = Known<'felix'>['felix'];
+
 export function checkCalico(known: Known<'felix' | 'pods' | 'feeds'>): Check[] {
   const { felix: look, pods, prefixes } = known;
-  const { felix, logPrefix } = look;
+  const { felix } = look;
   const { ok, unknown } = answersOf('calico');
   if (felix.kind === 'absent') return [ok('no FelixConfiguration: no Calico, or none with settings')];
   if (felix.kind === 'unreadable')
@@ -28,9 +30,9 @@ export function checkCalico(known: Known<'felix' | 'pods' | 'feeds'>): Check[] {
   };
   return [
     checkConflict(felix.settings, facts),
-    checkSeverity(felix.settings, facts),
-    checkPrefix(logPrefix, prefixes),
-    ...checkFelixFlows(look.flows, known.feeds),
+    checkSeverity(felix.settings, facts, look),
+    checkPrefix(look, prefixes),
+    ...checkFelixFlows(look, known.feeds),
   ];
 }
 
@@ -52,34 +54,39 @@ function checkConflict(settings: FelixSettings, facts: NodeFacts): Check {
   );
 }
 
-function checkSeverity({ logSeverityScreen = 'Info' }: FelixSettings, facts: NodeFacts): Check {
+function checkSeverity({ logSeverityScreen = 'Info' }: FelixSettings, facts: NodeFacts, look: Felix): Check {
   const { ok, warning } = answersOf('calico-log-level');
   const [hint] = hints({ code: 'KN201', diagnosis: 'KN201', facts });
   if (hint === undefined) return ok(`felix logs its warnings (logSeverityScreen ${logSeverityScreen})`);
-  return warning(
-    hint,
-    'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logSeverityScreen":"Warning"}}\'',
-  );
+  return warning(hint, patchWith(look, { logSeverityScreen: 'Warning' }));
+}
+
+/** Returns the command that sets the fields, where the node's own object or `default` has the first one. */
+function patchWith({ objectWith }: Felix, spec: Readonly<Record<string, string>>): string {
+  const [field = ''] = Object.keys(spec);
+  return `kubectl patch felixconfiguration ${objectWith(field)} --type=merge --patch='${JSON.stringify({ spec })}'`;
 }
 
 /** Felix's own default (felix/config/config_params.go). */
 const defaultPrefix = 'calico-packet';
 
-function checkPrefix(logPrefix: string | undefined, prefixes: PrefixTable): Check {
+function checkPrefix(look: Felix, prefixes: PrefixTable): Check {
   const { ok, warning } = answersOf('calico-log-prefix');
+  const { logPrefix } = look;
   const prefix = logPrefix ?? defaultPrefix;
   const { verdict } = prefixes.look(prefix);
   const shown = `logPrefix is ${printable(prefix)}${logPrefix === undefined ? ', the default' : ''}`;
   if (verdict !== 'logged') return ok(`${shown}: means ${verdict}`);
   return warning(
     `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
-    'if they all stand before a Deny: kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"calico-drop %k %p"}}\'',
+    `if they all stand before a Deny: ${patchWith(look, { logPrefix: 'calico-drop %k %p' })}`,
   );
 }
 
 /** Checks whether Felix sends its flows, and whether SOURCES includes them. */
-function checkFelixFlows(flows: string | undefined, feeds: Known<'feeds'>['feeds']): Check[] {
+function checkFelixFlows(look: Felix, feeds: Known<'feeds'>['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
+  const { flows } = look;
   const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');
   if (flows === 'Enabled')
     return [
@@ -94,7 +101,7 @@ function checkFelixFlows(flows: string | undefined, feeds: Known<'feeds'>['feeds
   return [
     problem(
       `SOURCES has calico-flows, and felix sends none: flowLogsLocalReporter is ${printable(flows ?? 'not set')}`,
-      'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"flowLogsLocalReporter":"Enabled","flowLogsFlushInterval":"15s"}}\'',
+      patchWith(look, { flowLogsLocalReporter: 'Enabled', flowLogsFlushInterval: '15s' }),
     ),
   ];
 }
