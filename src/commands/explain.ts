@@ -11,7 +11,7 @@ import type { Series } from '../model/series.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
-import { createPrefixTable } from '../parsing/parsing.ts';
+import { createPrefixTable, decodeBytes } from '../parsing/parsing.ts';
 import { printable } from '../platform/printable.ts';
 import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../audit/audit.ts';
@@ -55,23 +55,25 @@ interface Explaining extends Decisions {
 function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
   const latest = now ?? Date.now();
   // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
-  const envelope = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot: bootTime, zone }));
+  const bytes = Buffer.from(line).toString('latin1');
+  const envelope = readEnvelope(bytes, createClock({ latest, boot: bootTime, zone }));
   const { text, time = latest, host, program, origin } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program };
   let decision = decisions.decide(read, origin);
   if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
     // A record of felix begins with a time, which looks like an envelope but belongs to the record.
-    const whole = { ...read, text: readRecord(line)?.text ?? line, program: undefined };
+    const whole = { ...read, text: readRecord(bytes)?.text ?? bytes, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
   }
+  const message = decodeBytes(text);
   const stamp = `${new Date(time).toISOString()}${timeIsExact ? '' : ' (inferred)'}`;
   return [
     ['envelope', envelope.layers.join(', ') || 'none'],
     ['time', envelope.time === undefined ? 'none in the line' : stamp],
     ['host', host ?? 'none in the line'],
     ['written by', program ?? origin],
-    ['message', text.length > 300 ? `${text.slice(0, 300)}…` : text],
+    ['message', message.length > 300 ? `${message.slice(0, 300)}…` : message],
     ...decisionRows(decision, read, decisions),
   ];
 }
@@ -154,9 +156,9 @@ function recordRows({ program, caller, severity, message, error }: ProgramRecord
   const rows: Row[] = [
     ['format', `record of ${program}${caller === '' ? '' : ` (${caller})`}`],
     ['severity', severity],
-    ['says', message],
+    ['says', decodeBytes(message)],
   ];
-  return error === '' ? rows : [...rows, ['error', error.replaceAll('\n', ' | ').slice(0, 300)]];
+  return error === '' ? rows : [...rows, ['error', decodeBytes(error).replaceAll('\n', ' | ').slice(0, 300)]];
 }
 
 function signRows(sign: Sign | undefined): Row[] {

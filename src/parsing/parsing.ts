@@ -2,4 +2,10 @@
 export { isPacketLogger, needlesOfAll, parse, type Refused } from './formats.ts';
 export { parseNfqueue } from './policy-loggers/agents.ts';
 export { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
-export { createPrefixTable, isKernelMessage, type PrefixMeaning, type PrefixTable } from './netfilter/prefixes.ts';
+export {
+  createPrefixTable,
+  decodeBytes,
+  isKernelMessage,
+  type PrefixMeaning,
+  type PrefixTable,
+} from './netfilter/prefixes.ts';

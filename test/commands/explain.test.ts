@@ -48,6 +48,14 @@ describe.concurrent('--explain', () => {
     );
   });
 
+  test('text that is not ASCII is shown as it was written', async () => {
+    const record = 'E1121 10:15:04.000000       1 proxier.go:1500] "Failed ‘so’" err="exit ‘KUBE-SVC’"';
+    const { out } = await replay(['--explain', record]);
+    expect(out).toMatch(/^message .*‘so’.*‘KUBE-SVC’/m);
+    expect(out).toMatch(/^says +Failed ‘so’$/m);
+    expect(out).toMatch(/^error +exit ‘KUBE-SVC’$/m);
+  });
+
   test('a line of no known format is explained', async () => {
     const { status, out } = await replay(['--explain', 'Nov 21 10:15:04 node-b sshd[7]: hello']);
     expect(status).toBe(0);
