@@ -7,6 +7,7 @@ import { packet } from '../builders.ts';
 import {
   adminNetworkPolicy,
   baselineAdminNetworkPolicy,
+  calico,
   clusterNetworkPolicy,
   evaluator,
   namedPort,
@@ -589,4 +590,15 @@ test('18: when a policy changed is part of the decision, because no API shows wh
   const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
   const { decision } = evaluator([{ ...rule, metadata }], namespaces).verdict(connection, 'ingress');
   expect(decision?.changed).toBe(Date.parse('2026-11-21T08:59:56Z'));
+});
+
+const strange = { action: 'Mirror', from: [all] };
+const cluster = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
+test.each([
+  ['Calico', calico('NetworkPolicy', { ingress: [{ action: 'Mirror' }, { action: 'Deny' }] }, 'p', 'shop')],
+  ['the cluster', clusterNetworkPolicy({ ...cluster, ingress: [strange, { action: 'Deny', from: [all] }] })],
+])('a rule of %s after one with an unknown action is named by its place', (_title, policy) => {
+  const flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 } as const;
+  const [traced] = evaluator([policy], namespaces).trace(flow, 'ingress').policies;
+  expect(traced?.rules.map(({ path }) => path)).toEqual(['ingress[0]', 'ingress[0]', 'ingress[0]', 'ingress[1]']);
 });

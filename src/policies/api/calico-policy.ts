@@ -20,7 +20,7 @@ import {
 import { entitySelector, subjectSelector } from './calico-selectors.ts';
 import { calicoEntityFields, calicoPolicyFields, calicoRuleFields, strangeField } from './fields.ts';
 import { compileNetworkPolicy } from './network-policy.ts';
-import { anyAction, changedOf, fieldsOf, refOf, strangeClause, unknownPolicy } from './read.ts';
+import { anyAction, changedOf, fieldsOf, readRules, refOf, strangeClause, unknownPolicy } from './read.ts';
 import { isLabel } from '../../platform/api-names.ts';
 import { protocolName } from '../../model/packet.ts';
 import {
@@ -67,7 +67,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   const types = typesOf(spec, ref.apiVersion);
   const rules = (direction: Direction): Policy['rules'][Direction] =>
     isForPods && types.includes(direction)
-      ? list(at(spec, direction)).flatMap((each) => readCalicoRule(each, namespace))
+      ? readRules(list(at(spec, direction)), direction, (each) => readCalicoRule(each, namespace))
       : undefined;
   return {
     ref,

@@ -22,6 +22,7 @@ import {
   changedOf,
   fieldsOf,
   LabelSubject,
+  readRules,
   refOf,
   rule,
   selectorAt,
@@ -102,7 +103,7 @@ function selectorsOf(field: string | undefined, value: Json): [{ selector: Label
 function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;
-  return given.flatMap((each) => readRule(each, direction, field, kind));
+  return readRules(given, direction, (each) => readRule(each, direction, field, kind));
 }
 
 function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] {
@@ -110,7 +111,7 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
   const known = peers.filter((clause) => clause !== undefined);
-  // The API demands that this fails closed: a field of a newer version looks like a peer without a field.
+  // A peer without a known field may have one of a newer version. Then the API wants Accept to match nothing, and Deny and Pass to deny all.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
   return [

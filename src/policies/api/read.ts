@@ -8,6 +8,7 @@ import { type LabelSelector, readSelector, selectorText, selects } from '../clau
 import {
   type Action,
   both,
+  type Direction,
   type Labels,
   type NamedPort,
   type Namespace,
@@ -107,6 +108,14 @@ export function unknownRules(why: string): Policy['rules'] {
 /** Replaces a rule with an unknown action. */
 export function anyAction(field: string, why: string): Rule[] {
   return (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [[field, [unusable(why)]]]));
+}
+
+/** Reads the rules of a direction. A rule is named by its place in the policy, although one with an unknown action becomes three. */
+export function readRules(given: readonly Json[], direction: Direction, read: (each: Json) => Rule[]): Rule[] {
+  const rules = given.map(read);
+  // Paths take memory, and a rule without one is named by its index.
+  if (rules.every(({ length }) => length === 1)) return rules.flat();
+  return rules.flatMap((some, index) => some.map((each) => ({ ...each, path: `${direction}[${index}]` })));
 }
 
 /** Returns a name such as `NetworkPolicy shop/default-deny`. */
