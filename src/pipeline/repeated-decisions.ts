@@ -75,7 +75,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       if (known.owner !== owner) return false;
       if (known.decision.kind === 'drop' && (known.epoch === undefined || epochAt(time) !== known.epoch)) return false;
       if (quietUntil !== undefined) from = time;
-      else if (open.length === 0) from = Math.floor(time / second) * second;
+      else from = Math.floor(time / second) * second;
       if (known.lines++ > 0) {
         if (time < known.line.time) known.line.time = time;
         else if (time > (known.last as Millis)) known.last = time;

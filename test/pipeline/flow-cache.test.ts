@@ -8,7 +8,7 @@ import { createDirectory, type Directory } from '../../src/resolving/directory.t
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
-import { cluster, line, nine, node, observation, packet, pod, service } from '../builders.ts';
+import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';
 
 /** The cache stands for this: resolving and explaining, each time again. */
 function afresh(
@@ -162,4 +162,10 @@ test('a flow that comes back is remembered, and then not explained again', () =>
     ),
   ).toBe(second);
   expect(meaningOf(line({ host: 'node-b' }), observation())).not.toBe(second);
+  const errorAbout = (destinationPort: number) =>
+    observation({ packet: icmp(3, 1, { destination: '10.65.1.4' }), inner: packet({ destinationPort }) });
+  const ports = [80, 80, 81];
+  expect(ports.map((port) => meaningOf(line(), errorAbout(port)))).toEqual(
+    ports.map((port) => afresh(directory, undefined, line(), errorAbout(port))),
+  );
 });

@@ -36,6 +36,9 @@ test('a flow counts what its lines have not shown', () => {
   expect(flowed(twins, 4)).toBe(0);
   expect(flowed(twins, 4)).toBe(3);
   expect(flowed(twins, 4)).toBe(4);
+  const sender: Partial<FlowDetails> = { direction: 'sending', refusedBy: 'sender' };
+  logged(twins, 3, findingOf({ logger: 'netfilter', ...sender }));
+  expect(flowed(twins, 4, sender)).toBe(1);
 });
 
 test('lines of another Pod of the workload are its own, as a flow does not show which Pod it was', () => {

@@ -171,6 +171,17 @@ test('a packet that waits is counted once where a flow of Calico tells of it, to
   expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
 });
 
+test('a flow of Calico does not count again what a line has shown since the flow before it', () => {
+  const one = rig({ unknown: () => false });
+  const takeFlow = () =>
+    one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');
+  takeFlow();
+  one.read(7);
+  const before = one.counted();
+  takeFlow();
+  expect(one.counted()).toEqual(before);
+});
+
 type Step =
   | { kind: 'read'; host: number; port: number }
   | { kind: 'pass'; time: number }

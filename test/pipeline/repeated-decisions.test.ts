@@ -3,7 +3,7 @@ import { objectKey, podRef } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type NodeCounts } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
-import { createDirectory } from '../../src/resolving/directory.ts';
+import { createDirectory, type Directory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { windowOf } from '../../src/series/times.ts';
@@ -20,7 +20,8 @@ function textOf(prefix: string, port: number): string {
   return `${prefix}IN=eth0 OUT=${veth} MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.7 DST=10.65.1.4 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
-function rig({ quietUntil }: { quietUntil?: () => number } = {}) {
+function rig({ quietUntil, epoch }: { quietUntil?: () => number; epoch?: Directory['epoch'] } = {}) {
+  const directory = createDirectory(cluster({ pods: [target] }));
   const table = createSeriesTable();
   const statistics = createStatistics();
   const advanced: number[] = [];
@@ -33,7 +34,7 @@ function rig({ quietUntil }: { quietUntil?: () => number } = {}) {
   };
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
-    directory: createDirectory(cluster({ pods: [target] })),
+    directory: { ...directory, ...(epoch && { epoch }) },
     statistics,
     node: 'node-a',
     counts: () => counts,
@@ -70,6 +71,11 @@ test('lines that repeat one are added up, and counted together when they are flu
     [nine, 1],
     [nine + 1, 3],
   ]);
+});
+
+test('lines of a time of which answers may change at any moment are decided on one by one', () => {
+  const { learn } = rig({ epoch: (time) => ({ from: time, until: time }) });
+  expect(learn(80, nine)(nine, nine + 1)).toEqual([false, false]);
 });
 
 test('any other line is counted after those that were added up before it', () => {
