@@ -152,16 +152,15 @@ function createSets(): (
   own: NamespacePolicies | undefined,
   beside: KnownRequired,
 ) => PolicySet {
-  const sets = new WeakMap<NamespacePolicies, Made[]>();
+  const sets = new WeakMap<NamespacePolicies | ClusterPolicies, Made[]>();
   return (ofCluster, own, beside) => {
     const calico = ofCluster.calico === undefined ? undefined : beside.addTo(ofCluster.calico);
-    if (own === undefined) return createPolicySet(ofCluster.policies, calico);
-    const made = sets.get(own) ?? [];
+    const made = sets.get(own ?? ofCluster) ?? [];
     const parts = [ofCluster, ...beside.parts];
     const known = made.find((each) => isSame(each.parts, parts));
     if (known !== undefined) return known.set;
-    const set = createPolicySet([...ofCluster.policies, ...own.policies], calico);
-    sets.set(own, [{ parts, set }, ...made].slice(0, keptSets));
+    const set = createPolicySet([...ofCluster.policies, ...(own?.policies ?? [])], calico);
+    sets.set(own ?? ofCluster, [{ parts, set }, ...made].slice(0, keptSets));
     return set;
   };
 }
@@ -171,7 +170,7 @@ interface Made {
   readonly set: PolicySet;
 }
 
-/** How many sets are kept for a Namespace. Its Pods may need different objects, and a set without any shows what they need. */
+/** How many sets are kept for a Namespace, and for ends that are no Pods. Its Pods may need different objects, and a set without any shows what they need. */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
