@@ -76,7 +76,6 @@ export function createPolicyAnswers({
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
-  let hasFailed = false;
   const share = createTimeShare(rowsShare);
 
   return {
@@ -132,8 +131,8 @@ export function createPolicyAnswers({
     try {
       return evaluate();
     } catch (error) {
-      if (!hasFailed) log.info({ error }, 'What policies say of a drop could not be found out; please report this');
-      hasFailed = true;
+      const text = 'What policies say of a drop could not be found out; please report this';
+      rateLimitedLog.report('warn', 'policy evaluation', { error }, text);
       return undefined;
     }
   }

@@ -208,7 +208,7 @@ test.each([null, {}, 'x', { items: 7 }])('an answer that is no list is not taken
   }
 });
 
-test('a fault of the evaluation costs no Event, and is logged once', async () => {
+test('a fault of the evaluation costs no Event, and is logged once an hour', async () => {
   const { scene, answerOn } = setUp();
   const broken = dropped({ peer: { ...workerEnd(7), object: podRef('worker-7', 'batch') } });
   Object.defineProperty(broken.finding, 'node', {
@@ -218,6 +218,9 @@ test('a fault of the evaluation costs no Event, and is logged once', async () =>
   });
   for (let each = 0; each < 3; each++) expect(await answerOn(broken)).toBeUndefined();
   expect(scene.logged).toBe(1);
+  scene.now += 3_600_000;
+  expect(await answerOn({ ...broken, last: scene.now })).toBeUndefined();
+  expect(scene.logged).toBe(2);
 });
 
 test('a storm of Pods costs no more requests than the budget has', async () => {

@@ -3,6 +3,7 @@ import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import type { Series } from '../../../src/model/series.ts';
 import type { FlowDetails } from '../../../src/model/finding.ts';
+import { createRateLimitedLog, type Log } from '../../../src/telemetry/logger.ts';
 import { finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
@@ -31,6 +32,8 @@ export const cluster: Answers = {
 /** An agent's answers at an API server that answers as `answers` say, which may be changed. */
 export function setUp(given: Answers = {}, longestWait = 2000, stopwatch = () => 0) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
+  const say = (): void => void scene.logged++;
+  const log = { info: say, warn: say } as unknown as Log;
   const scene = { now: nine, asked: [] as string[], queries: [] as string[], logged: 0, answers };
   const { answerOn, factsOn } = createPolicyAnswers({
     connection: {
@@ -42,8 +45,8 @@ export function setUp(given: Answers = {}, longestWait = 2000, stopwatch = () =>
         return typeof answer === 'function' ? await answer() : answer;
       },
     },
-    log: { info: () => void scene.logged++ },
-    rateLimitedLog: { report: () => {}, resolve: () => false },
+    log,
+    rateLimitedLog: createRateLimitedLog(log, { now: () => scene.now }),
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
     stopwatch,
