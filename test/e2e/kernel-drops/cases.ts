@@ -103,6 +103,21 @@ export const cases: readonly Case[] = [
     seen: `NETFILTER_DROP ${va} > ICMP 10.244.1.22 > 10.244.1.68`,
   },
   {
+    name: 'fragments, IPv6',
+    before: ['ip route add fd00:10:244:1::44/128 dev br0', 'ip6tables -A FORWARD -d fd00:10:244:1::44 -j DROP'],
+    run: `${pod} ${ping('fd00:10:244:1::44', '-s 3000 ')}`,
+    seen: `NETFILTER_DROP ${va} > ICMPv6 fd00:10:244:1::16 > fd00:10:244:1::44`,
+  },
+  {
+    name: 'several segments of TCP in one packet (GSO)',
+    before: [
+      'ip netns exec c httpd -p 5446 -h /run',
+      'iptables -A FORWARD -p tcp --dport 5446 -m length --length 1501:65535 -j DROP',
+    ],
+    run: `${pod} timeout 1 nc 10.3.0.2 5446 -e /bin/busybox head -c 20000 /dev/zero`,
+    seen: `NETFILTER_DROP ${va} > ${fromPod(5446, '10.3.0.2')}`,
+  },
+  {
     name: 'reverse-path filter',
     before: ['ip -n b addr add 10.9.9.9/32 dev lo', `sysctl net.ipv4.conf.${vb}.rp_filter=1`],
     run: `ip netns exec b ${ping('10.244.1.22', '-I 10.9.9.9 ')}`,
@@ -124,6 +139,11 @@ export const cases: readonly Case[] = [
     before: [`ip link set ${vb} mtu 1280`],
     run: `${pod} ${ping('10.244.1.21', '-s 1400 ')}`,
     seen: `PKT_TOO_BIG ${va} > ICMP 10.244.1.22 > 10.244.1.21`,
+  },
+  {
+    name: 'larger than the next link takes, IPv6',
+    run: `${pod} ${ping('fd00:10:244:1::15', '-s 1400 ')}`,
+    seen: `PKT_TOO_BIG > ${vb} ICMPv6 fd00:10:244:1::16 > fd00:10:244:1::15`,
   },
   {
     name: 'a policy of IPsec',

@@ -1,49 +1,59 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Martian } from '../../../src/model/observation.ts';
 import type { PacketObservation } from '../../../src/model/packet.ts';
 import { createPrefixTable, parse } from '../../../src/parsing/parsing.ts';
-import { libraries } from '../../programs/table.ts';
+import { imageCommand } from '../../deploy/image-command.ts';
+import { type AgentRig, createAgentRig, nodeObject, podObject } from '../agent-rig.ts';
+import { bundle } from '../bundle.ts';
+import { connect } from '../control-plane/connection.ts';
+import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createOwnFolder } from '../own-folder.ts';
+import { createInQuietHours } from '../quiet-hours.ts';
 import { cases } from './cases.ts';
-import { runMachine } from './machine.ts';
+import { networkPrograms, runMachine } from './machine.ts';
+import { bundleFile, kubeconfigFile, type Scene, sceneFile, sceneOf, sentPackets } from './scene.ts';
 
-/** The source of the kernel's own record of drops, in kernels of Debian: which packets it tells of, and what it says of them. */
+/**
+ * The source of the kernel's own record of drops, in kernels of Debian: which packets it tells of, and what it says of them; and the agent
+ * with this source, over a kill.
+ */
+
+const controlPlane = connect(inject('controlPlane'));
 
 const prefixes = createPrefixTable();
 /** With them, those that they need are loaded. The first is asked for by another's code alone. */
 const modules = (
   'crc32c_generic veth bridge vxlan iptable_filter iptable_raw iptable_mangle ip6table_filter xt_tcpudp ipt_REJECT xfrm_user ' +
-  'sch_ingress cls_u32 act_gact nf_tables nft_meta_bridge'
+  'sch_ingress cls_u32 act_gact nf_tables nft_meta_bridge xt_length virtio_pci virtio_net'
 ).split(' ');
-const extensions = join(libraries, 'xtables');
-const programs = {
-  '/bin/busybox': '/bin/busybox',
-  '/usr/sbin/ip': '/bin/ip',
-  '/usr/sbin/tc': '/sbin/tc',
-  '/usr/sbin/nft': '/usr/sbin/nft',
-  '/usr/sbin/iptables': '/usr/sbin/xtables-legacy-multi',
-  '/usr/sbin/ip6tables': '/usr/sbin/xtables-legacy-multi',
-};
-
-describe.concurrent.each(['6.1', '6.12'])('Linux %s', (version) => {
+describe.concurrent.each([
+  ['6.1', 61],
+  ['6.12', 62],
+])('Linux %s', (version, number) => {
   let printed: { kind: string; value: unknown }[] = [];
+  const { flags, allocator } = imageCommand();
+  const scene = sceneOf(number, controlPlane.server, { flags, env: allocator });
+  let rig: AgentRig;
 
   beforeAll(async () => {
+    rig = await createAgentRig(controlPlane);
+    await createInQuietHours(controlPlane, [nodeObject(scene.node, '10.0.2.15'), ...podsOf(scene)]);
     const text = await runMachine({
       version,
       modules,
-      programs: { ...programs, ...matchesOfIptables() },
+      programs: { ...networkPrograms(), [bundleFile]: bundle },
       program: join(import.meta.dirname, 'guest.ts'),
+      texts: { [sceneFile]: JSON.stringify(scene), [kubeconfigFile]: readFileSync(rig.kubeconfig, 'utf8') },
       folder: createOwnFolder(`linux-${version}`),
     });
     printed = Array.from(text.matchAll(/^@(\w+) (.*)$/gm), ([, kind = '', json = '']) => ({
       kind,
       value: JSON.parse(json) as unknown,
     }));
-    if (printed.at(-1)?.kind !== 'left') throw new Error(`the guest did not come to its end: ${text.slice(-3000)}`);
-  }, 900_000);
+    if (printed.at(-1)?.kind !== 'end') throw new Error(`the guest did not come to its end: ${text.slice(-3000)}`);
+  }, 1_500_000);
 
   const valuesOf = (kind: string): unknown[] => printed.flatMap((each) => (each.kind === kind ? [each.value] : []));
   const seen = (): ReadonlySet<string> =>
@@ -68,14 +78,33 @@ describe.concurrent.each(['6.1', '6.12'])('Linux %s', (version) => {
 
   test('nothing is lost, and nothing is left behind', () => {
     expect(valuesOf('lost')).toEqual([]);
-    expect(valuesOf('left')).toEqual([{ instances: [], probes: '', group: false }]);
+    expect(valuesOf('left')[0]).toEqual({ instances: [], probes: '', group: false });
+  });
+
+  test('an agent takes over the probe and the buffer of one that was killed, and both count each packet once', async () => {
+    expect(valuesOf('ended')).toEqual([
+      [null, 'SIGKILL'],
+      [0, null],
+    ]);
+    expect(valuesOf('between')).toEqual([
+      { instances: ['kube_netfilter_tailer_drops'], probes: 1 },
+      { instances: ['kube_netfilter_tailer_drops'], probes: 1 },
+    ]);
+    const events = await rig.events(scene.namespace);
+    expect(Object.fromEntries(events.map((each) => [each.involvedObject.name, each.count]))).toEqual({
+      cart: sentPackets,
+      web: sentPackets,
+    });
+  });
+
+  test('an agent that is stopped leaves nothing behind', () => {
+    expect(valuesOf('left')[1]).toEqual({ instances: [], probes: '', group: false });
   });
 });
 
-/** Extensions of iptables that the rules of the cases need. */
-function matchesOfIptables(): Record<string, string> {
-  const names = readdirSync(extensions).filter((name) => /^lib(?:xt_(?:tcp|standard)|ipt_REJECT)\.so$/.test(name));
-  return Object.fromEntries(names.map((name) => [join(extensions, name), join(extensions, name)]));
+/** As the API server has them. */
+function podsOf({ namespace, node, pods }: Scene): KubernetesObject[] {
+  return pods.map(({ name, address }) => podObject({ namespace, name, node, addresses: [address] }));
 }
 
 /** Until the first line has come, the kernel does not know which namespace to keep out. */

@@ -16,6 +16,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { libraries } from '../../programs/table.ts';
 
 const run = promisify(execFile);
 const cache = join(homedir(), '.cache/kube-netfilter-tailer/kernels');
@@ -29,6 +30,10 @@ export interface MachineOptions {
   programs: Readonly<Record<string, string>>;
   /** The program that is run in the guest: a source of TypeScript. It switches the machine off at its end. */
   program: string;
+  /** Files of the guest by their paths there, with their text. */
+  texts?: Readonly<Record<string, string>>;
+  /** Arguments of QEMU: the processors, and how they are emulated. Two by default, each in a thread of its own. */
+  processors?: string;
   /** A folder for the image. */
   folder: string;
 }
@@ -36,9 +41,34 @@ export interface MachineOptions {
 /** Files of the guest: the path there without a slash at its beginning, and the file of this machine that it is a copy of. */
 type GuestFiles = Map<string, string | Buffer>;
 
+/** What the guest's network and its rules are made with. */
+export function networkPrograms(): Record<string, string> {
+  const extensions = join(libraries, 'xtables');
+  const names = readdirSync(extensions).filter((name) =>
+    /^lib(?:xt_(?:tcp|length|standard)|ipt_REJECT)\.so$/.test(name),
+  );
+  return {
+    '/bin/busybox': '/bin/busybox',
+    '/usr/sbin/ip': '/bin/ip',
+    '/usr/sbin/tc': '/sbin/tc',
+    '/usr/sbin/nft': '/usr/sbin/nft',
+    '/usr/sbin/iptables': '/usr/sbin/xtables-legacy-multi',
+    '/usr/sbin/ip6tables': '/usr/sbin/xtables-legacy-multi',
+    ...Object.fromEntries(names.map((name) => [join(extensions, name), join(extensions, name)])),
+  };
+}
+
 /** Resolves to what the guest has printed. */
 export async function runMachine(options: MachineOptions): Promise<string> {
-  const { version, modules, programs, program, folder } = options;
+  const {
+    version,
+    modules,
+    programs,
+    program,
+    texts = {},
+    processors = '-accel tcg,thread=multi -smp 2',
+    folder,
+  } = options;
   const kernel = await unpackKernel(version);
   const [release = ''] = readdirSync(join(kernel, 'lib/modules'));
   const needed = await modulesOf(kernel, release, modules);
@@ -54,12 +84,13 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   const files: GuestFiles = new Map<string, string | Buffer>([
     ['program.cjs', Buffer.from(outputFiles[0]?.contents ?? [])],
     ...needed.map((path) => [path, join(kernel, path)] as const),
+    ...Object.entries(texts).map(([path, text]) => [path.slice(1), Buffer.from(text)] as const),
   ]);
   for (const [path, from] of Object.entries({ ...programs, '/bin/node': process.execPath }))
     await addProgram(files, path, from);
   const image = join(folder, 'initrd');
   writeArchive(image, files);
-  return start(join(kernel, 'boot', `vmlinuz-${release}`), image);
+  return start(join(kernel, 'boot', `vmlinuz-${release}`), image, processors);
 }
 
 /** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
@@ -139,11 +170,12 @@ function writeArchive(path: string, files: GuestFiles): void {
   }
 }
 
-async function start(kernel: string, image: string): Promise<string> {
+/** The guest reaches this machine's loopback as 10.0.2.2, and nobody reaches the guest. */
+async function start(kernel: string, image: string, processors: string): Promise<string> {
   const machine = spawn(
     'qemu-system-x86_64',
     [
-      ...'-accel tcg,thread=multi -cpu max -m 1024 -smp 2 -nographic -no-reboot -nic none'.split(' '),
+      ...`${processors} -cpu max -m 1024 -nographic -no-reboot -nic user,model=virtio-net-pci`.split(' '),
       '-kernel',
       kernel,
       '-initrd',
