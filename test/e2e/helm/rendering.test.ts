@@ -63,6 +63,14 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
   expect(comparable(withoutHelmsLabels(ours))).toEqual(comparable(withoutNamespace(parseManifests(theirs))));
 });
 
+test('what adds a source leaves those of the preset', async () => {
+  const added = { bpfTrace: true, calicoFlows: true, kernelDrops: true };
+  const [agent] = podOf(await helm.template({ preset: 'k3s', ...added })).containers;
+  expect(agent?.env?.find(({ name }) => name === 'SOURCES')?.value).toBe(
+    'auto,file:/var/log/ulog/syslogemu.log,containers,bpf-trace:/tracing,calico-flows:/flows,kernel-drops:/tracing',
+  );
+});
+
 test('the admission policy is there by default, for the ServiceAccount of the release', async () => {
   const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
   const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };

@@ -66,7 +66,7 @@
       fieldPath: metadata.namespace
 {{- if not (hasKey $config "sources") }}
 - name: SOURCES
-  value: {{ if .Values.kernelDrops }}auto,kernel-drops:/tracing,containers{{ else if .Values.calicoFlows }}auto,calico-flows:/flows,containers{{ else if .Values.bpfTrace }}auto,bpf-trace:/tracing,containers{{ else }}{{ $preset.sources }}{{ end }}
+  value: {{ include "kube-netfilter-tailer.sources" . | quote }}
 {{- end }}
 {{- if and .Values.hostNetwork (not (hasKey $config "metricsAddress")) }}
 # 9090 is often taken on nodes (Cockpit, Prometheus).
@@ -130,6 +130,14 @@
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.sources" -}}
+{{- $sources := list (get (include "kube-netfilter-tailer.preset" . | fromYaml) "sources") -}}
+{{- if .Values.bpfTrace }}{{ $sources = append $sources "bpf-trace:/tracing" }}{{ end }}
+{{- if .Values.calicoFlows }}{{ $sources = append $sources "calico-flows:/flows" }}{{ end }}
+{{- if .Values.kernelDrops }}{{ $sources = append $sources "kernel-drops:/tracing" }}{{ end }}
+{{- join "," $sources }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.metricsPort" -}}
