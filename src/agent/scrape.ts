@@ -4,6 +4,7 @@ import type { NodeIncidents } from '../incidents/incidents.ts';
 import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LookupCounts } from '../resolving/resolving.ts';
+import type { Source } from '../sources/sources.ts';
 import type { LastSeen, MinuteCounts } from '../telemetry/minute.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
@@ -46,13 +47,7 @@ function collectIngest(
   { sources, once, statistics, table, queue, dropsByOwner }: Ingest,
   clock: Clock,
 ): void {
-  for (const source of sources) {
-    const label = { source: source.name };
-    metrics.lines.setTotal(source.counts.lines, label);
-    metrics.readBytes.setTotal(source.counts.bytes, label);
-    metrics.longLines.setTotal(source.counts.tooLong, label);
-    for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
-  }
+  collectSources(metrics, sources);
   metrics.repeatedLines.setTotal(once.repeats);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
@@ -70,6 +65,21 @@ function collectIngest(
   const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);
+}
+
+/** Exported for its test. */
+export function collectSources(
+  metrics: Metrics,
+  sources: readonly Pick<Source, 'name' | 'counts' | 'state' | 'dropReasons'>[],
+): void {
+  for (const source of sources) {
+    const label = { source: source.name };
+    metrics.lines.setTotal(source.counts.lines, label);
+    metrics.readBytes.setTotal(source.counts.bytes, label);
+    metrics.longLines.setTotal(source.counts.tooLong, label);
+    for (const [reason, packets] of source.dropReasons?.() ?? []) metrics.kernelDrops.setTotal(packets, { reason });
+    for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
+  }
 }
 
 function collectAudit(metrics: Metrics, audit: Audit): void {

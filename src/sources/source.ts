@@ -60,6 +60,8 @@ export interface Source {
   readonly position: Position | undefined;
   /** Physical lines or records that were read, including those that were not handed over. */
   readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
+  /** Packets that the kernel has dropped in all network namespaces, by its reason, also those of which there is no line. */
+  readonly dropReasons?: () => ReadonlyMap<string, number>;
   start: () => void;
   stop: () => void;
 }

@@ -95,6 +95,11 @@ export const metricTable = {
       reason: ['network-policy', 'host-firewall', 'martian', 'unknown'],
     },
   ),
+  kernelDrops: counter(
+    'kernel_drops_total',
+    'Packets that the kernel has dropped on this node, in all network namespaces, also those that make no Event; missing without the source kernel-drops, and where the kernel has no CONFIG_HIST_TRIGGERS.',
+    { reason: "the kernel's name, such as NETFILTER_DROP; other: it has none there" },
+  ),
   unparsable: counter('unparsable_total', 'Lines of a known format that could not be understood.'),
   dropsWithoutPod: counter('drops_without_pod_total', 'Lost packets with no known Pod at either end.'),
   noise: counter(

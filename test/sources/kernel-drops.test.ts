@@ -52,6 +52,7 @@ function tracefsOf(
       const ofInstance = join(path, 'instances', group, 'events', group, event);
       mkdirSync(ofInstance, { recursive: true });
       mkdirSync(join(path, 'events', group, event), { recursive: true });
+      mkdirSync(join(path, 'instances', group, 'events/skb/kfree_skb'), { recursive: true });
       writeFileSync(join(ofInstance, 'enable'), '0\n');
       writeFileSync(join(path, 'instances', group, 'trace_pipe'), '');
       return event;
@@ -90,6 +91,7 @@ function running() {
       );
       time.advance(200);
     },
+    counting: `instances/${group}/events/skb/kfree_skb`,
     filter: () => tracefs.read(`instances/${group}/events/${group}/${event}/filter`),
   };
 }
@@ -165,6 +167,51 @@ test('what was overwritten before it was read is told as lost', () => {
   appendFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), 'CPU:0 [LOST 4711 EVENTS]\n');
   print(drop);
   expect(heard.losses).toMatchObject([{ count: 4711, unit: 'records' }]);
+  source.stop();
+});
+
+/** As Linux 6.1 prints it. */
+const histogram = `# event histogram
+#
+# trigger info: hist:keys=reason:vals=hitcount:sort=hitcount:size=512 [active]
+#
+
+{ reason:         70 } hitcount:          1
+{ reason:          2 } hitcount:         13
+{ reason:     131073 } hitcount:          2
+{ reason:     196608 } hitcount:          3
+{ reason:          7 } hitcount:     300000
+
+Totals:
+    Hits: 300019
+    Entries: 5
+    Dropped: 0
+`;
+
+test('the kernel counts all drops by their reasons, which have their names or none', () => {
+  const { tracefs, source, counting } = running();
+  expect(tracefs.read(`${counting}/trigger`)).toBe('hist:keys=reason:size=512');
+  expect(source.dropReasons?.()).toEqual(new Map());
+  writeFileSync(join(tracefs.path, counting, 'hist'), histogram);
+  expect(source.dropReasons?.()).toEqual(
+    new Map([
+      ['TCP_RESET', 1],
+      ['NOT_SPECIFIED', 13],
+      ['other', 5],
+      ['NETFILTER_DROP', 300_000],
+    ]),
+  );
+  source.stop();
+});
+
+test('a kernel that has no histograms gives lines and no counts', () => {
+  const tracefs = tracefsOf();
+  const { source, time } = reading(tracefs);
+  tracefs.react();
+  rmSync(join(tracefs.path, 'instances', group, 'events/skb'), { recursive: true });
+  time.advance(10_000);
+  expect(source.state).toBe('reading');
+  expect(source.dropReasons?.()).toEqual(new Map());
   source.stop();
 });
 

@@ -16,6 +16,7 @@ import { reasonOf } from '../../platform/system-error.ts';
 import type { Source } from '../source.ts';
 import { accessAdviceOn } from './bpf-trace.ts';
 import { readBtf } from './btf.ts';
+import { readHistogram, startHistogram } from './histogram.ts';
 import { createTrace, type TraceOptions } from './trace.ts';
 
 /**
@@ -42,7 +43,7 @@ export const toldReasons = [
 
 /** Also the group of the probe, in which no dash may stand. */
 const instance = 'kube_netfilter_tailer_drops';
-const tracepoint = 'events/skb/kfree_skb/format';
+const tracepoint = 'events/skb/kfree_skb';
 const btfFile = '/sys/kernel/btf/vmlinux';
 
 export interface KernelDropsOptions extends TraceOptions {
@@ -56,13 +57,14 @@ export interface KernelDropsOptions extends TraceOptions {
  */
 export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
   const { tracefs } = options;
+  const counted = join(tracefs, 'instances', instance, tracepoint);
   let names: ReadonlyMap<number, string> = new Map();
   let filter = '';
   let folder = '';
   let isNarrow = false;
   // To read the types takes 60 ms, which is too much for each try where the kernel refuses the probe.
   let definition: string | undefined;
-  return createTrace(
+  const trace = createTrace(
     {
       source: 'kernel-drops',
       program: 'kernel-drops',
@@ -78,6 +80,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
         isNarrow = false;
         return { folder, filter };
       },
+      begun: () => startHistogram(counted, 'reason'),
       forget: () => removeProbes(tracefs),
       // A flood takes some 40 % of a processor: 256 lines take about 3 ms.
       pauseInFlood: 4,
@@ -92,6 +95,17 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
     },
     options,
   );
+  return Object.assign(trace, { dropReasons });
+
+  /** Reasons without a name are those of drivers and of Open vSwitch. */
+  function dropReasons(): ReadonlyMap<string, number> {
+    const packets = new Map<string, number>();
+    for (const [number, count] of readHistogram(counted)) {
+      const name = names.get(number) ?? 'other';
+      packets.set(name, (packets.get(name) ?? 0) + count);
+    }
+    return packets;
+  }
 
   /**
    * The first line says which network namespace is the node's own: from then on the kernel keeps the rest out, so that a Pod that drops
@@ -131,7 +145,7 @@ function adviceOn(error: unknown): string {
   const { code, path } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' && path === btfFile)
     return `${path} is not there: the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)`;
-  if (code === 'ENOENT' && path?.endsWith(tracepoint) === true)
+  if (code === 'ENOENT' && path?.endsWith(`${tracepoint}/format`) === true)
     return 'no tracefs is mounted there, or the kernel has no event skb:kfree_skb (CONFIG_FTRACE)';
   if (code === 'EBUSY') return 'another agent on this node reads it, and each line can be read but once';
   // It has no such file where it knows no probes; where it does not know the symbol, the write gives the same error.
@@ -142,7 +156,7 @@ function adviceOn(error: unknown): string {
 
 /** Numbers of reasons differ from kernel to kernel, so they are taken from how the tracepoint prints them: `{ 6, "NETFILTER_DROP" }`. */
 function readReasons(tracefs: string): ReadonlyMap<number, string> {
-  const format = readFileSync(join(tracefs, tracepoint), 'latin1');
+  const format = readFileSync(join(tracefs, tracepoint, 'format'), 'latin1');
   const names = new Map<number, string>();
   for (const [, number, name = ''] of format.matchAll(/\{ *(\d{1,10}|0x[\da-f]{1,8}), *"(\w{1,64})" *\}/g))
     names.set(Number(number), name);

@@ -31,7 +31,9 @@ export interface TracedEvent {
   event: string;
   /** Makes the event ready, and returns its folder below that of the instance. */
   prepare: () => { folder: string; filter?: string };
-  /** Undoes it, after the instance is gone. */
+  /** Called each time the instance records the event. */
+  begun?: () => void;
+  /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
   /** The same as in `DevicePollOptions`. */
   pauseInFlood?: Millis;
@@ -109,7 +111,7 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
   }
 }
 
-function deviceOf(folder: string, { prepare }: TracedEvent): Device {
+function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
   return {
     ...kmsgDevice,
     open(path) {
@@ -125,6 +127,7 @@ function deviceOf(folder: string, { prepare }: TracedEvent): Device {
         writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
         writeFileSync(enable, '1');
       }
+      begun?.();
       return kmsgDevice.open(path);
     },
   };
