@@ -212,7 +212,7 @@ export const fields = {
   'packet.tcp_flags': text('`packet` mode: `SYN ACK`.', 'careful', { ocsf: 'connection_info.tcp_flags' }),
   'packet.mark': integer('`packet` mode: mark of the packet.', 'careful'),
   'packet.uid': integer('`packet` mode: user of the process that sent it.', 'careful'),
-  'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for.', 'careful'),
+  'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for, or that a packet was too big for.', 'careful'),
   'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
   'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
   'log.file.path': text('`packet` mode: the log.', 'careful', { ecs: 'log.file.path', live: false }),

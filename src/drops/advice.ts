@@ -21,7 +21,7 @@ interface Advice {
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
-    say: ({ dropReason = '' }, { namespace }) => adviseOnReason(dropReason, namespace),
+    say: ({ dropReason = '', nextMtu }, { namespace }) => adviseOnReason(dropReason, namespace, nextMtu),
   },
   {
     applies: isForRoutersToReport,

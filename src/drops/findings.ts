@@ -66,7 +66,7 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
     direction,
     peer,
     ownAddress: own.address,
-    ownAddressIsForeign: isForeign(own),
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
     protocol: '',
     port: undefined,
     reply: false,
@@ -141,7 +141,7 @@ function flow(
     direction,
     peer,
     ownAddress: own.address,
-    ownAddressIsForeign: isForeign(own),
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
     protocol: packet.protocol,
     port,
     portName,
@@ -158,13 +158,10 @@ function flow(
     refusedBy: refusedBy(observation, ends),
     clusterTier: observation.clusterTier,
     dropReason: observation.dropReason,
+    nextMtu: observation.mtu,
     path: pathOf(observation),
     martian: false,
   };
-}
-
-function isForeign({ kind, note }: Endpoint): boolean {
-  return kind === 'pod' && note !== undefined;
 }
 
 /** Policies act at a Pod's interface: a packet that only came from one was refused at its sender, the opposite at its receiver. */

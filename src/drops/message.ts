@@ -8,6 +8,8 @@ import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
+const forgeable = 'A Pod can also cause this, with a device of that name in its own network namespace.';
+
 /** This many ports of one peer look like a scan. */
 const portsOfScan = 16;
 
@@ -49,9 +51,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     // A verdict of policies says more than the policy in the LOG prefix.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
-    details.martian && details.logger !== kernelDrop
-      ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
-      : '',
+    details.martian ? `${details.logger === kernelDrop ? '' : `${forgeable} `}[KN403]` : '',
   ];
 }
 

@@ -3,8 +3,8 @@
 interface Reason {
   /** What has happened. */
   readonly means: string;
-  /** What to do. Some commands need the Pod's Namespace. */
-  readonly act: string | ((namespace: string) => string);
+  /** What to do. Some commands need the Pod's Namespace. `mtu`: that of the next link, if it is known. */
+  readonly act: string | ((namespace: string, mtu?: number) => string);
   /** A policy has caused it, but not one about addresses and ports. */
   readonly ofPolicy?: true;
   /** Who dropped the packet. Default: Cilium. */
@@ -191,7 +191,8 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map([
       by: kernel,
       means:
         'it is larger than the next link takes, and may not be cut. The sender is told, once for each path, and sends less',
-      act: 'If it goes on, the sender does not get ICMP "fragmentation needed": allow that, or lower the MTU of Pods',
+      act: (_, mtu) =>
+        `If it goes on, the sender does not get ICMP "fragmentation needed": allow that, or lower the MTU of Pods${mtu === undefined ? '' : ` to ${mtu}`}`,
     },
   ],
   [
@@ -238,11 +239,11 @@ export function isNoise(reason: string): boolean {
 }
 
 /** `reason`: a name or a number, which the parser has checked. */
-export function adviseOnReason(reason: string, namespace: string): string {
+export function adviseOnReason(reason: string, namespace: string, mtu?: number): string {
   const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;
   const { means, act, ofPolicy, by } = known;
   const cause = by ?? (ofPolicy ? 'Cilium' : 'Cilium, not a policy');
-  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(namespace)}`;
+  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(namespace, mtu)}`;
 }

@@ -37,6 +37,8 @@ export interface FlowDetails {
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
   dropReason?: string | undefined;
+  /** The MTU of the next link, for which the packet was too big. */
+  nextMtu?: number | undefined;
   /** The interfaces, as far as known: `eth0 → cali1234`. */
   path: string;
   martian: boolean;

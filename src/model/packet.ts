@@ -85,7 +85,7 @@ export interface PacketObservation {
   packet: Packet;
   /** The packet that an ICMP error is about. Its source is the affected end. */
   inner: Packet | undefined;
-  /** The next hop's MTU in an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
+  /** The next hop's MTU in an ICMP "fragmentation needed" or ICMPv6 "packet too big", or of a packet that was too big. */
   mtu: number | undefined;
   mark: number | undefined;
   uid: number | undefined;

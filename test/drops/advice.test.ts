@@ -143,6 +143,7 @@ const cases: readonly Case[] = [
     `no rule, ${dropReason}`,
     { dropReason },
   ]),
+  ['no rule, PKT_TOO_BIG for a link whose MTU is known', { dropReason: 'PKT_TOO_BIG', nextMtu: 1450 }],
   ['another port of a node', { direction: 'sending', peer: nodeEnd(), port: 10250 }],
 ];
 

@@ -54,6 +54,14 @@ test('messages of a packet are as expected', async () => {
       policy: { kind: 'firewalld zone', namespace: undefined, name: 'public', tier: undefined },
     }),
     'an ICMP error': message({ error: tooBig, protocol: 'TCP', port: 443 }),
+    "a martian of the kernel's own record": message({
+      martian: true,
+      protocol: '',
+      port: undefined,
+      path: 'eth1',
+      prefix: 'martian source',
+      logger: 'kernel-drop',
+    }),
     'a martian': message({ martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' }),
     'counts that are lower bounds': message({}, { suppressed: true }),
   });

@@ -13,7 +13,7 @@ import { cluster, line, nine, node, pod } from '../builders.ts';
 function kernelDropLine({ reason = 'NETFILTER_DROP', netns = 4_026_531_840, dev = '"va"' }): string {
   return (
     `(skb.kfree_skb) reason=${reason} protocol=2048 node=4026531840 device=0xff4031a972983000 netns=${netns} sock=0x0 socknetns=0 ` +
-    'iif=2 ifindex=2 len=60 paged=0 head=0xff4031a9729d9800 data=0xff4031a9729d9904 nh=260 bytes={0x4046103c000045,0x200010a7017063f,' +
+    'iif=2 ifindex=2 len=60 paged=0 head=0xff4031a9729d9800 data=0xff4031a9729d9904 nh=260 dst=0xff4031a972a1b3c1 mtu=1500 bytes={0x4046103c000045,0x200010a7017063f,' +
     `0x38150e950200020a,0x434b8e9c,0x3514f0fa02a0,0xa080204b4050402,0x5016275d,0x7030301} dev=${dev}`
   );
 }

@@ -2,7 +2,8 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync,
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { kernelReasons } from '../../src/drops/reasons.ts';
-import { createKernelDrops, obstacleOf, toldReasons } from '../../src/sources/tracefs/kernel-drops.ts';
+import { createKernelDrops, obstacleOf } from '../../src/sources/tracefs/kernel-drops.ts';
+import { toldReasons } from '../../src/sources/tracefs/probe.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 import { btfOf, kernelTypes } from './made-btf.ts';

@@ -50,6 +50,7 @@ export const kernelTypes: readonly MadeType[] = [
     kind: 'struct',
     members: [
       ['dev', 'int', 128],
+      ['_skb_refdst', 'int', 704],
       ['sk', 'int', 192],
       ['len', 'int', 896],
       ['data_len', 'int', 928],
@@ -64,10 +65,12 @@ export const kernelTypes: readonly MadeType[] = [
     kind: 'struct',
     members: [
       ['name', 'int', 0],
+      ['mtu', 'int', 320],
       ['ifindex', 'int', 1792],
       ['nd_net', 'int', 10_240],
     ],
   },
+  { name: 'dst_entry', kind: 'struct', members: [['dev', 'int', 0]] },
   { name: 'sock_common', kind: 'struct', members: [['skc_net', 'int', 384]] },
   { name: 'ns_common', kind: 'struct', members: [['inum', 'int', 192]] },
   { name: 'net', kind: 'struct', members: [['ns', 'ns_common', 960]] },

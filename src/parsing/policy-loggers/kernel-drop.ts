@@ -19,13 +19,16 @@ const line = new RegExp(
     String.raw`\(skb\.kfree_skb\) (?<field>reason|code)=(?<reason>\w{1,64}) protocol=\d{1,5} node=(?<node>\d{1,10})`,
     String.raw`device=0x(?<device>[\da-f]{1,16}) netns=(?<netns>\d{1,10}) sock=0x(?<sock>[\da-f]{1,16}) socknetns=(?<socknetns>\d{1,10})`,
     String.raw`iif=(?<iif>\d{1,10}) ifindex=(?<ifindex>\d{1,10}) len=(?<length>\d{1,10}) paged=(?<paged>\d{1,10})`,
-    String.raw`head=0x(?<head>[\da-f]{1,16}) data=0x(?<data>[\da-f]{1,16}) nh=(?<nh>\d{1,5})`,
+    String.raw`head=0x(?<head>[\da-f]{1,16}) data=0x(?<data>[\da-f]{1,16}) nh=(?<nh>\d{1,5}) dst=0x(?<dst>[\da-f]{1,16}) mtu=(?<mtu>\d{1,10})`,
     String.raw`bytes=\{(?<bytes>0x[\da-f]{1,16}(?:,0x[\da-f]{1,16}){7})\} dev=(?:"(?<dev>\S{1,15})"|\(fault\))$`,
   ].join(' '),
 );
 
 /** Reasons that a network policy may cause: netfilter's, and those of eBPF data planes. */
 const ofPolicies = new Set(['NETFILTER_DROP', 'TC_INGRESS', 'TC_EGRESS', 'XDP']);
+
+/** No link of IPv4 takes less (RFC 791). */
+const smallestMtu = 68;
 
 export function parseKernelDrop(text: string): PacketObservation | Martian | Unparsable | undefined {
   if (!begin.test(text)) return undefined;
@@ -58,6 +61,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
     dropReason: reason === 'NETFILTER_DROP' ? undefined : reason,
     inInterface: isIn ? device : '',
     outInterface: isIn ? '' : device,
+    mtu: reason === 'PKT_TOO_BIG' ? mtuOf(groups) : undefined,
   });
   if (observation.kind === 'unparsable' || !laterFragment) return observation;
   return { ...observation, packet: { ...observation.packet, laterFragment } };
@@ -65,6 +69,12 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
 
 function unparsable(reason: string): Unparsable {
   return { kind: 'unparsable', format: kernelDrop, reason };
+}
+
+/** Returns the MTU of the device to which the packet was routed; undefined if the pointer that it was fetched by was none. */
+function mtuOf({ dst = '', mtu, length }: Readonly<Record<string, string>>): number | undefined {
+  const isFetched = (Number.parseInt(dst.at(-1) ?? '', 16) & 1) === 1;
+  return isFetched && Number(mtu) >= smallestMtu && Number(mtu) < Number(length) ? Number(mtu) : undefined;
 }
 
 function isZero(hexadecimal: string): boolean {

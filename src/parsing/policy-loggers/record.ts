@@ -43,6 +43,7 @@ export interface PacketRecord {
   tcpFlags?: number | undefined;
   length?: Field;
   ttl?: Field;
+  mtu?: number | undefined;
   mark?: Field;
   uid?: Field;
   repeat?: number;
@@ -97,7 +98,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     destinationMac: undefined,
     packet,
     inner: undefined,
-    mtu: undefined,
+    mtu: record.mtu,
     mark: number(record.mark, 4_294_967_295),
     uid: number(record.uid, 4_294_967_295),
     repeat: record.repeat ?? 1,
