@@ -5,7 +5,7 @@ import { expectedPath, logText, type Outcome, replaySample, samplesFolder, sampl
 
 const cases = samplesWith('.log');
 const packetLine =
-  /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="|packets_(?:in|out)\\"/;
+  /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="|\(skb\.kfree_skb\) |packets_(?:in|out)\\"/;
 /** Trace points, and the second line of a packet that a policy dropped: in the sample, only those have a `sub_type`. */
 const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
