@@ -25,20 +25,9 @@ async function withoutObjects(node: string, stdin: string): Promise<string> {
 }
 
 describe.concurrent('options', () => {
-  // 10:15:04 in the zone, in UTC.
-  test.each<[string, string]>([
-    ['UTC', '10:15:04'],
-    ['Europe/Berlin', '09:15:04'],
-    ['europe/berlin', '09:15:04'],
-    ['America/New_York', '15:15:04'],
-    ['Asia/Kolkata', '04:45:04'],
-    ['+02:00', '08:15:04'],
-    ['-05:30', '15:45:04'],
-    ['+0200', '08:15:04'],
-    ['+02', '08:15:04'],
-  ])('--time-zone %s', async (zone, expected) => {
-    const outcome = await replay([...json, `--time-zone=${zone}`, '-'], { stdin: stamped });
-    expect(eventsIn(outcome)).toStrictEqual(twoEvents(`2026-11-21T${expected}Z`));
+  test('--time-zone is the zone of stamps', async () => {
+    const outcome = await replay([...json, '--time-zone=Europe/Berlin', '-'], { stdin: stamped });
+    expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T09:15:04Z'));
   });
 
   test('--time-zone knows summer and winter', async () => {
