@@ -28,32 +28,17 @@ const short = ({ regarding, details }: Finding): string =>
 
 describe('whose finding a packet is', () => {
   test.each([
-    {
-      name: 'both ends are Pods',
-      source: web,
-      destination: db,
-      expected: ['receiving shop/db-0, peer Pod/shop/web-0', 'sending shop/web-0, peer Pod/shop/db-0'],
-    },
-    {
-      name: 'the source is one',
-      source: web,
-      destination: externalEnd(),
-      expected: ['sending shop/web-0, peer 203.0.113.9'],
-    },
-    {
-      name: 'the destination is one',
-      source: nodeEnd(),
-      destination: db,
-      expected: ['receiving shop/db-0, peer Node/node-a'],
-    },
-    {
-      name: 'to a Service',
-      source: web,
-      destination: serviceEnd(),
-      expected: ['sending shop/web-0, peer Service/shop/api'],
-    },
-    { name: 'neither is', source: nodeEnd(), destination: externalEnd(), expected: [] },
-  ])('$name', ({ source, destination, expected }) => {
+    [
+      'both ends are Pods',
+      web,
+      db,
+      ['receiving shop/db-0, peer Pod/shop/web-0', 'sending shop/web-0, peer Pod/shop/db-0'],
+    ],
+    ['the source is one', web, externalEnd(), ['sending shop/web-0, peer 203.0.113.9']],
+    ['the destination is one', nodeEnd(), db, ['receiving shop/db-0, peer Node/node-a']],
+    ['to a Service', web, serviceEnd(), ['sending shop/web-0, peer Service/shop/api']],
+    ['neither is', nodeEnd(), externalEnd(), []],
+  ])('%s', (_, source, destination, expected) => {
     expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
   });
 

@@ -169,52 +169,38 @@ describe('slimPod', () => {
   });
 
   test.each([
-    {
-      name: 'both families, once each',
-      status: { podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }, { ip: 'fd00:65::4' }] },
-      expected: ['10.65.1.4', 'fd00:65::4'],
-    },
-    {
-      name: 'uncompressed IPv6',
-      status: { podIP: 'FD00:0065:0000:0000:0000:0000:0000:0004', podIPs: [] },
-      expected: ['fd00:65::4'],
-    },
-    { name: 'podIP alone, as of old', status: { podIPs: undefined }, expected: ['10.65.1.4'] },
-    { name: 'none yet', status: { podIP: undefined, podIPs: undefined }, expected: [] },
-    { name: 'none given', status: { podIP: '', podIPs: [{}] }, expected: [] },
-  ])('addresses: $name', ({ status, expected }) => {
+    [
+      'both families, once each',
+      { podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }, { ip: 'fd00:65::4' }] },
+      ['10.65.1.4', 'fd00:65::4'],
+    ],
+    ['uncompressed IPv6', { podIP: 'FD00:0065:0000:0000:0000:0000:0000:0004', podIPs: [] }, ['fd00:65::4']],
+    ['podIP alone, as of old', { podIPs: undefined }, ['10.65.1.4']],
+    ['none yet', { podIP: undefined, podIPs: undefined }, []],
+    ['none given', { podIP: '', podIPs: [{}] }, []],
+  ])('addresses: %s', (_, status, expected) => {
     expect(slimPod(savedPod({ status })).addresses).toEqual(expected);
   });
 
   test.each([
-    {
-      name: 'StatefulSet',
-      metadata: { ownerReferences: [{ kind: 'StatefulSet', name: 'db', controller: true }] },
-      expected: 'StatefulSet db',
-    },
-    { name: 'Rollout', metadata: { labels: { 'rollouts-pod-template-hash': '6c8d5f7b94' } }, expected: 'Rollout web' },
-    {
-      name: 'CronJob',
-      metadata: { ownerReferences: [{ kind: 'Job', name: 'report-29920440', controller: true }] },
-      expected: 'CronJob report',
-    },
-    {
-      name: 'the controller among owners',
-      metadata: {
+    ['Rollout', { labels: { 'rollouts-pod-template-hash': '6c8d5f7b94' } }, 'Rollout web'],
+    [
+      'the controller among owners',
+      {
         ownerReferences: [
           { kind: 'Tenant', name: 't' },
           { kind: 'DaemonSet', name: 'agent', controller: true },
         ],
       },
-      expected: 'DaemonSet agent',
-    },
-    {
-      name: 'an owner that is no controller, if it is the only one',
-      metadata: { ownerReferences: [{ kind: 'Tenant', name: 't' }] },
-      expected: 'Tenant t',
-    },
-    { name: 'none', metadata: { ownerReferences: undefined }, expected: undefined },
-  ])('workload: $name', ({ metadata, expected }) => {
+      'DaemonSet agent',
+    ],
+    [
+      'an owner that is no controller, if it is the only one',
+      { ownerReferences: [{ kind: 'Tenant', name: 't' }] },
+      'Tenant t',
+    ],
+    ['none', { ownerReferences: undefined }, undefined],
+  ])('workload: %s', (_, metadata, expected) => {
     const { workload } = slimPod(savedPod({ metadata }));
     expect(workload && `${workload.kind} ${workload.name}`).toBe(expected);
   });
@@ -443,27 +429,27 @@ describe('slimNode', () => {
 });
 
 test.each([
-  {
-    name: 'both families',
-    spec: { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
-    status: {},
-    expected: ['10.96.0.80', 'fd00:96::80'],
-  },
-  { name: 'headless', spec: { clusterIP: 'None', clusterIPs: ['None'] }, status: {}, expected: [] },
-  { name: 'ExternalName', spec: { type: 'ExternalName', externalName: 'db.example.org' }, status: {}, expected: [] },
-  {
-    name: 'external addresses',
-    spec: { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
-    status: {},
-    expected: ['10.96.0.80', '198.51.100.80'],
-  },
-  {
-    name: 'load balancer',
-    spec: { clusterIP: '10.96.0.80' },
-    status: { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
-    expected: ['10.96.0.80', '203.0.113.80'],
-  },
-])('slimService: addresses: $name', ({ spec, status, expected }) => {
+  [
+    'both families',
+    { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
+    {},
+    ['10.96.0.80', 'fd00:96::80'],
+  ],
+  ['headless', { clusterIP: 'None', clusterIPs: ['None'] }, {}, []],
+  ['ExternalName', { type: 'ExternalName', externalName: 'db.example.org' }, {}, []],
+  [
+    'external addresses',
+    { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
+    {},
+    ['10.96.0.80', '198.51.100.80'],
+  ],
+  [
+    'load balancer',
+    { clusterIP: '10.96.0.80' },
+    { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
+    ['10.96.0.80', '203.0.113.80'],
+  ],
+])('slimService: addresses: %s', (_, spec, status, expected) => {
   expect(slimService({ metadata: { name: 'api', namespace: 'shop' }, spec, status }).addresses).toEqual(expected);
 });
 

@@ -35,9 +35,9 @@ const names = ({ objects }: Snapshot): string[] =>
     .concat(objects.namespaces);
 
 test.each([
-  {
-    name: 'List of several kinds',
-    content: json({
+  [
+    'List of several kinds',
+    json({
       kind: 'List',
       items: [
         pod('a'),
@@ -47,33 +47,25 @@ test.each([
         { kind: 'Namespace', metadata: { name: 'shop' } },
       ],
     }),
-    expected: ['a', 'n', 's', 'e', 'shop'],
-  },
-  {
-    name: 'PodList, whose items do not repeat their kind',
-    content: json({ kind: 'PodList', items: [{ metadata: { name: 'a', namespace: 'shop' } }] }),
-    expected: ['a'],
-  },
-  { name: 'one object', content: json(pod('a')), expected: ['a'] },
-  { name: 'pretty-printed', content: json(pod('a'), undefined, 4), expected: ['a'] },
-  { name: 'one object a line', content: `${json(pod('a'))}\n${json(pod('b'))}\n`, expected: ['a', 'b'] },
-  {
-    name: 'lists on lines',
-    content: `${json({ kind: 'PodList', items: [pod('a')] })}\r\n\r\n${json({ kind: 'NodeList', items: [{ metadata: { name: 'n' } }] })}`,
-    expected: ['a', 'n'],
-  },
-  { name: 'a byte order mark', content: `\uFEFF${json(pod('a'))}`, expected: ['a'] },
-  {
-    name: 'a byte order mark before lines',
-    content: `\uFEFF${json(pod('a'))}\n${json(pod('b'))}`,
-    expected: ['a', 'b'],
-  },
-  {
-    name: 'other kinds do no harm',
-    content: json({ kind: 'List', items: [pod('d', 'Deployment'), pod('a')] }),
-    expected: ['a'],
-  },
-])('a saved list is read in the shape of: $name', ({ content, expected }) => {
+    ['a', 'n', 's', 'e', 'shop'],
+  ],
+  [
+    'PodList, whose items do not repeat their kind',
+    json({ kind: 'PodList', items: [{ metadata: { name: 'a', namespace: 'shop' } }] }),
+    ['a'],
+  ],
+  ['one object', json(pod('a')), ['a']],
+  ['pretty-printed', json(pod('a'), undefined, 4), ['a']],
+  ['one object a line', `${json(pod('a'))}\n${json(pod('b'))}\n`, ['a', 'b']],
+  [
+    'lists on lines',
+    `${json({ kind: 'PodList', items: [pod('a')] })}\r\n\r\n${json({ kind: 'NodeList', items: [{ metadata: { name: 'n' } }] })}`,
+    ['a', 'n'],
+  ],
+  ['a byte order mark', `\uFEFF${json(pod('a'))}`, ['a']],
+  ['a byte order mark before lines', `\uFEFF${json(pod('a'))}\n${json(pod('b'))}`, ['a', 'b']],
+  ['other kinds do no harm', json({ kind: 'List', items: [pod('d', 'Deployment'), pod('a')] }), ['a']],
+])('a saved list is read in the shape of: %s', (_, content, expected) => {
   const snapshot = read(content);
   expect(snapshot).toMatchObject({ problems: [], unusable: [] });
   expect(names(snapshot)).toEqual(expected);

@@ -26,72 +26,60 @@ const asked = (destination: string) =>
 
 describe('the ends of a packet', () => {
   test.each([
-    { name: 'addresses', given: {}, expected: ['web-0 by pod-address', 'db-0 by pod-address'] },
-    {
-      name: 'veths',
-      given: { inInterface: webVeth, outInterface: dbVeth },
-      expected: ['web-0 by interface', 'db-0 by interface'],
-    },
-    {
-      name: 'the AWS VPC CNI’s veth',
-      given: { inInterface: webEni },
-      expected: ['web-0 by interface', 'db-0 by pod-address'],
-    },
-    {
-      name: 'the veth over an address that is another Pod’s',
-      given: { inInterface: webVeth, packet: packet({ source: '10.65.2.9' }) },
-      expected: ['web-0 by interface', 'db-0 by pod-address'],
-    },
-    {
-      name: 'the veth over an address that is nobody’s',
-      given: { outInterface: dbVeth, packet: packet({ destination: '172.30.0.5' }) },
-      expected: ['web-0 by pod-address', 'db-0 by interface'],
-    },
-    {
-      name: 'a bridge port',
-      given: { inInterface: 'br0', physIn: webVeth },
-      expected: ['web-0 by interface', 'db-0 by pod-address'],
-    },
-    {
-      name: 'the interface over the bridge port',
-      given: { inInterface: webVeth, physIn: dbVeth },
-      expected: ['web-0 by interface', 'db-0 by pod-address'],
-    },
-    {
-      name: 'other interfaces tell nothing',
-      given: { inInterface: 'eth0', outInterface: 'tunl0' },
-      expected: ['web-0 by pod-address', 'db-0 by pod-address'],
-    },
-    {
-      name: 'IPv6',
-      given: { packet: packet({ source: 'fd00:65::4', destination: 'fd00:65::9' }) },
-      expected: ['web-0 by pod-address', 'db-0 by pod-address'],
-    },
-    {
-      name: 'neither',
-      given: { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
-      expected: ['external by address-range', 'node-b by node-address'],
-    },
-    {
-      name: 'what a node sends itself, from the address of its bridge of Pods',
-      given: {
+    ['addresses', {}, ['web-0 by pod-address', 'db-0 by pod-address']],
+    ['veths', { inInterface: webVeth, outInterface: dbVeth }, ['web-0 by interface', 'db-0 by interface']],
+    ['the AWS VPC CNI’s veth', { inInterface: webEni }, ['web-0 by interface', 'db-0 by pod-address']],
+    [
+      'the veth over an address that is another Pod’s',
+      { inInterface: webVeth, packet: packet({ source: '10.65.2.9' }) },
+      ['web-0 by interface', 'db-0 by pod-address'],
+    ],
+    [
+      'the veth over an address that is nobody’s',
+      { outInterface: dbVeth, packet: packet({ destination: '172.30.0.5' }) },
+      ['web-0 by pod-address', 'db-0 by interface'],
+    ],
+    ['a bridge port', { inInterface: 'br0', physIn: webVeth }, ['web-0 by interface', 'db-0 by pod-address']],
+    [
+      'the interface over the bridge port',
+      { inInterface: webVeth, physIn: dbVeth },
+      ['web-0 by interface', 'db-0 by pod-address'],
+    ],
+    [
+      'other interfaces tell nothing',
+      { inInterface: 'eth0', outInterface: 'tunl0' },
+      ['web-0 by pod-address', 'db-0 by pod-address'],
+    ],
+    [
+      'IPv6',
+      { packet: packet({ source: 'fd00:65::4', destination: 'fd00:65::9' }) },
+      ['web-0 by pod-address', 'db-0 by pod-address'],
+    ],
+    [
+      'neither',
+      { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
+      ['external by address-range', 'node-b by node-address'],
+    ],
+    [
+      'what a node sends itself, from the address of its bridge of Pods',
+      {
         inInterface: '',
         outInterface: webVeth,
         packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }),
       },
-      expected: ['node-a by node-address', 'web-0 by interface'],
-    },
-    {
-      name: 'that address in a packet that came from elsewhere',
-      given: { inInterface: 'eth0', packet: packet({ source: '10.65.1.1' }) },
-      expected: ['unknown by address-range', 'db-0 by pod-address'],
-    },
-    {
-      name: 'an address of no node in what a node sends itself',
-      given: { inInterface: '', packet: packet({ source: '8.8.8.8' }) },
-      expected: ['external by address-range', 'db-0 by pod-address'],
-    },
-  ])('$name', ({ given, expected }) => {
+      ['node-a by node-address', 'web-0 by interface'],
+    ],
+    [
+      'that address in a packet that came from elsewhere',
+      { inInterface: 'eth0', packet: packet({ source: '10.65.1.1' }) },
+      ['unknown by address-range', 'db-0 by pod-address'],
+    ],
+    [
+      'an address of no node in what a node sends itself',
+      { inInterface: '', packet: packet({ source: '8.8.8.8' }) },
+      ['external by address-range', 'db-0 by pod-address'],
+    ],
+  ])('%s', (_, given, expected) => {
     expect(ends(given)).toEqual(expected);
   });
 
@@ -201,50 +189,20 @@ const single = createDirectory(cluster({ nodes: [node()] }));
 const empty = createDirectory(cluster());
 
 test.each([
-  { name: 'the host name', host: 'node-b', given: {}, known: directory, expected: 'node-b' },
-  {
-    name: 'the host name with its domain',
-    host: 'node-b.example.org',
-    given: {},
-    known: directory,
-    expected: 'node-b',
-  },
-  {
-    name: 'the host name over the interface',
-    host: 'node-a',
-    given: { inInterface: dbVeth },
-    known: directory,
-    expected: 'node-a',
-  },
-  {
-    name: 'IN= when the host is no node',
-    host: 'log-relay',
-    given: { inInterface: dbVeth },
-    known: directory,
-    expected: 'node-b',
-  },
-  {
-    name: 'OUT= when the host is no node',
-    host: 'log-relay',
-    given: { inInterface: 'eth0', outInterface: dbVeth },
-    known: directory,
-    expected: 'node-b',
-  },
-  {
-    name: 'IN= without a host',
-    host: undefined,
-    given: { inInterface: webVeth },
-    known: directory,
-    expected: 'node-a',
-  },
-  { name: 'a host of no known node', host: 'node-z', given: {}, known: directory, expected: 'node-z' },
-  { name: 'a host where no node is known', host: 'node-z', given: {}, known: empty, expected: 'node-z' },
-  { name: 'nothing: a host that is no name of one', host: '<!here>', given: {}, known: empty, expected: '' },
-  { name: 'nothing: a host that is too long', host: 'x'.repeat(254), given: {}, known: empty, expected: '' },
-  { name: 'the only node', host: undefined, given: {}, known: single, expected: 'node-a' },
-  { name: 'nothing: several nodes', host: undefined, given: { inInterface: 'eth0' }, known: directory, expected: '' },
-  { name: 'nothing at all', host: undefined, given: {}, known: empty, expected: '' },
-])('the node of a line: $name', ({ host, given, known, expected }) => {
+  ['the host name', 'node-b', {}, directory, 'node-b'],
+  ['the host name with its domain', 'node-b.example.org', {}, directory, 'node-b'],
+  ['the host name over the interface', 'node-a', { inInterface: dbVeth }, directory, 'node-a'],
+  ['IN= when the host is no node', 'log-relay', { inInterface: dbVeth }, directory, 'node-b'],
+  ['OUT= when the host is no node', 'log-relay', { inInterface: 'eth0', outInterface: dbVeth }, directory, 'node-b'],
+  ['IN= without a host', undefined, { inInterface: webVeth }, directory, 'node-a'],
+  ['a host of no known node', 'node-z', {}, directory, 'node-z'],
+  ['a host where no node is known', 'node-z', {}, empty, 'node-z'],
+  ['nothing: a host that is no name of one', '<!here>', {}, empty, ''],
+  ['nothing: a host that is too long', 'x'.repeat(254), {}, empty, ''],
+  ['the only node', undefined, {}, single, 'node-a'],
+  ['nothing: several nodes', undefined, { inInterface: 'eth0' }, directory, ''],
+  ['nothing at all', undefined, {}, empty, ''],
+])('the node of a line: %s', (_, host, given, known, expected) => {
   expect(nodeOf(host, observation(given), known, at)).toBe(expected);
 });
 

@@ -3,52 +3,32 @@ import { workloadKey } from '../../src/model/endpoint.ts';
 import { workloadOf } from '../../src/resolving/objects.ts';
 
 test.each([
-  {
-    name: 'Deployment',
-    owner: { kind: 'ReplicaSet', name: 'web-6c8d5f7b94' },
-    labels: { 'pod-template-hash': '6c8d5f7b94' },
-    expected: 'Deployment/shop/web',
-  },
-  {
-    name: 'Rollout, which has a label of its own only',
-    owner: { kind: 'ReplicaSet', name: 'web-86666d6ffc' },
-    labels: { 'rollouts-pod-template-hash': '86666d6ffc' },
-    expected: 'Rollout/shop/web',
-  },
-  {
-    name: 'ReplicaSet of its own',
-    owner: { kind: 'ReplicaSet', name: 'web-blue' },
-    labels: {},
-    expected: 'ReplicaSet/shop/web-blue',
-  },
-  {
-    name: 'ReplicaSet with a hash that is not in its name',
-    owner: { kind: 'ReplicaSet', name: 'web-blue' },
-    labels: { 'pod-template-hash': '6c8d5f7b94' },
-    expected: 'ReplicaSet/shop/web-blue',
-  },
-  {
-    name: 'CronJob, Job named by minutes',
-    owner: { kind: 'Job', name: 'report-29920440' },
-    labels: {},
-    expected: 'CronJob/shop/report',
-  },
-  {
-    name: 'CronJob, Job named by seconds',
-    owner: { kind: 'Job', name: 'report-1589305200' },
-    labels: {},
-    expected: 'CronJob/shop/report',
-  },
-  {
-    name: 'Job with a number',
-    owner: { kind: 'Job', name: 'migrate-42' },
-    labels: {},
-    expected: 'Job/shop/migrate-42',
-  },
-  { name: 'StatefulSet', owner: { kind: 'StatefulSet', name: 'db' }, labels: {}, expected: 'StatefulSet/shop/db' },
-  { name: 'DaemonSet', owner: { kind: 'DaemonSet', name: 'agent' }, labels: {}, expected: 'DaemonSet/shop/agent' },
-  { name: 'an operator’s own kind', owner: { kind: 'Cluster', name: 'pg' }, labels: {}, expected: 'Cluster/shop/pg' },
-])('the workload of a Pod: $name', ({ owner, labels, expected }) => {
+  [
+    'Deployment',
+    { kind: 'ReplicaSet', name: 'web-6c8d5f7b94' },
+    { 'pod-template-hash': '6c8d5f7b94' },
+    'Deployment/shop/web',
+  ],
+  [
+    'Rollout, which has a label of its own only',
+    { kind: 'ReplicaSet', name: 'web-86666d6ffc' },
+    { 'rollouts-pod-template-hash': '86666d6ffc' },
+    'Rollout/shop/web',
+  ],
+  ['ReplicaSet of its own', { kind: 'ReplicaSet', name: 'web-blue' }, {}, 'ReplicaSet/shop/web-blue'],
+  [
+    'ReplicaSet with a hash that is not in its name',
+    { kind: 'ReplicaSet', name: 'web-blue' },
+    { 'pod-template-hash': '6c8d5f7b94' },
+    'ReplicaSet/shop/web-blue',
+  ],
+  ['CronJob, Job named by minutes', { kind: 'Job', name: 'report-29920440' }, {}, 'CronJob/shop/report'],
+  ['CronJob, Job named by seconds', { kind: 'Job', name: 'report-1589305200' }, {}, 'CronJob/shop/report'],
+  ['Job with a number', { kind: 'Job', name: 'migrate-42' }, {}, 'Job/shop/migrate-42'],
+  ['StatefulSet', { kind: 'StatefulSet', name: 'db' }, {}, 'StatefulSet/shop/db'],
+  ['DaemonSet', { kind: 'DaemonSet', name: 'agent' }, {}, 'DaemonSet/shop/agent'],
+  ['an operator’s own kind', { kind: 'Cluster', name: 'pg' }, {}, 'Cluster/shop/pg'],
+])('the workload of a Pod: %s', (_, owner, labels, expected) => {
   const workload = workloadOf('shop', owner, labels);
   expect(workload && workloadKey(workload)).toBe(expected);
 });

@@ -302,15 +302,6 @@ describe('where it begins', () => {
       expect(read(all, { saved: kept(first.source), since: noon }).texts()).toStrictEqual(['IN=new']);
     });
 
-    test('what was overwritten by then is lost', () => {
-      const all = machine();
-      for (let number = 0; number < 9; number++) all.ring.log('IN=');
-      all.ring.overwrite(4);
-      const { lines, losses } = read(all, { saved, since: noon });
-      expect(lines.map(({ line }) => line)).toStrictEqual([4, 5, 6, 7, 8]);
-      expect(losses).toStrictEqual([loss(4, noon)]);
-    });
-
     test('stopped before anything was read, the next one begins there too', () => {
       const all = machine();
       const { source } = prepare(all, { saved, since: noon });
@@ -357,38 +348,6 @@ function loss(count: number, time: Millis): unknown {
 }
 
 describe('lost records are counted exactly', () => {
-  test('overwritten while it was read', () => {
-    const all = machine();
-    all.ring.log('IN=0');
-    const { texts, losses } = read(all);
-    for (let number = 1; number <= 10; number++) all.ring.log(`IN=${number}`);
-    all.ring.overwrite(5);
-    all.time.advance(4);
-    expect(losses).toStrictEqual([loss(4, noon)]);
-    expect(texts()).toStrictEqual(['IN=0', 'IN=5', 'IN=6', 'IN=7', 'IN=8', 'IN=9', 'IN=10']);
-  });
-
-  test('records that were overwritten since an earlier source stopped are counted', () => {
-    const all = machine();
-    for (let number = 0; number <= 3; number++) all.ring.log(`IN=${number}`);
-    all.ring.overwrite(3);
-    const { texts, losses } = read(all, { saved: { bootId: 'this boot', seq: 1 } });
-    expect([texts(), losses]).toStrictEqual([['IN=3'], [loss(1, noon)]]);
-  });
-
-  test('all of them overwritten: reported when the next one comes', () => {
-    const all = machine();
-    all.ring.log('IN=0');
-    const { losses } = read(all);
-    for (let number = 1; number <= 3; number++) all.ring.log('IN=');
-    all.ring.overwrite(4);
-    all.time.advance(1000);
-    expect(losses).toStrictEqual([]);
-    all.ring.log('IN=4');
-    all.time.advance(1000);
-    expect(losses).toMatchObject([{ count: 3 }]);
-  });
-
   test('a record that is too long for the buffer is counted', () => {
     const all = machine();
     all.ring.log('IN=0');

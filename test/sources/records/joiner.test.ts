@@ -98,18 +98,6 @@ test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
   expect(here.counts.cut).toBe(1);
 });
 
-test('the next run goes on with what waited, once', () => {
-  const first = scene();
-  first.take(`${header}"a" err=<`, '\tx');
-  first.joiner.stop();
-  expect(first.time.pending).toBe(0);
-  const second = scene(JSON.parse(JSON.stringify(first.joiner.position)) as Json);
-  second.take('\ty', ' >');
-  expect([textsOf(first), textsOf(second)]).toEqual([[], [`${header}"a" err=<\n\tx\n\ty\n >`]]);
-  expect(second.records[0]).toMatchObject({ time: 10, number: 1 });
-  expect(second.joiner.position).toBeNull();
-});
-
 test('the next run waits no longer for it than this one', () => {
   const first = scene();
   first.take(`${header}"a"`);
