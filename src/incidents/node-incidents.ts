@@ -9,8 +9,7 @@ import { createRecent, type FactSources, type Recent, type RecentState } from '.
 import type { Incident, IncidentChange } from './incident.ts';
 import { type Output, Reporter, type ReporterState } from './reporting/reporter.ts';
 import type { Surroundings } from './reporting/details.ts';
-import { createRestarts, type Restart, type RestartsState } from './tracker/programs.ts';
-import { attemptSpan } from './tracker/programs.ts';
+import { attemptSpan, createRestarts, type Restart, type RestartsState } from './tracker/programs.ts';
 import { Tracker, type TrackerState } from './tracker/tracker.ts';
 
 export interface NodeIncidentsOptions extends Surroundings, Output {

@@ -4,7 +4,7 @@ import { isIPv6 } from '../platform/address.ts';
 import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
-import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
+import { type Endpoint, type NamespaceLabels } from './clauses/labels.ts';
 import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
@@ -26,7 +26,6 @@ export interface Probe {
   readonly peerAddress: Address | undefined;
   /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
-  readonly labelsOf: (pod: Pod) => LabelSet;
   readonly namespaceLabelsOf: NamespaceLabels;
   /** An end as Calico's rules see it. */
   readonly side: (side: Side) => SeenEnd;
@@ -53,7 +52,6 @@ export function createProbe(
     peer,
     peerAddress: peer.address === undefined ? undefined : parseAddress(peer.address),
     itself,
-    labelsOf: podLabels,
     namespaceLabelsOf,
     side: (side) => (seen[side] ??= seeEnd(flow[side], namespaceLabelsOf, calico)),
     endpointsOf: calico?.endpointsOf ?? ((service) => `endpoints of Service ${service}`),

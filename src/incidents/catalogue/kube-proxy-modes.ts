@@ -11,7 +11,7 @@ import {
   startsWithAny,
   textOf,
 } from './record-text.ts';
-import { agreeing, onlyFamily, podArguments, program, shellWords, short, subjects, unreachable } from './texts.ts';
+import { agreeing, onlyFamily, podArguments, program, shellWords, subjects, unreachable } from './texts.ts';
 
 export const nftWithoutJson: CauseRow = {
   code: 'KN114',
@@ -21,7 +21,7 @@ export const nftWithoutJson: CauseRow = {
   overReason: 'NftWithJson',
   programs: ['kube-proxy', 'felix'],
   needles: nftablesNeedles,
-  match: (record) => strip(find(nftablesFailure(record), [/JSON support not compiled-in/])),
+  match: (record) => find(nftablesFailure(record), [/JSON support not compiled-in/]),
   what: (details, node) =>
     `${program(details)} cannot read its nftables rules on ${node}: its nft was built without JSON.`,
   why: () => 'It reads sets and maps with nft -j; without that, stale entries stay and syncs fail.',
@@ -39,12 +39,10 @@ export const nftCrashes: CauseRow = {
   programs: ['kube-proxy', 'felix'],
   needles: nftablesNeedles,
   match: (record) =>
-    strip(
-      find(nftablesFailure(record), [
-        /signal: (?:segmentation fault|aborted|bus error|illegal instruction)/,
-        /core dumped/,
-      ]),
-    ),
+    find(nftablesFailure(record), [
+      /signal: (?:segmentation fault|aborted|bus error|illegal instruction)/,
+      /core dumped/,
+    ]),
   what: (details, node) =>
     `${program(details)} cannot update its rules on ${node}${onlyFamily(details)}: the nft it runs crashes.`,
   why: () =>
@@ -118,10 +116,6 @@ export const nftSyncFailed: CauseRow = {
     'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).',
   impact: unreachable,
 };
-
-function strip(match: { quote?: string | undefined } | undefined) {
-  return match === undefined ? undefined : { quote: match.quote === undefined ? undefined : short(match.quote, 200) };
-}
 
 export const chainBusy: CauseRow = {
   code: 'KN109',

@@ -1,7 +1,14 @@
 import type { CauseRow, Match } from './cause.ts';
-import { iptablesNeedles, nftablesNeedles, programmingFailure } from './record-text.ts';
+import {
+  familyOf,
+  iptablesNeedles,
+  isProblem,
+  lineAt,
+  nftablesNeedles,
+  programmingFailure,
+  textOf,
+} from './record-text.ts';
 import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
-import { familyOf, isProblem, lineAt, textOf } from './record-text.ts';
 
 /*
  * Names of kernel modules as modprobe takes them, derived from what iptables and nft report as missing. Sources: net/netfilter,
@@ -18,7 +25,6 @@ const extensions: Readonly<Record<string, string>> = {
   NOTRACK: 'xt_CT',
   tcp: 'xt_tcpudp',
   udp: 'xt_tcpudp',
-  nfacct: 'xt_nfacct',
 };
 
 /** Extensions with one module for each family of addresses. */
@@ -30,7 +36,7 @@ function moduleOf(extension: string, ipv6: boolean): string {
   return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
 }
 
-/** Errors that prove that a module is missing. The first group is the name. */
+/** Errors that prove that a module is missing. The first group is the name, if `module` uses it. */
 const certain: readonly { expression: RegExp; module: (name: string, ipv6: boolean) => string }[] = [
   { expression: /Couldn't (?:load|find) match [`'‘]([\w-]{1,29})['’]/, module: moduleOf },
   { expression: /Couldn't (?:load|find) target [`'‘]([A-Z][A-Z0-9]{1,28})['’]/, module: moduleOf },

@@ -18,8 +18,7 @@ import {
   shortened,
 } from './attempts.ts';
 import { createLifecycle, increase, type IncidentCounts, type Lifecycle } from './lifecycle.ts';
-import { type Restart, restartReason } from './programs.ts';
-import { containerOf, createSyncs, type Syncs, syncShape } from './programs.ts';
+import { containerOf, createSyncs, type Restart, restartReason, type Syncs, syncShape } from './programs.ts';
 
 const numbers = z.record(z.string(), z.number());
 

@@ -89,7 +89,7 @@ function readSubject(subject: Json): Subject | undefined {
   const [field, ...more] = fieldsOf(subject);
   if (more.length > 0) return undefined;
   const selectors = selectorsOf(field, field === undefined ? undefined : at(subject, field));
-  return selectors === undefined ? undefined : new LabelSubject(...selectors);
+  return selectors && new LabelSubject(selectors[0].selector, selectors[1]);
 }
 
 /** Returns the selectors of Namespaces and Pods in a subject or a peer; undefined for any other field. */

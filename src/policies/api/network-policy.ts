@@ -29,7 +29,7 @@ export function compileNetworkPolicy(object: Json): Policy {
     ref: { ...ref, namespace },
     tier: networkPolicyTier,
     order: networkPolicyOrder,
-    subject: new LabelSubject(namespace, selectorAt(spec, 'podSelector')),
+    subject: new LabelSubject(undefined, selectorAt(spec, 'podSelector')),
     rules: { ingress: rules(spec, 'ingress', 'from', namespace), egress: rules(spec, 'egress', 'to', namespace) },
     changed: changedOf(object),
   };

@@ -48,23 +48,23 @@ export function selectorAt(object: Json, field: string): LabelSelector {
 }
 
 export class LabelSubject implements Subject {
-  readonly #namespaces: string | { selector: LabelSelector };
+  readonly #namespaces: LabelSelector | undefined;
   readonly pods: LabelSelector;
 
-  constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
+  /** `namespaces` is undefined for a policy of one Namespace, because policies are found by it. */
+  constructor(namespaces: LabelSelector | undefined, pods: LabelSelector) {
     this.#namespaces = namespaces;
     this.pods = pods;
   }
 
   selects(...[pod, namespace]: Parameters<Subject['selects']>): ReturnType<Subject['selects']> {
-    // The Namespace's name needs no comparison here, because policies are found by it.
-    if (typeof this.#namespaces === 'string') return selects(this.pods, pod);
-    return both(selects(this.#namespaces.selector, namespace), () => selects(this.pods, pod));
+    if (this.#namespaces === undefined) return selects(this.pods, pod);
+    return both(selects(this.#namespaces, namespace), () => selects(this.pods, pod));
   }
 
   text(): string {
-    if (typeof this.#namespaces === 'string') return `podSelector ${selectorText(this.pods)}`;
-    const namespaces = `namespaces ${selectorText(this.#namespaces.selector)}`;
+    if (this.#namespaces === undefined) return `podSelector ${selectorText(this.pods)}`;
+    const namespaces = `namespaces ${selectorText(this.#namespaces)}`;
     return this.pods.length === 0 ? namespaces : `${namespaces}, pods ${selectorText(this.pods)}`;
   }
 }

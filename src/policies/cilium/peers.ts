@@ -1,5 +1,5 @@
 /** Peers in Cilium's rules: Pods (by the identity that Cilium derives from their labels), entities, and networks outside the cluster. */
-import { both, type End, type Match } from '../model.ts';
+import { allOf, both, type End, type Match } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isPeer } from '../clauses/peers.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
@@ -8,6 +8,7 @@ import {
   type LabelSelector,
   type LabelSet,
   namespaceNameLabel,
+  podLabels,
   selectorText,
   selects,
 } from '../clauses/labels.ts';
@@ -40,7 +41,7 @@ export class CiliumEndpoints implements Clause {
 function identityOf(probe: Probe): Identity | Match {
   const pod = selectablePod(probe.peer);
   if (typeof pod !== 'object') return pod;
-  return { pod: probe.labelsOf(pod), namespace: probe.namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
+  return { pod: podLabels(pod), namespace: probe.namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
 /** Each function says whether the other end belongs to the entity. */
@@ -184,37 +185,32 @@ const clusterLabel = 'io.cilium.k8s.policy.cluster';
 const filtered =
   /^(?:io\.kubernetes|kubernetes\.io|.*beta\.kubernetes\.io|k8s\.io|pod-template-generation|pod-template-hash|controller-revision-hash|annotation\.|controller-uid|etcd_node|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/(?:job-completion-index|controller-uid))/;
 
-type Requirements = Exclude<LabelSelector, string>;
+type SelectorParts = Exclude<LabelSelector, string>;
 
 /** A selector of Pods. Its keys may have a source as prefix: `k8s:app`, `any:app`. */
 export class CiliumSelector {
-  readonly #requirements: Requirements;
+  readonly #parts: SelectorParts;
 
   /** `namespace` applies unless the selector names another one. Undefined means any Namespace. */
-  constructor(requirements: Requirements, namespace?: string) {
-    const own = requirements.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
+  constructor(parts: SelectorParts, namespace?: string) {
+    const own = parts.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
     const isConfined = own.some(({ key }) => key === namespaceLabel || key.startsWith(namespacePrefix));
-    this.#requirements =
+    this.#parts =
       namespace === undefined || isConfined
         ? own
         : [{ key: namespaceLabel, operator: 'In', values: [namespace] }, ...own];
   }
 
   matches(identity: Identity): Match {
-    let match: Match = true;
-    for (const each of this.#requirements) {
-      match = both(match, () => (typeof each === 'object' ? holds(each, identity) : each));
-      if (match === false) return false;
-    }
-    return match;
+    return allOf(this.#parts, (each) => holds(each, identity));
   }
 
   text(): string {
-    return selectorText(this.#requirements);
+    return selectorText(this.#parts);
   }
 
   differences(identity: Identity): string {
-    const failing = this.#requirements.filter((each) => holds(each, identity) === false);
+    const failing = this.#parts.filter((each) => holds(each, identity) === false);
     return failing
       .map((each) => {
         const { set, requirement } = seenBy(each, identity);
@@ -224,7 +220,7 @@ export class CiliumSelector {
   }
 }
 
-function holds(requirement: Requirements[number], identity: Identity): Match {
+function holds(requirement: SelectorParts[number], identity: Identity): Match {
   const { key } = requirement;
   if (key === clusterLabel) return 'the name of the cluster';
   if (filtered.test(key) && key !== namespaceLabel && Object.hasOwn(identity.pod.labels, key))
@@ -235,9 +231,9 @@ function holds(requirement: Requirements[number], identity: Identity): Match {
 
 /** Returns the labels that a requirement is about, and the requirement on them. */
 function seenBy(
-  requirement: Requirements[number],
+  requirement: SelectorParts[number],
   { pod, namespace, account }: Identity,
-): { set: LabelSet; requirement: Requirements[number] } {
+): { set: LabelSet; requirement: SelectorParts[number] } {
   const { key } = requirement;
   if (key === namespaceLabel) return { set: namespace, requirement: { ...requirement, key: namespaceNameLabel } };
   if (key.startsWith(namespacePrefix))

@@ -1,7 +1,7 @@
 import { both, type Labels, type Match } from '../model.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
 import { type Clause, clauseOf } from '../policy.ts';
-import { differences, type LabelSelector, selects, selectorText } from './labels.ts';
+import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
 import { contains, type Network, type Range } from './networks.ts';
 
 /** Selects Pods by labels. `namespaces` is the name of one Namespace, or a selector of Namespaces. */
@@ -17,7 +17,7 @@ export class PodPeer implements Clause {
   matches(probe: Probe): Match {
     const pod = selectablePod(probe.peer);
     if (typeof pod !== 'object') return pod;
-    return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, probe.labelsOf(pod)));
+    return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, podLabels(pod)));
   }
 
   #namespace(name: string, { namespaceLabelsOf }: Probe): Match {
@@ -39,7 +39,7 @@ export class PodPeer implements Clause {
       return probe.peer.kind === 'pod'
         ? `is ${endName(probe.peer)}, on its Node's network`
         : `is ${endName(probe.peer)}, no Pod`;
-    const parts = [differences(this.#pods, probe.labelsOf(pod))];
+    const parts = [differences(this.#pods, podLabels(pod))];
     if (this.#namespace(pod.namespace, probe) === false)
       parts.push(
         typeof this.#namespaces === 'string'

@@ -177,7 +177,7 @@ export function isNumeric({ rows }: Pick<Section, 'rows'>, place: number): boole
 }
 
 export function sectionsOf(report: Report, mostRows: number): Section[] {
-  const { top, policies, scans, gaps, changes, pairs } = report;
+  const { top, policies, scans, gaps, changes } = report;
   function section<Row>({ id, title, lead, empty, what, columns, bounded }: List<Row>): Section {
     const rows = bounded.top.slice(0, mostRows).map((row) => columns.map(({ cell }) => cell(row)));
     const more = bounded.more + bounded.top.length - rows.length;
@@ -209,7 +209,7 @@ export function sectionsOf(report: Report, mostRows: number): Section[] {
     'What policies say of the packets, where records have it. A packet that several policies deny counts for each of them.';
   return [
     ...(changed ?? []),
-    ofPairs('top', 'Most packets', { ...top, more: pairs - top.top.length }, 'No packets.'),
+    ofPairs('top', 'Most packets', top, 'No packets.'),
     ofPolicies('policies', 'By policy', policies, 'No packets.', byPolicy),
     ...rankings.map((name) => rankingSection(name, report)),
     section({
