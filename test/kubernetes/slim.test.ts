@@ -221,53 +221,43 @@ describe('slimPod', () => {
   });
 
   test.each([
-    { name: 'while it runs', status: {}, from: '09:00:00', until: undefined },
-    {
-      name: 'created, before the kubelet knows it',
-      status: { startTime: undefined },
-      from: '08:59:58',
-      until: undefined,
-    },
-    { name: 'unknown to its node', status: { phase: 'Unknown' }, from: '09:00:00', until: undefined },
+    ['while it runs', {}, '09:00:00', undefined],
+    ['created, before the kubelet knows it', { startTime: undefined }, '08:59:58', undefined],
+    ['unknown to its node', { phase: 'Unknown' }, '09:00:00', undefined],
     // Times are cut to seconds: a container that finished "at 09:05:07" did so before 09:05:08.
-    {
-      name: 'to the end of its last container',
-      status: {
+    [
+      'to the end of its last container',
+      {
         phase: 'Succeeded',
         containerStatuses: [terminated('2026-11-21T09:05:07Z'), terminated('2026-11-21T09:03:00Z')],
       },
-      from: '09:00:00',
-      until: '09:05:08',
-    },
-    {
-      name: 'to the end of a sidecar',
-      status: {
+      '09:00:00',
+      '09:05:08',
+    ],
+    [
+      'to the end of a sidecar',
+      {
         phase: 'Succeeded',
         containerStatuses: [terminated('2026-11-21T09:05:07Z')],
         initContainerStatuses: [terminated('2026-11-21T09:05:09Z')],
       },
-      from: '09:00:00',
-      until: '09:05:10',
-    },
-    {
-      name: 'never, failed without an end',
-      status: { phase: 'Failed', reason: 'NodeLost', containerStatuses: [{ state: { running: {} } }] },
-      from: '09:00:00',
-      until: '09:00:00',
-    },
-    {
-      name: 'never, failed with an end that is null',
-      status: { phase: 'Failed', containerStatuses: [terminated(null)] },
-      from: '09:00:00',
-      until: '09:00:00',
-    },
-    {
-      name: 'never, evicted',
-      status: { phase: 'Failed', reason: 'Evicted', containerStatuses: undefined },
-      from: '09:00:00',
-      until: '09:00:00',
-    },
-  ])('had its addresses: $name', ({ status, from, until }) => {
+      '09:00:00',
+      '09:05:10',
+    ],
+    [
+      'never, failed without an end',
+      { phase: 'Failed', reason: 'NodeLost', containerStatuses: [{ state: { running: {} } }] },
+      '09:00:00',
+      '09:00:00',
+    ],
+    [
+      'never, failed with an end that is null',
+      { phase: 'Failed', containerStatuses: [terminated(null)] },
+      '09:00:00',
+      '09:00:00',
+    ],
+    ['never, evicted', { phase: 'Failed', reason: 'Evicted', containerStatuses: undefined }, '09:00:00', '09:00:00'],
+  ])('had its addresses: %s', (_, status, from, until) => {
     expect(slimPod(savedPod({ status }))).toMatchObject({
       from: clock(from),
       until: until === undefined ? Infinity : clock(until),

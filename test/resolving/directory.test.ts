@@ -46,77 +46,65 @@ describe('who has an address', () => {
   );
 
   test.each([
-    {
-      address: '10.65.1.4',
-      expected: { kind: 'pod', identity: 'Pod/shop/web-0', evidence: 'pod-address', node: 'node-a' },
-    },
-    { address: '2001:db8:65:1::4', expected: { kind: 'pod', identity: 'Pod/shop/web-0' } },
-    {
-      address: '10.65.1.5',
-      expected: {
+    ['10.65.1.4', { kind: 'pod', identity: 'Pod/shop/web-0', evidence: 'pod-address', node: 'node-a' }],
+    ['2001:db8:65:1::4', { kind: 'pod', identity: 'Pod/shop/web-0' }],
+    [
+      '10.65.1.5',
+      {
         kind: 'pod',
         identity: 'Deployment/shop/worker',
         workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' },
       },
-    },
-    { address: '10.65.1.6', expected: { kind: 'pod', role: 'dns' } },
-    {
-      address: '192.168.7.11',
-      expected: {
+    ],
+    ['10.65.1.6', { kind: 'pod', role: 'dns' }],
+    [
+      '192.168.7.11',
+      {
         kind: 'node',
         identity: 'Node/node-a',
         evidence: 'node-address',
         object: { kind: 'Node', name: 'node-a', uid: 'uid-of-node-a' },
       },
-    },
-    { address: '198.51.100.1', expected: { kind: 'node', identity: 'Node/node-a' } },
-    { address: '10.65.1.0', expected: { kind: 'node', identity: 'Node/node-a' } },
-    {
-      address: '10.96.0.80',
-      expected: {
+    ],
+    ['198.51.100.1', { kind: 'node', identity: 'Node/node-a' }],
+    ['10.65.1.0', { kind: 'node', identity: 'Node/node-a' }],
+    [
+      '10.96.0.80',
+      {
         kind: 'service',
         identity: 'Service/shop/api',
         evidence: 'service-address',
         object: { kind: 'Service', name: 'api' },
       },
-    },
-    { address: '10.96.0.1', expected: { kind: 'service', role: 'api-server' } },
-    { address: '2001:db8:96::1', expected: { kind: 'service', role: 'api-server' } },
-    {
-      address: '8.8.8.8',
-      expected: {
+    ],
+    ['10.96.0.1', { kind: 'service', role: 'api-server' }],
+    ['2001:db8:96::1', { kind: 'service', role: 'api-server' }],
+    [
+      '8.8.8.8',
+      {
         kind: 'external',
         identity: '8.8.8.8',
         evidence: 'address-range',
         note: 'outside the cluster',
         object: undefined,
       },
-    },
-    { address: '10.99.0.1', expected: { kind: 'external', evidence: 'address-range', role: undefined } },
-    { address: '169.254.169.254', expected: { kind: 'external', role: 'metadata' } },
-    { address: '224.0.0.1', expected: { kind: 'external', note: 'a multicast group' } },
-    {
-      address: '10.65.2.77',
-      expected: {
+    ],
+    ['10.99.0.1', { kind: 'external', evidence: 'address-range', role: undefined }],
+    ['169.254.169.254', { kind: 'external', role: 'metadata' }],
+    ['224.0.0.1', { kind: 'external', note: 'a multicast group' }],
+    [
+      '10.65.2.77',
+      {
         kind: 'unknown',
         identity: '10.65.2.77',
         note: expect.stringContaining('node-b'),
       },
-    },
-    {
-      address: 'fd00:65:1::77',
-      expected: { kind: 'unknown', note: expect.stringContaining('node-a') },
-    },
+    ],
+    ['fd00:65:1::77', { kind: 'unknown', note: expect.stringContaining('node-a') }],
     // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
-    {
-      address: '2001:db8:65:2::77',
-      expected: { kind: 'unknown', note: expect.stringContaining('node-b') },
-    },
-    {
-      address: '240.10.3.4',
-      expected: { kind: 'unknown', note: expect.stringContaining('node-b') },
-    },
-  ])('$address', ({ address, expected }) => {
+    ['2001:db8:65:2::77', { kind: 'unknown', note: expect.stringContaining('node-b') }],
+    ['240.10.3.4', { kind: 'unknown', note: expect.stringContaining('node-b') }],
+  ])('%s', (address, expected) => {
     expect(directory.byAddress(address, then)).toMatchObject({ address, ...expected });
   });
 
@@ -415,16 +403,16 @@ describe('the name of a port', () => {
     directory.portName(directory.byAddress(address, then), port, protocol);
 
   test.each([
-    { what: 'of a Pod', address: '10.65.1.4', port: 80, protocol: 'TCP', expected: 'http' },
-    { what: 'of a Pod’s UDP port', address: '10.65.1.4', port: 53, protocol: 'UDP', expected: 'dns' },
-    { what: 'of a Pod’s other port: none', address: '10.65.1.4', port: 8080, protocol: 'TCP', expected: undefined },
-    { what: 'of another protocol: none', address: '10.65.1.4', port: 53, protocol: 'TCP', expected: undefined },
-    { what: 'of another Pod is its own', address: '10.65.1.5', port: 80, protocol: 'TCP', expected: 'ssh' },
-    { what: 'of a Service', address: '10.96.0.80', port: 80, protocol: 'TCP', expected: 'http' },
-    { what: 'of a Service’s other port: none', address: '10.96.0.80', port: 81, protocol: 'TCP', expected: undefined },
-    { what: 'of a node: none', address: '192.168.7.11', port: 80, protocol: 'TCP', expected: undefined },
-    { what: 'of a stranger: none', address: '203.0.113.9', port: 80, protocol: 'TCP', expected: undefined },
-  ])('$what', ({ address, port, protocol, expected }) => {
+    ['of a Pod', '10.65.1.4', 80, 'TCP', 'http'],
+    ['of a Pod’s UDP port', '10.65.1.4', 53, 'UDP', 'dns'],
+    ['of a Pod’s other port: none', '10.65.1.4', 8080, 'TCP', undefined],
+    ['of another protocol: none', '10.65.1.4', 53, 'TCP', undefined],
+    ['of another Pod is its own', '10.65.1.5', 80, 'TCP', 'ssh'],
+    ['of a Service', '10.96.0.80', 80, 'TCP', 'http'],
+    ['of a Service’s other port: none', '10.96.0.80', 81, 'TCP', undefined],
+    ['of a node: none', '192.168.7.11', 80, 'TCP', undefined],
+    ['of a stranger: none', '203.0.113.9', 80, 'TCP', undefined],
+  ])('%s', (_, address, port, protocol, expected) => {
     expect(nameAt(address, port, protocol)).toBe(expected);
   });
 
