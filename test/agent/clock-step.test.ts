@@ -42,13 +42,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
   const publisher = createPublisher({
     table,
     keep: async () => {},
-    write: createEventWriter({
-      store,
-      messageOf: () => '',
-      stateId: 'ours',
-      now: clock.now,
-      toWall: clock.toWall,
-    }),
+    write: createEventWriter({ store, messageOf: () => '', stateId: 'ours', now: clock.now, toWall: clock.toWall }),
     report: {
       attempted({ verb, result, series }) {
         const after = Math.round((clock.now() - start) / second);
@@ -75,10 +69,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
   await vi.advanceTimersByTimeAsync(1100 * second);
   void publisher.stop(0);
   await vi.advanceTimersByTimeAsync(second);
-  return {
-    written,
-    lastStamps: [...store.events.values()].map(({ lastTimestamp }) => Date.parse(lastTimestamp)),
-  };
+  return { written, lastStamps: [...store.events.values()].map(({ lastTimestamp }) => Date.parse(lastTimestamp)) };
 }
 
 describe.each([8, -8])('the wall clock is stepped by %d h', (hours) => {
@@ -138,12 +129,7 @@ test('without a step the stamps of lines stay as they are, to the millisecond', 
 test('a state that was saved while the clock was eight hours ahead makes nothing wait longer than it may', async () => {
   const store = createMemoryStore();
   let now = start + 8 * hour;
-  const write = createEventWriter({
-    store,
-    messageOf: () => '',
-    stateId: 'ours',
-    now: () => now,
-  });
+  const write = createEventWriter({ store, messageOf: () => '', stateId: 'ours', now: () => now });
   const publishDue = async (table: ReturnType<typeof createSeriesTable>): Promise<void> => {
     for (const series of table.due(now)) {
       const outcome = await write(series);

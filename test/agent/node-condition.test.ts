@@ -46,9 +46,7 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
         return Promise.resolve(refused ?? { kind: 'written' });
       },
     },
-    problems: {
-      nodeCondition: (verb, refused) => void reported.push(`${verb} ${refused?.status ?? 'ok'}`),
-    },
+    problems: { nodeCondition: (verb, refused) => void reported.push(`${verb} ${refused?.status ?? 'ok'}`) },
     clock: { now: () => now, wall: () => now, toWall: (time) => time },
     random: () => 0.5,
   });

@@ -169,10 +169,7 @@ test('a right that is missing is named although the server fails on something el
 test('an Event on which admission fails all the time neither is nor prolongs a failure of the server', () => {
   const failing = (): void =>
     problems.api.attempted(
-      attempt('create', 'failed', series(), {
-        ...refused(500, 'failed calling webhook'),
-        reason: 'InternalError',
-      }),
+      attempt('create', 'failed', series(), { ...refused(500, 'failed calling webhook'), reason: 'InternalError' }),
     );
   failing();
   problems.api.watchFailed('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });

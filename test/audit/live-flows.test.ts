@@ -119,10 +119,7 @@ test('a namespace that floods leaves room to others', () => {
   const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
   for (let port = 1; port <= 400; port++) drop(toWorker(), port);
   at(1);
-  const other = podEnd({
-    identity: 'other/web',
-    object: podRef('web-0', 'other'),
-  });
+  const other = podEnd({ identity: 'other/web', object: podRef('web-0', 'other') });
   drop(ends({ source: externalEnd(), destination: other }));
   const { flows, forgotten } = answer();
   expect(flows[0]).toMatchObject({ 'destination.k8s.namespace.name': 'other' });

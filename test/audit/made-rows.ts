@@ -16,12 +16,7 @@ export function makeRows({
   const rows: string[] = [];
   let now = nine;
   const random = createRandom(minutes * 7919 + flows);
-  const intervals = createIntervals({
-    interval: 60_000,
-    cluster: 'prod',
-    now: () => now,
-    toWall: (time) => time,
-  });
+  const intervals = createIntervals({ interval: 60_000, cluster: 'prod', now: () => now, toWall: (time) => time });
   const busy = Array.from({ length: flows }, () => createFlow(random, node));
   for (let minute = 0; minute < minutes; minute++) {
     const start = nine + minute * 60_000;

@@ -16,12 +16,7 @@ async function outage(flowsAMinute: number) {
   let now = nine;
   const queue = createAuditQueue({ sinks: ['otlp'], most: queueSize, now: () => now });
   const records: FlowRecord[] = [];
-  const intervals = createIntervals({
-    interval: 60_000,
-    cluster: 'prod',
-    now: () => now,
-    toWall: (time) => time,
-  });
+  const intervals = createIntervals({ interval: 60_000, cluster: 'prod', now: () => now, toWall: (time) => time });
   let isAway = true;
   const delivery = startDelivery({
     queue,

@@ -159,11 +159,7 @@ test.each([
     Object.fromEntries(
       Object.entries(record).filter(([name]) => /^(?:log\.[lp]|interface|security|policy)/.test(name)),
     ),
-  ).toEqual({
-    'log.logger': logger,
-    'log.prefix': 'martian source',
-    'interface.in': 'eth0',
-  });
+  ).toEqual({ 'log.logger': logger, 'log.prefix': 'martian source', 'interface.in': 'eth0' });
 });
 
 test('what is not known is left out of a record', () => {

@@ -91,11 +91,7 @@ test.each([
   [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
   [[], /^Usage: kube-netfilter-tailer COMMAND/],
 ])('what a reader asks for first: help %j is the help of that command', async (command, shown) => {
-  expect(await program(['help', ...command])).toMatchObject({
-    status: 0,
-    err: '',
-    out: expect.stringMatching(shown),
-  });
+  expect(await program(['help', ...command])).toMatchObject({ status: 0, err: '', out: expect.stringMatching(shown) });
 });
 
 test('what a reader asks for first: help of a command that there is not: exit status 2', async () => {

@@ -66,10 +66,7 @@ describe.concurrent('options', () => {
   test('without --boot-time the last line is taken to be as late as can be, and the summary says so', async () => {
     const file = write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`);
     const { out } = await replay(['--pods', cluster, '-o', 'audit', '-q', file]);
-    expect(JSON.parse(out)).toMatchObject({
-      '@timestamp': '2026-11-21T19:59:00.000Z',
-      'event.time_estimated': true,
-    });
+    expect(JSON.parse(out)).toMatchObject({ '@timestamp': '2026-11-21T19:59:00.000Z', 'event.time_estimated': true });
     expect((await replay(['--pods', cluster, file])).out).toMatch(/^time +1 /m);
   });
 

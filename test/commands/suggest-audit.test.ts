@@ -37,10 +37,7 @@ const items = [
   podObject('batch', 'other-1', 'other', '10.65.2.11', 'DaemonSet', 'other'),
   networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
 ];
-const from = (name: string): FlowRecord => ({
-  'source.k8s.owner.kind': 'DaemonSet',
-  'source.k8s.owner.name': name,
-});
+const from = (name: string): FlowRecord => ({ 'source.k8s.owner.kind': 'DaemonSet', 'source.k8s.owner.name': name });
 
 beforeAll(() => {
   writeFileSync(path('cluster.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));

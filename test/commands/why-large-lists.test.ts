@@ -126,10 +126,7 @@ test('a list above 16 MiB, and no suggestion: it names what is missing', async (
 });
 
 test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so its side is unknown, too', async () => {
-  const { status, text } = await ask('why', '192.168.7.12', '', {
-    '/api/v1/nodes': { items: [nodeB] },
-    [away]: {},
-  });
+  const { status, text } = await ask('why', '192.168.7.12', '', { '/api/v1/nodes': { items: [nodeB] }, [away]: {} });
   expect(text).toMatch(/^egress of Node node-b: UNKNOWN: .*192\.168\.7\.12/m);
   expect(status).toBe(3);
 });

@@ -39,11 +39,7 @@ test('it has the account that may write Events, and the time to write them', () 
 });
 
 test('it is root without capabilities, which writes to its state folder only', () => {
-  expect(pod.securityContext).toEqual({
-    runAsUser: 0,
-    runAsGroup: 0,
-    seccompProfile: { type: 'RuntimeDefault' },
-  });
+  expect(pod.securityContext).toEqual({ runAsUser: 0, runAsGroup: 0, seccompProfile: { type: 'RuntimeDefault' } });
   expect(agent?.securityContext).toEqual({
     privileged: false,
     allowPrivilegeEscalation: false,

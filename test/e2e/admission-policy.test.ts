@@ -81,9 +81,7 @@ test.each([
 ])('an Event on %s, and changes of it', async (_, body) => {
   const created = await create(tokens.a, body);
   expect(created).toMatchObject({ status: 201 });
-  expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({
-    status: 200,
-  });
+  expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({ status: 200 });
 });
 
 test('a change through the newer API group', async () => {

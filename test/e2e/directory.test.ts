@@ -63,12 +63,7 @@ test.each([
   ['another account, with a token for the directory', 'default', name, 'answers 401'],
 ])('who may ask: %s', async (_, account, audience, refusal) => {
   const folder = await folderWith(await tokenOf(account, audience));
-  const { find } = createDirectoryFinder({
-    folder,
-    clock: createSteadyClock(),
-    random: Math.random,
-    timeout: 20_000,
-  });
+  const { find } = createDirectoryFinder({ folder, clock: createSteadyClock(), random: Math.random, timeout: 20_000 });
   if (refusal === undefined) await expect(find('10.83.9.9')).resolves.toEqual({ pods: [], node: undefined });
   else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
 });

@@ -140,9 +140,7 @@ test('doctor sees a running agent, its state, and the drop that it has published
     status: 'ok',
     finding: expect.stringMatching(/last drop \d+s ago \(of 1 line of the kernel/) as string,
   });
-  expect(found['prefix calico-drop:']).toMatchObject({
-    finding: expect.stringContaining('1 line lately') as string,
-  });
+  expect(found['prefix calico-drop:']).toMatchObject({ finding: expect.stringContaining('1 line lately') as string });
 });
 
 describe("rules of this machine's kernel", () => {

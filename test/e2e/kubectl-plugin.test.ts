@@ -49,9 +49,7 @@ beforeAll(async () => {
   const says = { ...receiving, port: '5432' };
   await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30, peer: 'worker-7', says }));
   await send(drop('cart-7', sent, { namespace, count: 2, secondsAgo: 3000, node: 'node-b', says: sending }));
-  await createObjects(controlPlane, {
-    items: [podOf(shop, 'postgres-0', 'postgres'), podOf(shop, 'cart-7', 'cart')],
-  });
+  await createObjects(controlPlane, { items: [podOf(shop, 'postgres-0', 'postgres'), podOf(shop, 'cart-7', 'cart')] });
   await controlPlane.apply(statefulSet('postgres', shop), service('cart', shop));
   const other = drop('postgres-0', 'Not ready', { namespace });
   await send({ ...other, reason: 'Unhealthy', ...by('kubelet') });
@@ -222,9 +220,7 @@ test('why POD: the rule that denies what it lost last', async () => {
   const { status } = await controlPlane.request(
     'POST',
     `/apis/networking.k8s.io/v1/namespaces/${shop}/networkpolicies`,
-    {
-      body: policy,
-    },
+    { body: policy },
   );
   expect(status).toBe(201);
   const { code, stdout, stderr } = await drops(['why', 'postgres-0']);

@@ -94,10 +94,7 @@ function readArguments(): { values: { helm: boolean; command?: string }; place: 
   try {
     const given = parseArgs({
       allowPositionals: true,
-      options: {
-        helm: { type: 'boolean', default: false },
-        command: { type: 'string', short: 'c' },
-      },
+      options: { helm: { type: 'boolean', default: false }, command: { type: 'string', short: 'c' } },
     });
     const [folderGiven = join(import.meta.dirname, '../..')] = given.positionals;
     // npm runs scripts in the checkout, wherever it was called.

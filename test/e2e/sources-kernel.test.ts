@@ -34,11 +34,7 @@ test('a packet that the journal and the ring buffer both have is counted once, a
   try {
     await network.refuse();
     const flow = { from: `${namespace}/web`, to: `${namespace}/db`, family: 4, protocol: 'udp', port: 5353 } as const;
-    const env = {
-      NODE_NAME: node,
-      SOURCES: `journal:${journald.directory},kernel`,
-      STATE_DIR: rig.newFolder(),
-    };
+    const env = { NODE_NAME: node, SOURCES: `journal:${journald.directory},kernel`, STATE_DIR: rig.newFolder() };
     const agent = rig.start(env);
     await agent.untilReady();
     await network.send({ ...flow, count: 7 });

@@ -48,10 +48,7 @@ test.each(Object.entries(plugins))(
       const run = spawnSync(
         command,
         args.map((each) => values[each] ?? each),
-        {
-          encoding: 'utf8',
-          env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') },
-        },
+        { encoding: 'utf8', env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') } },
       );
       // The options are understood, and the context is there; its API server is not.
       expect(run.stdout).toContain('ECONNREFUSED');

@@ -37,10 +37,7 @@ function detailsOf(duration: Millis): Counted[] {
     {
       node: 'node-0',
       nodeRef: () => nodeRef('node-0'),
-      chains: {
-        ownerOf: () => ({ service: postgresService, port: '5432', deleted: false }),
-        backendsOf: () => [],
-      },
+      chains: { ownerOf: () => ({ service: postgresService, port: '5432', deleted: false }), backendsOf: () => [] },
     },
   );
   const say = (text: string, time: Millis): void => {

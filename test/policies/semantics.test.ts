@@ -221,10 +221,7 @@ const networkPolicyRows: Record<string, Row> = {
   '9: a block of IPv4 has no address of IPv6': received(
     'denies',
     admitting({ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }),
-    {
-      source: external('2001:db8::1'),
-      destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
-    },
+    { source: external('2001:db8::1'), destination: { kind: 'pod', pod: postgres, address: 'fd00::4' } },
   ),
   'addresses of two families are in no packet, so what policies would say of it is unknown': {
     policies: admitting({}),
@@ -300,9 +297,7 @@ const networkPolicyRows: Record<string, Row> = {
   ),
   '17: a Namespace has its name as a label, where its own labels are not listed': received(
     'admits',
-    admitting({
-      from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } } }],
-    }),
+    admitting({ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } } }] }),
   ),
   '17: the name of a Namespace that cannot be read is known': received(
     'admits',
@@ -515,11 +510,7 @@ const strangeRows: Record<string, Row> = {
     { apiVersion: 'projectcalico.org/v3', kind: 'StagedNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
   ]),
   'a Policy of another API is none of networks': received('admits', [
-    {
-      apiVersion: 'policy.open-cluster-management.io/v1',
-      kind: 'Policy',
-      metadata: { namespace: 'shop', name: 'x' },
-    },
+    { apiVersion: 'policy.open-cluster-management.io/v1', kind: 'Policy', metadata: { namespace: 'shop', name: 'x' } },
   ]),
   'a policy without spec isolates for ingress, as an empty one': received('denies', [
     { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },

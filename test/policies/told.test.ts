@@ -164,9 +164,7 @@ test('a trace shows which Namespaces and Pods a policy selects, and as nearest n
 
 test('a suggested policy does not repeat the selector of one that is only staged', () => {
   const spec = { podSelector: { matchLabels: { tier: 'data' } }, ingress: [] };
-  const staged = {
-    ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop'),
-  };
+  const staged = { ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop') };
   const isolated = networkPolicy({ podSelector: {} }, 'isolated');
   const policies = [staged, isolated].flatMap(compilePolicy);
   const flow: Flow = { ...toPostgres, destination: end(pod({ labels: { app: 'postgres', tier: 'data' } })) };

@@ -138,8 +138,6 @@ export function mutated(line: Arbitrary<string>): Arbitrary<string> {
 export const wordSalad: Arbitrary<string> = fc
   .array(
     fc.oneof(words, fc.constantFrom('IN=a ', 'OUT=b ', 'SRC=10.0.0.1 ', 'DST=10.0.0.2 ', 'PROTO=ICMP ', '[SRC=::1 ')),
-    {
-      maxLength: 40,
-    },
+    { maxLength: 40 },
   )
   .map((found) => found.join(''));

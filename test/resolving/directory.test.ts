@@ -92,14 +92,7 @@ describe('who has an address', () => {
     ['10.99.0.1', { kind: 'external', evidence: 'address-range', role: undefined }],
     ['169.254.169.254', { kind: 'external', role: 'metadata' }],
     ['224.0.0.1', { kind: 'external', note: 'a multicast group' }],
-    [
-      '10.65.2.77',
-      {
-        kind: 'unknown',
-        identity: '10.65.2.77',
-        note: expect.stringContaining('node-b'),
-      },
-    ],
+    ['10.65.2.77', { kind: 'unknown', identity: '10.65.2.77', note: expect.stringContaining('node-b') }],
     ['fd00:65:1::77', { kind: 'unknown', note: expect.stringContaining('node-a') }],
     // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
     ['2001:db8:65:2::77', { kind: 'unknown', note: expect.stringContaining('node-b') }],

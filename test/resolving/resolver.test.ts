@@ -62,11 +62,7 @@ describe('the ends of a packet', () => {
     ],
     [
       'what a node sends itself, from the address of its bridge of Pods',
-      {
-        inInterface: '',
-        outInterface: webVeth,
-        packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }),
-      },
+      { inInterface: '', outInterface: webVeth, packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }) },
       ['node-a by node-address', 'web-0 by interface'],
     ],
     [

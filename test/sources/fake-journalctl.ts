@@ -15,10 +15,7 @@ export interface FakeJournalctl {
 }
 
 /** Starts programs that do what the test says. */
-export function fakeJournalctl(): {
-  spawn: Spawn;
-  started: FakeJournalctl[];
-} {
+export function fakeJournalctl(): { spawn: Spawn; started: FakeJournalctl[] } {
   const started: FakeJournalctl[] = [];
   return {
     started,

@@ -35,9 +35,7 @@ describe('renamed, with a new file in its place', () => {
 
   test('stopped by whom it hands that line to', () => {
     const file = written('IN=1\nIN=2');
-    const { texts, time } = follow(file, {
-      onLine: (source) => source.counts.lines === 3 && source.stop(),
-    });
+    const { texts, time } = follow(file, { onLine: (source) => source.counts.lines === 3 && source.stop() });
     renameSync(file, `${file}.1`);
     writeFileSync(file, '');
     appendFileSync(file, 'other\n');

@@ -96,10 +96,7 @@ test('lines of the kernel, of other units and of one unit do not get into the re
 test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   const here = scene();
   const forged = `drop: IN=eth0 _TRANSPORT=kernel _SYSTEMD_UNIT=kube-proxy.service tables-restore`;
-  here.print(...ofUnit('k3s.service', forged), {
-    ...drop(),
-    message: forged,
-  });
+  here.print(...ofUnit('k3s.service', forged), { ...drop(), message: forged });
   here.time.advance(500);
   expect(here.heard.lines.map(({ origin, program }) => [origin, program])).toEqual([
     ['kernel', 'kernel'],

@@ -325,14 +325,7 @@ describe('where it begins', () => {
     all.ring.log('IN=1');
     const { time, ring, monotonic } = all;
     const { listener } = listening();
-    const source = createKernelRing({
-      saved: undefined,
-      since: 0,
-      listener,
-      timing: time,
-      monotonic,
-      device: ring,
-    });
+    const source = createKernelRing({ saved: undefined, since: 0, listener, timing: time, monotonic, device: ring });
     running.add(source);
     source.start();
     time.advance(0);

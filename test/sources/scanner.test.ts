@@ -350,10 +350,7 @@ test('100 MB without a newline need no more memory than one line', () => {
   const found: [string, number][] = [];
   const scanner = createScanner({
     needles,
-    lines: {
-      take: (line, number) => void found.push([line, number]),
-      tooLong: (number) => void tooLong.push(number),
-    },
+    lines: { take: (line, number) => void found.push([line, number]), tooLong: (number) => void tooLong.push(number) },
   });
   const before = process.memoryUsage().arrayBuffers;
   for (let i = 0; i < 1600; i++) scanner.write(block);

@@ -13,14 +13,7 @@ function scene(restored?: LastSeenOptions['restored']) {
   const verdicts = { dropped: 0, rejected: 0, logged: 0, accepted: 0 };
   const counts = { eventsWritten: 0 };
   const clock = { now: nine };
-  const { look } = createLastSeen({
-    metrics,
-    sources,
-    verdicts,
-    counts,
-    restored,
-    now: () => clock.now,
-  });
+  const { look } = createLastSeen({ metrics, sources, verdicts, counts, restored, now: () => clock.now });
   return { sources, verdicts, counts, clock, look, shown };
 
   async function shown(): Promise<string[]> {

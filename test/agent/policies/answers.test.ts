@@ -238,10 +238,7 @@ test('a row of the audit has what policies say once an Event has made them known
   expect(scene.asked).toEqual([]);
   await answerOn(dropped());
   const { length } = scene.asked;
-  expect(factsOn(findings, nine)).toMatchObject({
-    verdict: 'denied',
-    decidedBy: ['NetworkPolicy shop/default-deny'],
-  });
+  expect(factsOn(findings, nine)).toMatchObject({ verdict: 'denied', decidedBy: ['NetworkPolicy shop/default-deny'] });
   expect(scene.asked).toHaveLength(length);
 });
 

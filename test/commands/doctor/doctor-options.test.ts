@@ -12,12 +12,7 @@ const within = temporaryFolder();
 const env = { NODE_NAME: 'node-a' };
 
 test('settings are read as run reads them', () => {
-  expect(
-    readDoctorOptions(parsed('doctor', '--state-dir', '/state'), {
-      ...env,
-      MAX_NODES: '7',
-    }),
-  ).toEqual({
+  expect(readDoctorOptions(parsed('doctor', '--state-dir', '/state'), { ...env, MAX_NODES: '7' })).toEqual({
     config: { ...readConfig({}, env), stateDir: '/state', maxNodes: 7 },
     problems: [],
     warnings: [],

@@ -78,11 +78,7 @@ describe('a network plug-in is recognised', () => {
     const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
       groups: ['projectcalico.org'],
     });
-    expect((await detectPlugIns(api, 'node-a')).calico).toEqual({
-      version: [3, 31, 4],
-      bpf: false,
-      isServed: true,
-    });
+    expect((await detectPlugIns(api, 'node-a')).calico).toEqual({ version: [3, 31, 4], bpf: false, isServed: true });
   });
 
   test('all that is asked is one object of each', async () => {

@@ -159,10 +159,7 @@ function logRules(): Check[] {
 }
 
 const prefixesOf = (logs: readonly LogRule[], log: KernelLog | undefined, areAll = false): Check[] =>
-  found('prefixes', {
-    rules: rulesOf({ logs, unseen: areAll ? [] : ['nft'] }),
-    kernelSources: sourceWith(log),
-  });
+  found('prefixes', { rules: rulesOf({ logs, unseen: areAll ? [] : ['nft'] }), kernelSources: sourceWith(log) });
 
 const seen = (...given: string[]): KernelLog => logOf({ packets: given.map((prefix) => packet(prefix, 60_000)) });
 

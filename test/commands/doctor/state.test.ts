@@ -29,12 +29,7 @@ describe('state', () => {
       'series 2': { finding, last: 8, published: { writes: 0, at: null }, isPast: true },
       'series 3': { finding: incident, last: 99, published: { writes: 0, at: null }, isPast: false },
     });
-    expect(readKeptState(within('state'))).toMatchObject({
-      kind: 'kept',
-      node: 'node-a',
-      lastDrop: 8,
-      lastEvent: 9,
-    });
+    expect(readKeptState(within('state'))).toMatchObject({ kind: 'kept', node: 'node-a', lastDrop: 8, lastEvent: 9 });
   });
 
   test('one that cannot be used stays as it is', () => {

@@ -42,8 +42,5 @@ test('short options may stand in one word', () => {
 
 test('who asks is handed on', () => {
   const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
-  expect(read(...args)).toMatchObject({
-    namespace: 'shop',
-    flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] },
-  });
+  expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
 });

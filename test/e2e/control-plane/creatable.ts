@@ -1,11 +1,7 @@
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly [field: string]: unknown;
-  };
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown };
   readonly spec?: Fields;
   readonly status?: Fields;
   readonly [field: string]: unknown;

@@ -11,15 +11,7 @@ export const watches = /[?&]watch=true/;
 export const status =
   (code: number, reason: string, headers: Record<string, string> = {}, message = 'made up'): Answer =>
   ({ response }) => {
-    const body = {
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message,
-      reason,
-      code,
-    };
+    const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 

@@ -44,9 +44,5 @@ testFaults({ name: 'disk', subnet: '10.112' }, [
     begin: ({ stateDir }) => renameSync(stateDir, `${stateDir}-moved`),
     problems: ['state lost'],
   },
-  {
-    title: 'the files of the state are cut in half',
-    begin: cutInHalf,
-    problems: ['state lost'],
-  },
+  { title: 'the files of the state are cut in half', begin: cutInHalf, problems: ['state lost'] },
 ]);

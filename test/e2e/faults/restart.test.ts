@@ -89,9 +89,7 @@ function evidenceOf({ log }: AgentProcess, pod: string): string[] {
 
 test('killed again and again while the API server is away, and logs are rotated: each packet counts, on the Pod that it was of', async () => {
   const began = Date.now();
-  await createObjects(controlPlane, {
-    items: [nodeObject(node, `${subnet}.254`), ...podsHere(pods, began - 600_000)],
-  });
+  await createObjects(controlPlane, { items: [nodeObject(node, `${subnet}.254`), ...podsHere(pods, began - 600_000)] });
   const uids = Object.fromEntries(await Promise.all(pods.map(async (name) => [name, await uidOf(name)] as const)));
   const folder = rig.newFolder();
   const log = createLog(join(folder, 'kern.log'));

@@ -14,11 +14,7 @@ beforeAll(async () => {
 }, HELM_WITHIN_MS);
 afterAll(() => helm.remove());
 
-const monitoring = {
-  podMonitor: { enabled: true },
-  prometheusRule: { enabled: true },
-  dashboard: { enabled: true },
-};
+const monitoring = { podMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboard: { enabled: true } };
 const values = load(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Record<string, unknown>;
 
 test.each(pathsOf(values))('%s: null takes the value away, or is refused', async (path) => {
@@ -56,10 +52,7 @@ test.each([
   for (const { kind, metadata } of manifests) {
     expect({ kind, name: metadata.name }).toMatchObject({ kind, name: expect.stringContaining(release) });
     if ('namespace' in metadata) expect({ kind, namespace: metadata.namespace }).toEqual({ kind, namespace });
-    expect(metadata.labels).toMatchObject({
-      'app.kubernetes.io/name': release,
-      'app.kubernetes.io/instance': release,
-    });
+    expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/name': release, 'app.kubernetes.io/instance': release });
   }
   const { selector, template } = daemonSetOf(manifests).spec;
   expect(Object.values(selector.matchLabels)).toEqual([release, release]);

@@ -1,10 +1,7 @@
 import { writeFileSync } from 'node:fs';
 
 /** Machine code that writes to address 0. */
-const code = {
-  x64: { machine: 62, bytes: '31c08900' },
-  arm64: { machine: 183, bytes: '000080d2000000b9' },
-} as const;
+const code = { x64: { machine: 62, bytes: '31c08900' }, arm64: { machine: 183, bytes: '000080d2000000b9' } } as const;
 
 /** Writes a program that does nothing but crash: an ELF file of one segment (elf(5)). */
 export function writeCrashing(path: string): void {

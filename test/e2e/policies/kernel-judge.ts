@@ -53,10 +53,7 @@ const firstSourcePort = 1024;
 const sourcePorts = 64_000;
 
 export async function createKernelJudge(machines: readonly Machine[]): Promise<KernelJudge> {
-  const network = await createNetwork({
-    backend: 'iptables-nft',
-    pods: machines,
-  });
+  const network = await createNetwork({ backend: 'iptables-nft', pods: machines });
   const senders: Sender[] = [];
   for (const machine of machines)
     for (const program of programs) senders.push(await startSender(network, machine, program));

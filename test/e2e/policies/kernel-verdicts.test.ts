@@ -135,10 +135,7 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
         const decision = decide(logLine({ text }), 'kernel');
         if (decision?.kind !== 'drop' || decision.observation.kind !== 'packet') throw new Error(`no drop: ${text}`);
         const { packet } = decision.observation;
-        const ends = {
-          source: endOf(packet.source, pods),
-          destination: endOf(packet.destination, pods),
-        };
+        const ends = { source: endOf(packet.source, pods), destination: endOf(packet.destination, pods) };
         const flow = connectionOf(packet, ends, orient(packet));
         const admitted = isAdmitted({ verdict }, flow);
         // The kernel's LOG shows no ports of SCTP, so a rule with ports leaves it open.

@@ -102,9 +102,7 @@ test('the chart names the image of the release, and needs no value to be set', a
 
 test('the manifest of krew names archives that were made, and what is in each', async () => {
   const { spec } = load(readFileSync(join(folder, 'drops.yaml'), 'utf8')) as {
-    spec: {
-      platforms: { selector: object; uri: string; sha256: string; bin: string; files: { from: string }[] }[];
-    };
+    spec: { platforms: { selector: object; uri: string; sha256: string; bin: string; files: { from: string }[] }[] };
   };
   const linux = { matchLabels: { os: 'linux', arch: process.arch === 'x64' ? 'amd64' : process.arch } };
   expect(spec.platforms.map(({ selector }) => selector)).toEqual([linux, { matchLabels: { os: 'darwin' } }]);

@@ -33,10 +33,7 @@ export function openTerminal(
   const child = spawn(
     'python3',
     ['-B', join(import.meta.dirname, 'in_terminal.py'), String(columns), String(lines), ...command],
-    {
-      env: { TERM: 'xterm-256color', ...env },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
+    { env: { TERM: 'xterm-256color', ...env }, stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const screen = new xterm.Terminal({ cols: columns, rows: lines, allowProposedApi: true, scrollback: 0 });
   const changes = new EventEmitter().setMaxListeners(0);

@@ -84,10 +84,7 @@ test('in a large cluster it leads nowhere', async () => {
   const { api, finder } = scene({ pods: 20_000, nodes: 200 });
   await expect(finder.find('10.65.2.9')).resolves.toBeUndefined();
   expect(api.asked()).toEqual(['/api/v1/pods', '/api/v1/nodes']);
-  await expect(finder.look()).resolves.toEqual({
-    usable: false,
-    why: expect.stringMatching(/\b20000\b.*\b200\b/),
-  });
+  await expect(finder.look()).resolves.toEqual({ usable: false, why: expect.stringMatching(/\b20000\b.*\b200\b/) });
 });
 
 test('a cluster whose size is not known is not asked: it may be a large one', async () => {

@@ -125,22 +125,14 @@ const order: Record<string, Row> = {
       ['baselineadminnetworkpolicy', 'admits'],
     ].map(([name = '', expected]): [string, Row] => [
       `27: a policy of the tier ${name} is asked with those of Kubernetes that Calico puts there`,
-      {
-        objects: [local({ tier: name, order: 1, ingress: [deny()] }), open],
-        ingress: expected as Verdict['outcome'],
-      },
+      { objects: [local({ tier: name, order: 1, ingress: [deny()] }), open], ingress: expected as Verdict['outcome'] },
     ]),
   ),
   '20: of equal priorities Calico takes the first name (network-policy-api#292)': received('denies', [
     office,
     ...['Deny', 'Accept'].map((action, index) =>
       clusterNetworkPolicy(
-        {
-          tier: 'Admin',
-          priority: 1,
-          subject: { namespaces: {} },
-          ingress: [{ action, from: [{ namespaces: {} }] }],
-        },
+        { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ingress: [{ action, from: [{ namespaces: {} }] }] },
         `p${index}`,
       ),
     ),
@@ -301,11 +293,7 @@ const selectors: Record<string, Row> = {
   ),
   'a ServiceAccount of another Namespace is not': received('denies', [from({ serviceAccounts: { names: ['robot'] } })]),
   'a serviceAccountSelector of a policy selects Pods by labels of their ServiceAccount': received('denies', [
-    {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: 'postgres', namespace: 'shop', labels: { a: 'b' } },
-    },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'postgres', namespace: 'shop', labels: { a: 'b' } } },
     local({ serviceAccountSelector: 'a == "b"' }),
   ]),
   'labels of a ServiceAccount that is not known are unknown': received(

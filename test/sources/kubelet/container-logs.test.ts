@@ -253,10 +253,7 @@ describe('after a restart', () => {
     const saved = kept(before.source);
     before.make(second);
     const { at, lines, time } = follow({ root: before.root, saved });
-    expect(at(first).options).toMatchObject({
-      saved: { offset: 2 * (record('{"a":1}').length + 1) },
-      from: 'start',
-    });
+    expect(at(first).options).toMatchObject({ saved: { offset: 2 * (record('{"a":1}').length + 1) }, from: 'start' });
     time.advance(500);
     expect(lines.map(({ text }) => text)).toStrictEqual(['{"a":2}']);
     expect(at(second).options).toMatchObject({ saved: undefined, from: 'start' });

@@ -144,11 +144,7 @@ describe('as a container runtime writes it', () => {
     );
     fc.assert(
       fc.property(fc.array(text, { maxLength: 40 }), (lines) => {
-        const physical = lines.map((each) => ({
-          stream: 'stdout' as const,
-          partial: false,
-          text: each,
-        }));
+        const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
         expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
           joinedByTheBook(physical),
         );
