@@ -101,6 +101,8 @@ function programs(podAddress: string): KubernetesObject[] {
       iptablesBackend: 'Auto',
     }),
     felix(`node.${node}`, { bpfEnabled: true }),
+    // The sentences of doctor name this one.
+    felix('node.node-a', {}),
     { apiVersion: 'acn.azure.com/v1alpha1', kind: 'ContainerNetworkLog', metadata: { name: 'drops' } },
     { apiVersion: 'networking.gke.io/v1alpha1', kind: 'NetworkLogging', metadata: { name: 'default' } },
     workload('DaemonSet', 'kube-system', 'kube-proxy'),
