@@ -30,8 +30,8 @@ limits() {
 limits ipv4
 limits ipv6
 switches=$folder/layers/netfilter
-mkdir -p "$switches/nf_log"
-for name in nf_conntrack_count nf_conntrack_buckets nf_log/2 nf_log/10; do cat "/proc/sys/net/netfilter/$name" > "$switches/$name"; done
+mkdir -p "$switches"
+for name in nf_conntrack_count nf_conntrack_buckets; do cat "/proc/sys/net/netfilter/$name" > "$switches/$name"; done
 echo 262144 > "$switches/nf_conntrack_max"
 echo 0 > "$switches/nf_log_all_netns"
 mount --bind "$switches" /proc/sys/net/netfilter
