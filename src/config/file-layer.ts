@@ -239,12 +239,12 @@ function nodeOf(document: unknown, events: readonly Event[], text: string): Yaml
   }
 }
 
-/** An empty value has no offset of its own, so it gets that of its parent. */
-function startOf(event: Event | undefined, parent: number): number {
+/** Returns the offset of a value or a key. An empty value has none of its own, so it gets that of its parent. */
+export function startOf<Parent extends number | undefined>(event: Event | undefined, parent: Parent): number | Parent {
   if (event?.type === EVENT_ID.SCALAR) {
-    if (event.valueStart < 0 || event.valueStart === event.valueEnd) return parent;
-    const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
-    return event.valueStart - (quoted ? 1 : 0);
+    const isQuoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+    if (isQuoted) return event.valueStart - 1;
+    return event.valueStart < 0 || event.valueStart === event.valueEnd ? parent : event.valueStart;
   }
   return event !== undefined && 'start' in event && event.start >= 0 ? event.start : parent;
 }

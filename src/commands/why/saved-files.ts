@@ -1,15 +1,7 @@
 /** Reads the files of `--policies`: output of kubectl, or manifests. Reports wrong fields by line, because a misspelt field would make the verdict wrong. */
 import { readFileSync } from 'node:fs';
-import {
-  CORE_SCHEMA,
-  type Event,
-  EVENT_ID,
-  getScalarValue,
-  loadAll,
-  mergeTag,
-  parseEvents,
-  SCALAR_STYLE,
-} from 'js-yaml';
+import { CORE_SCHEMA, type Event, EVENT_ID, getScalarValue, loadAll, mergeTag, parseEvents } from 'js-yaml';
+import { startOf } from '../../config/file-layer.ts';
 import { lineAndColumn } from '../../config/layer.ts';
 import { isSlip, nearest, suggest } from '../../config/suggest.ts';
 import { at, type Json, text } from '../../platform/json.ts';
@@ -158,7 +150,7 @@ function offsetOf(
 ): number | undefined {
   let documents = -1;
   let index = events.findIndex(({ type }) => type === EVENT_ID.DOCUMENT && ++documents === document) + 1;
-  let offset = index === 0 ? undefined : startOf(events[index]);
+  let offset = index === 0 ? undefined : startOf(events[index], undefined);
   for (const key of path) {
     const isMap = events[index]?.type === EVENT_ID.MAPPING;
     if (index === 0 || (!isMap && events[index]?.type !== EVENT_ID.SEQUENCE)) return offset;
@@ -170,7 +162,7 @@ function offsetOf(
     const found = isMap ? children.findIndex(isKey) : Number(key);
     const child = children[found];
     if (child === undefined) return offset;
-    offset = startOf(events[child]) ?? offset;
+    offset = startOf(events[child], offset);
     index = children[isMap ? found + 1 : found] ?? 0;
   }
   return offset;
@@ -187,14 +179,4 @@ function childrenOf(events: readonly Event[], parent: number): number[] {
     if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth++;
   }
   return children;
-}
-
-function startOf(event: Event | undefined): number | undefined {
-  if (event === undefined) return undefined;
-  const isScalar = event.type === EVENT_ID.SCALAR;
-  const start = isScalar ? event.valueStart : 'start' in event ? event.start : -1;
-  if (start < 0) return undefined;
-  const isQuoted =
-    isScalar && (event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED);
-  return isQuoted ? start - 1 : start;
 }
