@@ -66,7 +66,7 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   return { ...all, deny: true, none: !sure };
 }
 
-/** Returns whether the tier admits packets of a Pod to itself through a Service. It does if only policies of Kubernetes select the Pod. */
+/** Returns whether the tier admits packets of a Pod to itself through a Service. It does unless a policy of Calico selects the Pod. */
 function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }

@@ -121,12 +121,12 @@ function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
   }
   if (outcome.admits && outcome.denies) return unknownVerdict(direction, [...outcome.missing]);
   const { decision, isolatedBy, applies } = outcome;
-  const reasons: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
+  const otherwise: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
   const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
   return {
     direction,
     outcome: outcome.denies ? 'denies' : 'admits',
-    reason: decides ? 'rule' : reasons,
+    reason: decides ? 'rule' : otherwise,
     decision: decides ? decision : undefined,
     ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
     missing: [],

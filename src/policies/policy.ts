@@ -13,9 +13,9 @@ export interface Clause {
   readonly matches: (probe: Probe) => Match;
   /** Describes the condition: `app=frontend`. */
   readonly wants: () => string;
-  /** Describes what the other end (for a port: the connection) has instead: `has app=worker`. */
+  /** Describes without a match what the other end (for a port: the connection) has instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
-  /** A warning about a match, for example that some network plug-ins do not see one. Empty without a warning. */
+  /** A warning about a match, for example that some network plug-ins do not see one. Empty if there is none. */
   readonly note?: (probe: Probe) => string;
   /** Adds the other objects of the cluster that it needs, apart from the two ends. */
   readonly requires?: (into: RequirementCollector) => void;

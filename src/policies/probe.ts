@@ -1,7 +1,7 @@
 /** Describes a connection as one of its Pods sees it. */
 import type { Packet } from '../model/packet.ts';
 import { isIPv6 } from '../platform/address.ts';
-import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
+import { networkSetsAt, podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
 import { type Endpoint, type NamespaceLabels } from './clauses/labels.ts';
@@ -64,7 +64,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
   const endpoint = typeof pod === 'object' ? podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico) : undefined;
-  const others = endpointsAt(end, address, namespaceLabelsOf, calico);
+  const others = networkSetsAt(end, address, namespaceLabelsOf, calico);
   return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
 }
 

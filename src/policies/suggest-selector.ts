@@ -33,7 +33,7 @@ export function lastingSelector(
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
 /** Returns the selector of a NetworkPolicy that already isolates the Pod. */
-export function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
+export function isolatingSelector(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
     if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;

@@ -11,7 +11,7 @@ import { createPolicySet, type Selecting, type TierPolicies } from './policy-set
 import { createProbe, type Probe } from './probe.ts';
 import {
   freeName,
-  isolating,
+  isolatingSelector,
   lastingSelector,
   nameFor,
   narrowed,
@@ -29,7 +29,7 @@ export interface Suggested {
   readonly selected: number;
   /** Whether the labels of the owner or of the Pod itself select the Pod and the peer. `peer` is undefined if the peer is an address. */
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
-  /** The policy admits all protocols, because NetworkPolicies cannot name this one. */
+  /** The policy admits all protocols, because NetworkPolicies cannot name this one, or the port is not known. */
   readonly anyPort: boolean;
   /** Rules that fail only in one field: a forgotten exception, or a misspelled port name. */
   readonly near: NearMisses;
@@ -128,7 +128,7 @@ function suggestOne(
   const peer = direction === 'ingress' ? flow.source : flow.destination;
   const pod = ownPod(flow, direction);
   const lasting = lastingSelector(pod, ownerOf?.(pod));
-  const selector = narrowed(lasting.selector, isolating(policies, pod, direction));
+  const selector = narrowed(lasting.selector, isolatingSelector(policies, pod, direction));
   const selected = selectedBy(selector, pod.namespace, pods);
   const ports = openedPorts(flow);
   const probe = createProbe(flow, direction, false, createNamespaces(namespaces), calico);

@@ -136,7 +136,7 @@ function addAttempt(tracked: TrackedFailure, time: Millis): number {
   // Several logs are read, so lines may be out of order.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  // Attempts that made the incident doubtful are its beginning and stay.
+  // Once it has repeated, dropped attempts are part of the incident, so they stay counted.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
   // Older flaps do not belong to this incident.
   for (const { failures } of dropped) incident.failures -= failures;

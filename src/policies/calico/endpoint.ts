@@ -72,7 +72,7 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
 }
 
 /** Returns the network sets that contain the address. `missing` says why there may be more. */
-export function endpointsAt(
+export function networkSetsAt(
   end: End,
   address: Address | undefined,
   namespaceLabelsOf: NamespaceLabels,
