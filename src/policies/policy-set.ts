@@ -140,9 +140,9 @@ function promoted(policies: readonly Policy[]): Policy[] {
   const applied = policies.filter(({ staged }) => staged === 'set' || staged === 'delete');
   const byKey = new Map(applied.map((policy) => [keyOf(policy), policy]));
   // Several parts of a policy of Cilium have one key.
-  const kept = policies.filter((policy) => policy.staged === undefined && !byKey.has(keyOf(policy)));
-  const set = [...byKey.values()].filter(({ staged }) => staged === 'set');
-  return [...kept, ...set.map(({ staged, ...policy }) => policy)];
+  const result = policies.filter((policy) => policy.staged === undefined && !byKey.has(keyOf(policy)));
+  for (const { staged, ...policy } of byKey.values()) if (staged === 'set') result.push(policy);
+  return result;
 }
 
 /** `StagedNetworkPolicy shop/x` replaces Calico's `NetworkPolicy shop/x`; a StagedKubernetesNetworkPolicy replaces one of Kubernetes. */

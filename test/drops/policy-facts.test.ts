@@ -111,14 +111,13 @@ test('the first eight of many policies are named, and all are counted', () => {
 });
 
 test('a policy of Cilium that isolates by several parts is named and counted once', () => {
-  const from = (app: string) => [{ fromEndpoints: [{ matchLabels: { app } }] }];
   const policy = {
     apiVersion: 'cilium.io/v2',
     kind: 'CiliumNetworkPolicy',
     metadata: { name: 'both', namespace: 'shop' },
     specs: [
-      { endpointSelector: {}, ingressDeny: from('lab') },
-      { endpointSelector: {}, ingress: from('frontend') },
+      { endpointSelector: {}, ingressDeny: [{ fromEndpoints: [{ matchLabels: { app: 'lab' } }] }] },
+      { endpointSelector: {}, ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend' } }] }] },
     ],
   };
   expect(policyFacts(findings(), known([policy]))).toMatchObject({

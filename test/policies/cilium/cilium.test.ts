@@ -50,10 +50,11 @@ test('a field with a typo is found, at any depth', () => {
   ]);
 });
 
+const withSpecs = (...specs: object[]): object => ({ ...cnp({}), spec: undefined, specs });
+
 test('a policy with a list of specs has no problems but in their fields', () => {
-  const of = (specs: object[]) => ({ ...cnp({}), spec: undefined, specs });
-  expect(policyProblems(of([{ endpointSelector: {}, ingress: [{}] }]))).toEqual([]);
-  expect(policyProblems(of([{}, { ingres: [] }])).map(({ path }) => path.join('.'))).toEqual(['specs.1.ingres']);
+  expect(policyProblems(withSpecs({ endpointSelector: {}, ingress: [{}] }))).toEqual([]);
+  expect(policyProblems(withSpecs({}, { ingres: [] })).map(({ path }) => path.join('.'))).toEqual(['specs.1.ingres']);
   expect(policyProblems({ ...networkPolicy({}), specs: [{}] })).toMatchObject([{ path: ['specs'] }]);
 });
 
