@@ -20,7 +20,8 @@ import {
 import type { Clock } from '../platform/clock.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';
 import type { Restored } from '../state/state.ts';
-import { createDropsByOwner, createLegacyMetric, type DropsByOwner } from '../telemetry/drop-metrics.ts';
+import { createDropsByOwner, type DropsByOwner } from '../telemetry/drop-metrics.ts';
+import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Problems } from './problems.ts';
 import type { Changes, ClusterContext } from './cluster.ts';
 import { createAgentIncidents } from './incidents.ts';

@@ -53,6 +53,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   const informers = new Map<WatchedResource, Informer>();
   const stopping = new AbortController();
   const { signal } = stopping;
+  const isSynced = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
 
   return {
     informers: informers as ReadonlyMap<WatchedResource, Informer>,
@@ -82,10 +83,6 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     },
   };
 
-  function isSynced(resource: WatchedResource): boolean {
-    return informers.get(resource)?.synced ?? false;
-  }
-
   function begin(resource: WatchedResource, of: ListOptions, given: ListInformerOptions = options): void {
     if (signal.aborted) return;
     informers.set(resource, informerOf(resource, of, given));
@@ -105,8 +102,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   async function beginServices(): Promise<void> {
     const count = (await countUpTo('services', limits.services, options, signal)) ?? 0;
-    if (count <= limits.services) return begin('services', everything);
-    if (signal.aborted) return;
+    if (count <= limits.services || signal.aborted) return begin('services', everything);
     informers.set('services', nothingToWatch);
     report.synced('services');
   }

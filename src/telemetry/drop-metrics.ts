@@ -1,12 +1,8 @@
-import { LRUCache } from 'lru-cache';
-import { Counter, Registry } from 'prom-client';
-import type { LegacyMetricSetting } from '../model/choices.ts';
-import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { FlowMeaning } from '../pipeline/pipeline.ts';
-import { printable } from '../platform/printable.ts';
 
 /** The labels of one time series. Past a limit, workload or namespace is `other`. */
 interface DropLabels {
@@ -43,15 +39,13 @@ const lookEvery: Millis = 60_000;
 
 /** Counts lost packets, without noise, by the workload of each end that is a Pod. */
 export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits = defaultLimits) {
-  const cells = new Set<Cell>();
-  /** By namespace, then by workload, because making one joined key would cost more than all the rest. */
-  const places = new Map<string, Map<string, Cell[]>>();
+  const cells = createCells();
   let ownCells = 0;
-  let nextLook: Millis = -Infinity;
   const ownCellsOf = new Map<string, number>();
+  let nextLook: Millis = -Infinity;
 
   return {
-    cells: () => cells.values(),
+    cells: cells.all,
     count({ ends, noise }: FlowMeaning, observation: PacketObservation | Martian, packets: number): void {
       if (noise !== undefined) return;
       const { source, destination } = ends;
@@ -75,20 +69,18 @@ export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits
     const isMartian = observation.kind === 'martian';
     const verdict = !isMartian && observation.verdict === 'rejected' ? 'rejected' : 'dropped';
     const reason = isMartian ? 'martian' : observation.enforcer;
-    const known = find(namespace, name, direction, verdict, reason);
+    const known = cells.find(namespace, name, direction, verdict, reason);
     if (known !== undefined) return known;
     const rest = { direction, verdict, reason } as const;
-    const own = { namespace, workload: name, ...rest };
     if (!hasRoomFor(namespace) && now() >= nextLook) removeIdle();
     if (hasRoomFor(namespace)) {
-      ownCells++;
-      ownCellsOf.set(namespace, (ownCellsOf.get(namespace) ?? 0) + 1);
-      return at(own);
+      changeOwn(namespace, 1);
+      return cells.at({ namespace, workload: name, ...rest });
     }
-    const others = { namespace, workload: other, ...rest };
-    const hasRoom = findOf(others) !== undefined || cells.size - ownCells < limits.namespaces;
+    const isThere = cells.find(namespace, other, direction, verdict, reason) !== undefined;
     // Namespace `other` needs no limit: it has one cell for each direction, verdict and reason.
-    return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
+    const shown = isThere || cells.size - ownCells < limits.namespaces ? namespace : other;
+    return cells.at({ namespace: shown, workload: other, ...rest });
   }
 
   function hasRoomFor(namespace: string): boolean {
@@ -98,39 +90,54 @@ export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits
   function removeIdle(): void {
     nextLook = now() + lookEvery;
     const oldest = now() - idleAfter;
-    for (const cell of cells) {
+    for (const cell of cells.all()) {
       const { namespace, workload } = cell.labels;
       if (workload === other || cell.last > oldest) continue;
-      cells.delete(cell);
-      const left =
-        places
-          .get(namespace)
-          ?.get(workload)
-          ?.filter((each) => each !== cell) ?? [];
-      if (left.length > 0) places.get(namespace)?.set(workload, left);
-      else places.get(namespace)?.delete(workload);
-      ownCells--;
-      ownCellsOf.set(namespace, (ownCellsOf.get(namespace) ?? 1) - 1);
+      cells.remove(cell);
+      changeOwn(namespace, -1);
     }
   }
 
-  function at(labels: DropLabels): Cell {
-    const found = findOf(labels);
-    if (found !== undefined) return found;
-    const { namespace, workload } = labels;
-    const cell = { labels, packets: 0, last: now() };
-    cells.add(cell);
-    let ofThis = places.get(namespace);
-    if (ofThis === undefined) places.set(namespace, (ofThis = new Map()));
-    const ofWorkload = ofThis.get(workload);
-    if (ofWorkload === undefined) ofThis.set(workload, [cell]);
-    else ofWorkload.push(cell);
-    return cell;
+  function changeOwn(namespace: string, by: 1 | -1): void {
+    ownCells += by;
+    const left = (ownCellsOf.get(namespace) ?? 0) + by;
+    if (left === 0) ownCellsOf.delete(namespace);
+    else ownCellsOf.set(namespace, left);
   }
+}
 
-  function findOf({ namespace, workload, direction, verdict, reason }: DropLabels): Cell | undefined {
-    return find(namespace, workload, direction, verdict, reason);
-  }
+/** Finds cells by their labels. */
+function createCells() {
+  /** By namespace, then by workload, because making one joined key would cost more than all the rest. */
+  const places = new Map<string, Map<string, Cell[]>>();
+  const all = new Set<Cell>();
+
+  return {
+    all: () => all.values(),
+    get size(): number {
+      return all.size;
+    },
+    find,
+    at(labels: DropLabels): Cell {
+      const { namespace, workload, direction, verdict, reason } = labels;
+      const known = find(namespace, workload, direction, verdict, reason);
+      if (known !== undefined) return known;
+      const cell = { labels, packets: 0, last: 0 };
+      all.add(cell);
+      const ofNamespace = places.get(namespace) ?? new Map<string, Cell[]>();
+      places.set(namespace, ofNamespace.set(workload, [...(ofNamespace.get(workload) ?? none), cell]));
+      return cell;
+    },
+    remove(cell: Cell): void {
+      const { namespace, workload } = cell.labels;
+      all.delete(cell);
+      const ofNamespace = places.get(namespace);
+      const left = ofNamespace?.get(workload)?.filter((each) => each !== cell) ?? [];
+      if (left.length > 0) ofNamespace?.set(workload, left);
+      else ofNamespace?.delete(workload);
+      if (ofNamespace?.size === 0) places.delete(namespace);
+    },
+  };
 
   function find(
     namespace: string,
@@ -149,98 +156,3 @@ export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits
 }
 
 const none: readonly Cell[] = [];
-
-export type Naming = Exclude<LegacyMetricSetting, 'off'>;
-
-/** kube-iptables-tailer's metric, for dashboards and alerts that already use it. */
-export interface LegacyMetric {
-  count: (ends: Ends, packets: number) => void;
-  text: () => Promise<string>;
-}
-
-interface LegacyMetricOptions {
-  naming: Naming;
-  hostNameOf: (address: string) => string | undefined;
-  limit?: number;
-}
-
-const others = { src: 'other', dst: 'other' };
-
-const candidatesPerPlace = 4;
-
-/** The most characters of a label, because the owner of an outside address chooses its host name. */
-const longest = 128;
-
-const namings: Readonly<Record<Naming, (object: ObjectRef, workload: Endpoint['workload']) => string>> = {
-  namespace: ({ namespace = '' }) => namespace,
-  name: ({ name }) => name,
-  name_with_namespace: ({ namespace = '', name }) => `${namespace}/${name}`,
-  workload: ({ name }, workload) => workload?.name ?? name,
-};
-
-interface Pair {
-  labels: { src: string; dst: string };
-  packets: number;
-}
-
-/**
- * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. The time
- * series of a pair only grows while the pair is shown.
- */
-export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
-  const registry = new Registry();
-  const counter = new Counter({
-    name: 'packet_drops_count',
-    help: 'Lost packets by their two ends, as kube-iptables-tailer names them; other: beyond the busiest pairs.',
-    labelNames: ['src', 'dst'],
-    registers: [registry],
-  });
-  const placed = new Map<string, Pair>();
-  const candidates = new LRUCache<string, number>({ max: limit * candidatesPerPlace });
-  /** No shown pair has fewer packets than this. */
-  let least = 0;
-
-  return { count, text: () => registry.metrics() };
-
-  function count(ends: Ends, packets: number): void {
-    const labels = { src: nameOf(ends.source), dst: nameOf(ends.destination) };
-    const key = JSON.stringify([labels.src, labels.dst]);
-    const pair = placed.get(key) ?? place(key, labels);
-    if (pair === undefined) {
-      candidates.set(key, (candidates.get(key) ?? 0) + packets);
-      counter.inc(others, packets);
-    } else {
-      pair.packets += packets;
-      counter.inc(labels, packets);
-    }
-  }
-
-  function place(key: string, labels: Pair['labels']): Pair | undefined {
-    const before = candidates.get(key) ?? 0;
-    if (placed.size >= limit && !(before > 2 * least && makeRoom(before))) return undefined;
-    candidates.delete(key);
-    // `packets` includes those that were counted as `other` before.
-    const pair = { labels, packets: before };
-    placed.set(key, pair);
-    return pair;
-  }
-
-  function makeRoom(packets: number): boolean {
-    let weakest: [string, Pair] | undefined;
-    for (const each of placed) if (weakest === undefined || each[1].packets < weakest[1].packets) weakest = each;
-    least = weakest?.[1].packets ?? 0;
-    if (weakest === undefined || packets <= 2 * least) return false;
-    const [key, pair] = weakest;
-    placed.delete(key);
-    candidates.set(key, pair.packets);
-    counter.remove(pair.labels);
-    return true;
-  }
-
-  function nameOf({ kind, address, object, workload }: Endpoint): string {
-    // As in kube-iptables-tailer, a Pod on the host's network has the name of its Node.
-    const nameOfObject = kind === 'node' ? namings.name : namings[naming];
-    const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(object, workload);
-    return printable(name).slice(0, longest).toWellFormed();
-  }
-}

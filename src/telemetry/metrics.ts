@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
-import type { LegacyMetric } from './drop-metrics.ts';
+import type { LegacyMetric } from './legacy-metric.ts';
 import { counter, gauge, histogram, type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 

@@ -14,7 +14,7 @@ const kernel = [
   'kernel-drops/*.test.ts',
 ];
 
-const globalSetup = './control-plane/global-setup.ts';
+const controlPlane = './control-plane/global-setup.ts';
 
 /** Only what hangs; a loaded machine is slow. */
 const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
@@ -35,9 +35,14 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     projects: [
-      project('kernel', 1, { include: kernel, maxWorkers: 1, globalSetup }),
-      project('cluster', 2, { include: ['**/*.test.ts'], exclude: [...kernel, ...node], maxWorkers: 2, globalSetup }),
-      project('node', 3, { include: node, maxWorkers: 1, globalSetup: './cluster/global-setup.ts' }),
+      project('kernel', 1, { include: kernel, maxWorkers: 1, setup: controlPlane }),
+      project('cluster', 2, {
+        include: ['**/*.test.ts'],
+        exclude: [...kernel, ...node],
+        maxWorkers: 2,
+        setup: controlPlane,
+      }),
+      project('node', 3, { include: node, maxWorkers: 1, setup: './cluster/global-setup.ts' }),
     ],
   },
 });
@@ -45,12 +50,12 @@ export default defineConfig({
 function project(
   name: string,
   groupOrder: number,
-  files: { include: string[]; exclude?: string[]; maxWorkers: number; globalSetup: string },
+  { setup, ...files }: { include: string[]; exclude?: string[]; maxWorkers: number; setup: string },
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
   const setupFiles = join(root, '../fast-check.ts');
   // Not once for all projects: Vitest would run that after the ones of projects, which already need the programs that it installs.
-  const globalSetup = ['./global-setup.ts', files.globalSetup];
+  const globalSetup = ['./global-setup.ts', setup];
   return {
     test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files, globalSetup },
   };

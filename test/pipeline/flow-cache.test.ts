@@ -162,10 +162,10 @@ test('a flow that comes back is remembered, and then not explained again', () =>
     ),
   ).toBe(second);
   expect(meaningOf(line({ host: 'node-b' }), observation())).not.toBe(second);
-  const errorAbout = (destinationPort: number) =>
-    observation({ packet: icmp(3, 1, { destination: '10.65.1.4' }), inner: packet({ destinationPort }) });
-  const ports = [80, 80, 81];
-  expect(ports.map((port) => meaningOf(line(), errorAbout(port)))).toEqual(
-    ports.map((port) => afresh(directory, undefined, line(), errorAbout(port))),
+  const errors = [80, 80, 81].map((destinationPort) =>
+    observation({ packet: icmp(3, 1, { destination: '10.65.1.4' }), inner: packet({ destinationPort }) }),
+  );
+  expect(errors.map((error) => meaningOf(line(), error))).toEqual(
+    errors.map((error) => afresh(directory, undefined, line(), error)),
   );
 });

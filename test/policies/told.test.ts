@@ -147,19 +147,24 @@ test('a trace shows what a rule of Calico wants of ICMP, and by which ServiceAcc
 
 test('a trace shows which Namespaces and Pods a policy selects, and as nearest no rule after the decision', () => {
   const namespaceSelector = { matchLabels: { team: 'x' } };
-  const traceOf = (subject: object) =>
+  const traces = [{ matchLabels: { app: 'postgres' } }, {}].map((podSelector) =>
     evaluator(
       [
-        clusterNetworkPolicy({ ...everyone, subject, ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }] }),
+        clusterNetworkPolicy({
+          ...everyone,
+          subject: { pods: { namespaceSelector, podSelector } },
+          ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+        }),
         networkPolicy({ podSelector: {}, ingress: [{ ports: [{ port: 80 }] }] }),
       ],
       [namespace('shop', { team: 'x' }), namespace('batch')],
-    ).trace(toPostgres, 'ingress');
-  const { policies, nearest } = traceOf({
-    pods: { namespaceSelector, podSelector: { matchLabels: { app: 'postgres' } } },
-  });
-  expect([policies[0]?.selector, nearest]).toEqual(['namespaces team=x, pods app=postgres', undefined]);
-  expect(traceOf({ pods: { namespaceSelector, podSelector: {} } }).policies[0]?.selector).toBe('namespaces team=x');
+    ).trace(toPostgres, 'ingress'),
+  );
+  const selectors = traces.map(({ policies }) => policies[0]?.selector);
+  expect([selectors, traces[0]?.nearest]).toEqual([
+    ['namespaces team=x, pods app=postgres', 'namespaces team=x'],
+    undefined,
+  ]);
 });
 
 test('a suggested policy does not repeat the selector of one that is only staged', () => {

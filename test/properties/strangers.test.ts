@@ -11,7 +11,7 @@ import { eventOf } from '../../src/events/event.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
-import { createLegacyMetric } from '../../src/telemetry/drop-metrics.ts';
+import { createLegacyMetric } from '../../src/telemetry/legacy-metric.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { anyNode, anyDetails } from '../incidents/catalogue/details.ts';
 import { explainLine } from '../../src/commands/explain.ts';

@@ -51,20 +51,19 @@ test('a link that leads to itself is named, and the other files are read', async
 });
 
 test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {
-  const event = (reason: string, message: string): object => ({
-    kind: 'Event',
+  const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
+  const items = [
+    ['IptablesRestoreFailed', 'a [KN102]'],
+    ['IptablesRestoreFailed', 'b [KN101, KN102]'],
+    ['PacketDrop', 'c [KN403]'],
+    ['PacketDrop', 'd'],
+  ].map(([reason, message]) => ({
     reason,
     message,
-    firstTimestamp: '2026-11-20T09:00:00Z',
-    lastTimestamp: '2026-11-20T09:00:00Z',
+    firstTimestamp,
+    lastTimestamp,
     reportingComponent: 'kube-netfilter-tailer',
-  });
-  const items = [
-    event('IptablesRestoreFailed', 'a [KN102]'),
-    event('IptablesRestoreFailed', 'b [KN101, KN102]'),
-    event('PacketDrop', 'c [KN403]'),
-    event('PacketDrop', 'd'),
-  ];
+  }));
   const { incidents, events } = readEvents([write('events.json', JSON.stringify({ items }))]);
   expect([incidents, events].map(({ top }) => top.map(({ message }) => message[0]).join(''))).toEqual(['ab', 'cd']);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
-import { createLegacyMetric, type LegacyMetric, type Naming } from '../../src/telemetry/drop-metrics.ts';
+import { createLegacyMetric, type LegacyMetric, type Naming } from '../../src/telemetry/legacy-metric.ts';
 import { createMetrics, scrapeOf } from '../../src/telemetry/metrics.ts';
 
 const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
