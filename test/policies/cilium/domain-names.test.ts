@@ -20,55 +20,18 @@ const peer = (hostName: string | undefined) =>
   ({ peer: { kind: 'external', address: '203.0.113.80', hostName } }) as unknown as Probe;
 
 test.each<[string, string[]]>([
-  [
-    '*',
-    [
-      'example.com',
-      'api.example.com',
-      'a.b.example.com',
-      'xexample.com',
-      'abc.example.com',
-      'ac.example.com',
-      'sub-1-x.example.com',
-      'api.eu.example.com',
-      'aabcc.example.com',
-    ],
-  ],
+  ['*', names],
   [
     '*.example.com',
     ['api.example.com', 'abc.example.com', 'ac.example.com', 'sub-1-x.example.com', 'aabcc.example.com'],
   ],
   ['*example.com', ['example.com', 'xexample.com']],
-  [
-    '**.example.com',
-    [
-      'api.example.com',
-      'a.b.example.com',
-      'abc.example.com',
-      'ac.example.com',
-      'sub-1-x.example.com',
-      'api.eu.example.com',
-      'aabcc.example.com',
-    ],
-  ],
+  ['**.example.com', names.filter((name) => name.endsWith('.example.com'))],
   ['api.*.example.com', ['api.eu.example.com']],
   ['a*c.example.com', ['abc.example.com', 'ac.example.com', 'aabcc.example.com']],
   ['sub-*-x.example.com', ['sub-1-x.example.com']],
   ['API.example.com.', ['api.example.com']],
-  [
-    '**',
-    [
-      'example.com',
-      'api.example.com',
-      'a.b.example.com',
-      'xexample.com',
-      'abc.example.com',
-      'ac.example.com',
-      'sub-1-x.example.com',
-      'api.eu.example.com',
-      'aabcc.example.com',
-    ],
-  ],
+  ['**', names],
 ])('%s', (pattern, expected) => {
   const clause = domainNames(pattern);
   expect(names.filter((name) => clause.matches(peer(name)) === true)).toEqual(expected);
