@@ -1,44 +1,10 @@
 import { expect, test } from 'vitest';
-import { play, start } from './scripts.ts';
+import { play, scriptsIn, start } from './scripts.ts';
 
 /** Open since 30. */
 const opened = '0 attempt KN102\n 30 attempt KN102';
 
-test.each([
-  ['a success', '60 complete', ['60 closed KN102 by success']],
-  ['a success of no family that is known', '60 complete -', ['60 closed KN102 by success']],
-  ['no success of another family', '60 complete IPv6', []],
-  ['no success of another attempt that failed', '60 failed\n 60.1 complete', ['60 continued KN102 1']],
-  ['a success right after one', '31 complete', ['31 closed KN102 by success']],
-  [
-    'both families',
-    '31 attempt KN102\n 32 KN102 IPv6\n 33 failed IPv6\n 33 complete IPv6\n 60 complete IPv4\n 61 complete IPv6',
-    ['31 continued KN102 1', '32 continued KN102 1', '61 closed KN102 by success'],
-  ],
-  [
-    'both families, also where one failed without a reason',
-    '33 failed IPv6\n 33 complete IPv6\n 60 complete\n 61 complete IPv6',
-    ['33 continued KN102 1', '61 closed KN102 by success'],
-  ],
-  [
-    'nothing, and a line of one family does not explain what failed for another',
-    '60 KN102\n 61 failed IPv6',
-    ['60 continued KN102 1', '61 continued KN102 1'],
-  ],
-  [
-    'a success that logs a problem',
-    '60 KN102\n 60.1 complete',
-    ['60 continued KN102 1', '60.1 closed KN102 by success'],
-  ],
-  ['silence of 90 s', '119.9 tick\n 120 tick', ['120 closed KN102 by silence']],
-  [
-    'no silence while a sync fails',
-    '100 failed\n 120 tick\n 189.9 tick\n 190 tick',
-    ['100 continued KN102 1', '190 closed KN102 by silence'],
-  ],
-  ['no success that is older than the failure', '29 complete', []],
-  ['a failure later than the silence', '200 KN102', ['200 closed KN102 by silence', '200 opened KN102 1']],
-])('an incident ends by %s', (_, script, changes) => {
+test.each(scriptsIn('closing.txt'))('an incident ends by %s', (_, script, changes) => {
   const started = start();
   play(opened, started);
   expect(play(script, started)).toEqual(changes);

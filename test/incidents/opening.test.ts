@@ -1,53 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
-import { failure, play, start, sync } from './scripts.ts';
+import { failure, play, scriptsIn, start, sync } from './scripts.ts';
 
-test.each([
-  ['one failure is a flap', '0 KN102', []],
-  ['a second within two retry intervals opens an incident', '0 KN102\n 60 KN102', ['60 opened KN102 2']],
-  ['a second after that is another flap', '0 KN102\n 61 KN102', []],
-  ['a third within 15 minutes opens an incident', '0 KN102\n 450 KN102\n 900 KN102', ['900 opened KN102 3']],
-  ['a third after 15 minutes is a flap', '0 KN102\n 450 KN102\n 901 KN102', []],
-  ['failures of two causes are two flaps', '0 KN102\n 30 KN104', []],
-  ['failures of two families are one incident', '0 KN102 IPv4\n 30 KN102 IPv6', ['30 opened KN102 2']],
-  ['lines of one attempt are no repeat', '0 KN102\n 0.1 KN102\n 0.2 KN102\n 1.9 KN102', []],
-  ['lines of one attempt that come late are no repeat', '500 KN102\n 100 KN102\n 100.1 KN102\n 100.2 KN102', []],
-  ['lines of one attempt are counted one by one', '0 KN102\n 0.1 KN102\n 0.2 KN102\n 30 KN102', ['30 opened KN102 4']],
-  [
-    'lines without a pause open an incident',
-    '0 KN401\n 1 KN401\n 2 KN401\n 2.5 KN401\n 3 KN401',
-    ['2.5 opened KN401 4', '3 continued KN401 1'],
-  ],
-  ['a success between two makes two flaps', '0 attempt KN102\n 30 complete\n 60 attempt KN102', []],
-  [
-    'successes between three failures do not make flaps',
-    '0 attempt KN102\n 30 complete\n 60 attempt KN102\n 90 complete\n 120 attempt KN102',
-    ['120 opened KN102 3'],
-  ],
-  [
-    'the success of another family does not count',
-    '0 attempt KN102\n 30 complete IPv6\n 31 attempt KN102',
-    ['31 opened KN102 2'],
-  ],
-  ['a problem in a sync that succeeds is no repeat', '0 attempt KN111\n 30 KN111\n 30.1 complete\n 60 tick', []],
-  [
-    'a problem in a sync that succeeds is not one of three',
-    '0 attempt KN111\n 30 KN111\n 30.1 complete\n 300 attempt KN111\n 330 KN111\n 330.1 complete\n 600 attempt KN111',
-    ['600 opened KN111 3'],
-  ],
-  [
-    'a problem is a repeat when no line says that the sync succeeded',
-    '0 attempt KN111\n 30 KN111\n 39.9 tick\n 40 tick',
-    ['40 opened KN111 2'],
-  ],
-  [
-    'the failure of another family does not confirm a repeat',
-    '0 attempt KN111\n 30 KN111\n 30.1 failed IPv6\n 30.2 complete IPv6\n 30.3 failed',
-    ['30.3 opened KN111 2'],
-  ],
-  ['a sync that failed opens nothing', '0 failed\n 30 failed\n 60 failed\n 90 failed', []],
-  ['a sync that failed does not make a flap an incident', '0 KN102\n 30 failed\n 70 KN102', []],
-])('an incident opens, or not yet: %s', (_, script, changes) => {
+test.each(scriptsIn('opening.txt'))('an incident opens, or not yet: %s', (_, script, changes) => {
   expect(play(script)).toEqual(changes);
 });
 

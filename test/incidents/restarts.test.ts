@@ -1,54 +1,8 @@
 import { expect, test } from 'vitest';
 import { createRestarts } from '../../src/incidents/tracker/programs.ts';
-import { failure, kubeProxy, play, second, start, sync } from './scripts.ts';
+import { failure, kubeProxy, play, scriptsIn, second, start, sync } from './scripts.ts';
 
-test.each([
-  ['two restarts are none', '0 restart\n 60 restart', []],
-  ['the third within ten minutes is one', '0 restart\n 300 restart\n 600 restart', ['600 opened KN117 3']],
-  ['the third after that is none', '0 restart\n 300 restart\n 601 restart', []],
-  [
-    'nothing but silence ends it',
-    '0 restart\n 9 restart\n 19 restart\n 20 complete\n 918 tick\n 919 tick',
-    ['19 opened KN117 3', '919 closed KN117 by silence'],
-  ],
-  ['one start that fails is a flap', '0 KN116\n 10 restart\n 11 complete', []],
-  [
-    'a program that cannot start is one incident',
-    '0 KN116\n 10 restart\n 10.5 KN116\n 30 restart\n 30.5 KN116\n 70 restart',
-    ['10.5 opened KN116 3', '30 continued KN116 1', '30.5 continued KN116 1', '70 continued KN116 1'],
-  ],
-  [
-    'what failed in an earlier life has nothing to do with it',
-    '0 KN105\n 10 restart\n 20 restart\n 30 restart\n 40 restart',
-    ['40 opened KN117 3'],
-  ],
-  [
-    'nor has what is well',
-    '0 attempt KN102\n 30 complete\n 40 restart\n 50 restart\n 60 restart',
-    ['60 opened KN117 3'],
-  ],
-  ['nor has what no program dies of', '0 KN109\n 10 restart\n 20 restart\n 30 restart', ['30 opened KN117 3']],
-  [
-    'what is open is the reason before what is suspected',
-    '0 KN104\n 30 KN104\n 31 KN105\n 40 restart',
-    ['30 opened KN104 2', '40 continued KN104 1'],
-  ],
-  [
-    'who dies in an attempt has not succeeded in it later',
-    '0 attempt KN102\n 200 KN102\n 202 restart\n 205 complete\n 400 attempt KN102',
-    ['400 opened KN102 4'],
-  ],
-  [
-    'who dies in an attempt has failed',
-    '0 attempt KN102\n 30 KN102\n 32 restart\n 33 complete',
-    ['32 opened KN102 3', '33 closed KN102 by success'],
-  ],
-  [
-    'what is suspected does not split a loop that is known',
-    '0 restart\n 10 restart\n 20 restart\n 25 KN105\n 40 restart',
-    ['20 opened KN117 3', '40 continued KN117 1'],
-  ],
-])('restarts of a program: %s', (_, script, changes) => {
+test.each(scriptsIn('restarts.txt'))('restarts of a program: %s', (_, script, changes) => {
   expect(play(script)).toEqual(changes);
 });
 

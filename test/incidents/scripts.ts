@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
 import type { Restart } from '../../src/incidents/tracker/programs.ts';
 import { Tracker, type TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing, FailureSign, Sign, SyncSign } from '../../src/model/program-record.ts';
+import { rowsIn } from '../corpus/lines.ts';
 
 export const second: Millis = 1000;
 export function failure(given: Partial<FailureSign> = {}): FailureSign {
@@ -53,6 +55,16 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
     for (const change of heard.slice(before)) changes.push(`${at} ${change}`);
   }
   return changes;
+}
+
+/** The rows of a file of scripts: title, script, and the changes that it makes, which stand behind it as lines `-> CHANGE`. */
+export function scriptsIn(file: string): [title: string, script: string, changes: string[]][] {
+  return rowsIn(join(import.meta.dirname, file)).map(({ id, text }) => {
+    const lines = text.split('\n');
+    const isChange = (line: string): boolean => line.startsWith('-> ');
+    const changes = lines.filter(isChange).map((line) => line.slice('-> '.length));
+    return [id, lines.filter((line) => !isChange(line)).join('\n'), changes];
+  });
 }
 
 export type LedTracker = ReturnType<typeof ledTracker>;
