@@ -61,9 +61,10 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
 export function scriptsIn(file: string): [title: string, script: string, changes: string[]][] {
   return rowsIn(join(import.meta.dirname, file)).map(({ id, text }) => {
     const lines = text.split('\n');
-    const isChange = (line: string): boolean => line.startsWith('-> ');
-    const changes = lines.filter(isChange).map((line) => line.slice('-> '.length));
-    return [id, lines.filter((line) => !isChange(line)).join('\n'), changes];
+    const [changes = [], script = []] = [true, false].map((is) =>
+      lines.filter((line) => line.startsWith('-> ') === is),
+    );
+    return [id, script.join('\n'), changes.map((line) => line.slice('-> '.length))];
   });
 }
 
