@@ -148,7 +148,7 @@ beforeAll(() => {
     'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
-    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}---\n${change.replace(/kind: .*\n/, '')}`,
+    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}---\n${change.replace(/kind: .*\n/, '')}---\n${change.replace(/.*\nkind: /, 'apiVersion: cilium.io/v2\nkind: Cillium')}`,
     'blocks.json': list([
       networkPolicy(
         {

@@ -72,8 +72,16 @@ const policyApis: ReadonlySet<string> = new Set([
   'policy.networking.k8s.io',
   'projectcalico.org',
   'crd.projectcalico.org',
+  'cilium.io',
 ]);
-const policyKinds = ['NetworkPolicy', 'ClusterNetworkPolicy', 'AdminNetworkPolicy', 'GlobalNetworkPolicy'];
+const policyKinds = [
+  'NetworkPolicy',
+  'ClusterNetworkPolicy',
+  'AdminNetworkPolicy',
+  'GlobalNetworkPolicy',
+  'CiliumNetworkPolicy',
+  'CiliumClusterwideNetworkPolicy',
+];
 
 /** Returns a sentence for each problem: `policies.yaml:7:3: shop/web: spec.ingres: there is no such field; did you mean ingress?` */
 function problemsOf(file: string, content: string, documents: readonly Json[]): string[] {
