@@ -96,9 +96,9 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
 }
 
 /** Returns the policy of the rule that denies, or the only one that isolates the Pod. */
-function denying({ verdict, policies, selecting }: Trace): PolicyName | undefined {
+function denying({ verdict, policies, selectingCount }: Trace): PolicyName | undefined {
   if (verdict.outcome !== 'denies') return undefined;
-  const policy = verdict.decision?.policy ?? (selecting === 1 ? policies[0]?.policy : undefined);
+  const policy = verdict.decision?.policy ?? (selectingCount === 1 ? policies[0]?.policy : undefined);
   if (policy === undefined) return undefined;
   const { kind, namespace, name } = policy;
   return { kind, namespace, name, tier: undefined };

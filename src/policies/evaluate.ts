@@ -49,13 +49,13 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined)
-        return { verdict, policies: [], selecting: 0, isolating: [], nearest: undefined, staged: undefined };
+        return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
       const selecting = allSelecting(policies, probe);
       const { traced, nearest } = matchRuleTraces(selecting, probe, verdict);
       return {
         verdict,
         policies: traced,
-        selecting: refsOf(selecting).length,
+        selectingCount: refsOf(selecting).length,
         isolating: refsOf(selecting.filter(({ policy, selects }) => policy.tier === verdict.tier && selects === true)),
         nearest: verdict.outcome === 'admits' ? undefined : nearest,
         staged: ifEnforced(probe, verdict),

@@ -142,7 +142,7 @@ export interface Trace {
   readonly verdict: Verdict;
   /** The first `maxTraced` policies, in the order in which they are asked. */
   readonly policies: readonly PolicyTrace[];
-  readonly selecting: number;
+  readonly selectingCount: number;
   /** With the reason `isolated`, all policies of the tier that certainly select the Pod. Else empty. */
   readonly isolating: readonly PolicyRef[];
   /** The rule that would have admitted, with the fewest failing conditions; undefined if nothing was denied. */

@@ -64,10 +64,10 @@ function jsonAnswer(answer: Answer): string {
   return jsonText(object, 2);
 }
 
-function jsonTrace({ verdict, policies, selecting, nearest, staged }: Trace): object {
+function jsonTrace({ verdict, policies, selectingCount, nearest, staged }: Trace): object {
   const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
   const ifEnforced = staged === undefined ? null : { ...jsonVerdict(staged.verdict), policies: staged.policies };
-  return { ...jsonVerdict(verdict), selecting, nearest: closest, staged: ifEnforced, policies };
+  return { ...jsonVerdict(verdict), selecting: selectingCount, nearest: closest, staged: ifEnforced, policies };
 }
 
 function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {
@@ -89,10 +89,10 @@ function textAnswer(answer: Answer): string {
 }
 
 function directionLines(title: string, trace: Trace): string[] {
-  const { verdict, policies, selecting } = trace;
+  const { verdict, policies, selectingCount } = trace;
   const rows = policies.flatMap((policy) => policyRows(policy));
   const table = alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell))));
-  const more = selecting - new Set(policies.map(({ policy }) => policy)).size;
+  const more = selectingCount - new Set(policies.map(({ policy }) => policy)).size;
   return [
     `${title}: ${paintTerminal(colours[verdict.outcome], words[verdict.outcome])}: ${printable(reasonText(trace))}`,
     ...table.map((line) => `  ${line}`.trimEnd()),
@@ -102,26 +102,26 @@ function directionLines(title: string, trace: Trace): string[] {
 }
 
 /** Says what staged policies would do; they are never enforced. */
-function stagedLines({ staged, selecting }: Trace): string[] {
+function stagedLines({ staged, selectingCount }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
   const names = policies.slice(0, 3).map(policyText);
   const more = policies.length - names.length;
   const who = names.length === 0 ? 'staged policies' : `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const reason = reasonText({ verdict, selecting: selecting + policies.length });
+  const reason = reasonText({ verdict, selectingCount: selectingCount + policies.length });
   return [`  staged, not enforced: with ${printable(who)} it would be ${words[verdict.outcome]}: ${printable(reason)}`];
 }
 
 const words = { admits: 'ADMITTED', denies: 'DENIED', unknown: 'UNKNOWN' } as const;
 
-function reasonText({ verdict, selecting }: Pick<Trace, 'verdict' | 'selecting'>): string {
+function reasonText({ verdict, selectingCount }: Pick<Trace, 'verdict' | 'selectingCount'>): string {
   const { reason, decision, missing, tier } = verdict;
   switch (reason) {
     case 'rule':
       return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
     case 'isolated':
       if (tier !== undefined && tier !== 'NetworkPolicy') return `no rule of the tier ${tier} admits or passes it`;
-      return `no rule of the ${selecting === 1 ? 'policy that isolates' : `${selecting} policies that select`} it admits this`;
+      return `no rule of the ${selectingCount === 1 ? 'policy that isolates' : `${selectingCount} policies that select`} it admits this`;
     case 'not-isolated':
       return 'no policy selects it';
     case 'no-rule':

@@ -61,5 +61,5 @@ test('a policy with a list of specs has no problems but in their fields', () => 
 test('a policy whose rules are asked at two times is one policy', () => {
   const both = cnp({ endpointSelector: {}, ingress: [{}], ingressDeny: [fromLabels(inBatch)] });
   const { trace } = evaluator([both, isolating], namespaces);
-  expect(trace(connection, 'ingress')).toMatchObject({ selecting: 2, policies: { length: 3 } });
+  expect(trace(connection, 'ingress')).toMatchObject({ selectingCount: 2, policies: { length: 3 } });
 });
