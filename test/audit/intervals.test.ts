@@ -338,6 +338,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(records).toHaveLength(5);
     expect(records.find((record) => record['source.kind'] === 'other')).toMatchObject({
       'network.packets': 7,
+      'destination.kind': 'Pod',
       'destination.k8s.pod.name': 'web-0',
     });
     expect(records.find((record) => record['destination.k8s.owner.name'] === 'worker')).toBeDefined();
