@@ -94,8 +94,7 @@ export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined
     at = read.end;
   }
   const [time, message, path = '', verbosity] = ['ts', 'msg', 'caller', 'v'].map((key) => own.get(key));
-  if (message === undefined || time === undefined || !/^\d{12,13}(?:\.\d{1,9})?$/.test(time) || own.has('level'))
-    return undefined;
+  if (message === undefined || !/^\d{12,13}(?:\.\d{1,9})?$/.test(time ?? '') || own.has('level')) return undefined;
   const caller = /([^/:]{1,256}):\d{1,9}$/.exec(path)?.[1] ?? '';
   return newRecord({ program: klogProgram(tag, caller), severity: severityOf(verbosity), caller, message }, fields);
 }
