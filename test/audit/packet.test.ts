@@ -162,6 +162,16 @@ test.each([
   ).toEqual({ 'log.logger': logger, 'log.prefix': 'martian source', 'interface.in': 'eth0' });
 });
 
+test.each([
+  ['egress', podEnd(), nodeEnd(), 'node-a'],
+  ['ingress', nodeEnd(), podEnd(), 'node-a'],
+  ['internal', podEnd(), podEnd(), 'node-a'],
+  ['ingress', workerEnd(1), podEnd(), 'node-a'],
+  [undefined, podEnd(), nodeEnd(), 'node-c'],
+])('without interfaces a direction is %s by the node of its Pods', (direction, source, destination, node) => {
+  expect(row({}, {}, ends({ source, destination }), node)['network.direction']).toBe(direction);
+});
+
 test('what is not known is left out of a record', () => {
   const bare = { prefix: '', packet: portless('', { length: undefined, ttl: undefined }) };
   const source = externalEnd({ kind: 'unknown', evidence: 'none' });
