@@ -1,5 +1,6 @@
 /** The wording of all that command lines are refused with, and of the notes on inputs. The other tests assert subjects and counts only. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
@@ -16,124 +17,27 @@ import { cluster, drop, policyDeny, policyDenyText, stamped, writerIn } from './
 const path = temporaryFolder();
 const write = writerIn(path);
 
-/** Command lines that are refused; `_` stands for a space in a word, `""` for a word without letters. */
-const refused: Record<string, [read: (command: Command) => unknown, lines: string]> = {
-  run: [
-    () => {},
-    `run --colour red
-run --nod a
-run --logLevel=debug
-run --hepl
-run kern.log
-run -- --node
-run --node
-run --include-noise
-run --help=yes
-run -x
-run --no-node
-run --max-nodes --log-level debug
-run --colour red kern.log`,
-  ],
-  replay: [
-    readReplayOptions,
-    `replay
-replay --pods a.json
-replay kern.log -o xml
-replay kern.log -o ""
-replay kern.log -o audit --audit-peers x
-replay kern.log -o audit --audit-ipv4-prefix 33
-replay kern.log -o json --audit-opt-out=true
-replay kern.log --color yes
-replay kern.log --since 2w
-replay kern.log --since 5
-replay kern.log -n ""
-replay kern.log --pod ""
-replay kern.log --writes -o wide
-replay kern.log --prefix my-drop
-replay kern.log --prefix _=dropped
-replay kern.log --prefix a=maybe
-replay kern.log --prefix a=
-replay kern.log --now yesterday
-replay kern.log --now 5
-replay kern.log --boot-time 1795232531
-replay kern.log --time-zone Mars/Phobos
-replay kern.log --explain a_line
-replay kern.log --writes -o audit
-replay - -
-replay --pods - -
-replay --pods - --pods - kern.log
-replay kern.log --colour
-replay kern.log -x
-replay kern.log --quiet=yes
-replay kern.log --node
-replay kern.log --node ""
-replay --color=x --time-zone=x --now=x`,
-  ],
-  report: [
-    (command) => readReportOptions(command, false),
-    `report
-report a.ndjson -o markdwn
-report a.ndjson -o yaml
-report - --baseline -
-report a.ndjson --basline=b
-report a.ndjson --db`,
-  ],
-  drops: [
-    readDropsOptions,
-    `kubectl_drops a b
-kubectl_drops Web
-kubectl_drops web,type=Normal
-kubectl_drops pod/
-kubectl_drops svc/a.b
-kubectl_drops node/a
-kubectl_drops constructor/a
-kubectl_drops -n Shop
-kubectl_drops -n ../x
-kubectl_drops -n
-kubectl_drops -l ""
-kubectl_drops -l app=web web-0
-kubectl_drops -A deploy/web
-kubectl_drops --node $(id)
-kubectl_drops -o jsonpath={.x}
-kubectl_drops --since 10
-kubectl_drops --since 0s
-kubectl_drops --contxt a`,
-  ],
-  top: [
-    (command) => readTopOptions(command, true),
-    `kubectl_drops top --sort port
-kubectl_drops top --interval 0
-kubectl_drops top --interval 1.5
-kubectl_drops top --agents-port 65536
-kubectl_drops top --agents-namespace ../x
-kubectl_drops top --node ..
-kubectl_drops top --count 3
-kubectl_drops top web-0`,
-  ],
-  others: [
-    () => {},
-    `config prnt
-config show
-config check
-config check a b
-config print --effectiv
-relpay kern.log
-xyz
-completion
-completion csh`,
-  ],
+/** By file in refused/, whose lines `$ COMMAND` are run; `_` stands for a space in a word, `""` for a word without letters. */
+const refused: Record<string, (command: Command) => unknown> = {
+  run: () => {},
+  replay: readReplayOptions,
+  report: (command) => readReportOptions(command, false),
+  drops: readDropsOptions,
+  top: (command) => readTopOptions(command, true),
+  others: () => {},
 };
 
-test.each(Object.entries(refused))(
-  'what command lines of %s are refused with is as expected',
-  async (name, [read, lines]) => {
-    const said = lines.split('\n').map((line) => {
-      const words = line.split(' ').map((word) => word.replace('_', ' ').replace('""', ''));
-      return `$ ${line}\n${messageOf(() => read(parsed(...words)))}\n`;
-    });
-    await expectLines(import.meta.dirname, `refused/${name}.expected.txt`, said);
-  },
-);
+test.each(Object.entries(refused))('what command lines of %s are refused with is as expected', async (name, read) => {
+  const file = `refused/${name}.expected.txt`;
+  const expected = readFileSync(join(import.meta.dirname, file), 'utf8').split('\n');
+  const lines = expected.filter((line) => line.startsWith('$ ')).map((line) => line.slice('$ '.length));
+  expect(lines.length).toBeGreaterThan(5);
+  const said = lines.map((line) => {
+    const words = line.split(' ').map((word) => word.replace('_', ' ').replace('""', ''));
+    return `$ ${line}\n${messageOf(() => read(parsed(...words)))}\n`;
+  });
+  await expectLines(import.meta.dirname, file, said);
+});
 
 test('report does not print the page on a terminal', () => {
   expect(() => readReportOptions(parsed('report', 'a.ndjson'), true)).toThrow(

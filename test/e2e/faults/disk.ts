@@ -21,40 +21,12 @@ export interface Disk {
   readonly remove: () => Promise<void>;
 }
 
-/**
- * One step for each line of its input. When that ends, however it does, the disk is thawed and removed: no signal could end a
- * process that hangs on it. While it is not mounted, nothing can be written in its place: that is a file system which is only read.
- */
-const steps = `
-set -e
-image=$1 place=$2
-truncate -s 16M "$image"
-mkfs.ext4 -q -F -b 1024 "$image"
-mount -t tmpfs none "$place"
-mkdir "$place/disk"
-mount -o remount,ro "$place"
-mount -o loop "$image" "$place/disk"
-trap 'fsfreeze --unfreeze "$place/disk" 2>/dev/null || true; umount --lazy "$place/disk"; umount --lazy "$place"' EXIT
-echo done
-while read -r step; do
-  case "$step" in
-    freeze | unfreeze) fsfreeze "--$step" "$place/disk" ;;
-    fail) mount -o remount,abort "$place/disk" ;;
-    repair)
-      until umount "$place/disk" 2>/dev/null; do sleep 0.1; done
-      mount -o loop "$image" "$place/disk"
-      ;;
-  esac
-  echo done
-done
-`;
-
 /** In `parent`. Root on Linux, with loop devices. */
 export async function createDisk(parent: string): Promise<Disk> {
   const place = join(parent, 'mount');
   const folder = join(place, 'disk');
   mkdirSync(place);
-  const child = spawn('sh', ['-c', steps, 'sh', join(parent, 'disk.img'), place], {
+  const child = spawn('sh', [join(import.meta.dirname, 'disk.sh'), join(parent, 'disk.img'), place], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');
