@@ -216,6 +216,30 @@ test('a kernel that has no histograms gives lines and no counts', () => {
   source.stop();
 });
 
+test('in a flood, it rests one and a half times as long as it reads, however slow the processor is', () => {
+  const tracefs = tracefsOf();
+  const time = fakeTime(start);
+  let busy = 0;
+  const take = (): void => void (busy += 2);
+  const source = createKernelDrops({
+    tracefs: tracefs.path,
+    btf: tracefs.btf,
+    listener: { ...listening().listener, take },
+    timing: time,
+    monotonic: () => uptime + time.elapsed() + busy,
+  });
+  source.start();
+  const event = tracefs.react();
+  time.advance(10_000);
+  const line = `nc-77      [001] ..s2.     4.970478: ${event}: ${drop}\n`;
+  appendFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), line.repeat(1000));
+  time.step();
+  const took = busy;
+  expect(took).toBeGreaterThanOrEqual(2 * 256);
+  expect(time.step()).toBe(1.5 * took);
+  source.stop();
+});
+
 test('an agent goes on with the probe that one before it has left, and defines none again', () => {
   const { tracefs, source } = running();
   source.stop();

@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
+import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Schedule } from '../../platform/timer.ts';
 import { type Source, type SourceListener, createPace } from '../source.ts';
@@ -62,8 +63,10 @@ export interface DevicePollOptions {
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
   advise: (error: unknown) => string;
-  /** The pause after a turn that read as many records as it may. */
-  pauseInFlood?: Millis;
+  /** After a turn that read as many records as it may, the pause is so many times as long as the turn. */
+  restInFlood?: number;
+  /** CLOCK_MONOTONIC. */
+  monotonic?: () => Millis;
   records: RecordSink;
 }
 
@@ -82,7 +85,7 @@ const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
 export function createDevicePoll(options: DevicePollOptions) {
-  const { path, device, schedule, listener, advise, pauseInFlood = 0, records } = options;
+  const { path, device, schedule, listener, advise, restInFlood = 0, monotonic = monotonicNow, records } = options;
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);
   let found = 0;
@@ -115,6 +118,7 @@ export function createDevicePoll(options: DevicePollOptions) {
 
   function turn(): void {
     const before = found;
+    const began = monotonic();
     for (let reads = 0; reads < readsPerTurn && found - before < recordsPerTurn; reads++) {
       const outcome = readRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
@@ -129,7 +133,7 @@ export function createDevicePoll(options: DevicePollOptions) {
       if (state === 'stopped') return;
     }
     if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
-    goOn(pauseInFlood);
+    goOn(restInFlood * (monotonic() - began));
   }
 
   function goOn(delay: Millis): void {

@@ -56,8 +56,8 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
       },
       begun: () => startHistogram(counted, 'reason'),
       forget: () => removeProbes(tracefs, instance),
-      // A flood takes some 40 % of a processor: 256 lines take about 3 ms.
-      pauseInFlood: 4,
+      // A flood takes 40 % of a processor, however slow it is.
+      restInFlood: 1.5,
       advise: adviceOn,
       textOf(printed) {
         if (!isNarrow) narrow(printed);

@@ -36,7 +36,7 @@ export interface TracedEvent {
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
   /** The same as in `DevicePollOptions`. */
-  pauseInFlood?: Millis;
+  restInFlood?: number;
   advise: (error: unknown) => string;
   /** The text that is handed over for what a line has behind the name of the event. */
   textOf?: (printed: string) => string;
@@ -64,7 +64,8 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
     schedule: timing.schedule,
     listener,
     advise: traced.advise,
-    ...(traced.pauseInFlood !== undefined && { pauseInFlood: traced.pauseInFlood }),
+    restInFlood: traced.restInFlood ?? 0,
+    monotonic,
     records: { take, foundEmpty() {} },
   });
 
