@@ -89,18 +89,6 @@ test('any other line is counted after those that were added up before it', () =>
   ]);
 });
 
-test('lines around the end of an hour are counted in the hours they are of', () => {
-  const { learn, counted, flush } = rig();
-  expect(hourEnd % 1000).toBeGreaterThan(2);
-  learn(80, hourEnd - 2)(hourEnd - 1, hourEnd, hourEnd + 1);
-  flush();
-  const { number } = windowOf(hourEnd - 1, objectKey(podRef(target)));
-  expect(counted()).toEqual([
-    [number, 2, hourEnd - 2, hourEnd - 1],
-    [number + 1, 2, hourEnd, hourEnd + 1],
-  ]);
-});
-
 test('a line that is late is counted in the hour that is open when it comes', () => {
   const { learn, counted, flush } = rig();
   const [first, second] = [learn(80, hourEnd - 3), learn(81, hourEnd - 3)];
@@ -156,13 +144,6 @@ test('time goes by before each line at which something is due', () => {
   learn(80, nine)(nine + 1, nine + 2, nine + 3, nine + 4);
   flush();
   expect(advanced).toEqual([nine, nine + 1, nine + 3, nine + 4]);
-});
-
-test('lines that are only logged are added up, too', () => {
-  const { learn, statistics, flush } = rig();
-  learn(80, nine, 'something: ')(nine, nine + 1);
-  flush();
-  expect([statistics.verdicts.logged, [...statistics.loggedPrefixes]]).toEqual([3, [['something:', 3]]]);
 });
 
 test('before the first line there is nothing to repeat', () => {
