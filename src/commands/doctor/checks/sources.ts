@@ -149,7 +149,10 @@ export function checkFeeds({ feeds }: Known<'feeds'>): Check[] {
     const { works, mount, page } = feedTexts[kind];
     return obstacle === undefined
       ? ok(`${folder} ${works}`)
-      : problem(`${folder}: ${obstacle}`, `mount the node's ${mount} (${documentAt(page)})`);
+      : problem(
+          `${folder}: ${obstacle}`,
+          `mount the node's ${mount}, and see what else it needs (${documentAt(page)})`,
+        );
   });
 }
 
