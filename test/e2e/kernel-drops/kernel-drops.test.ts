@@ -5,7 +5,7 @@ import type { Martian } from '../../../src/model/observation.ts';
 import type { PacketObservation } from '../../../src/model/packet.ts';
 import { createPrefixTable, parse } from '../../../src/parsing/parsing.ts';
 import { imageCommand } from '../../deploy/image-command.ts';
-import { type AgentRig, createAgentRig, nodeObject, podObject } from '../agent-rig.ts';
+import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from '../agent-rig.ts';
 import { bundle } from '../bundle.ts';
 import { connect } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
@@ -91,10 +91,8 @@ describe.concurrent.each([
       { instances: ['kube_netfilter_tailer_drops'], probes: 1 },
     ]);
     const events = await rig.events(scene.namespace);
-    expect(Object.fromEntries(events.map((each) => [each.involvedObject.name, each.count]))).toEqual({
-      cart: sentPackets,
-      web: sentPackets,
-    });
+    // A slow guest may run into another hour of them, in which there is another Event.
+    expect(['cart', 'web', 'other'].map((name) => sumOf(events, name))).toEqual([sentPackets, sentPackets, 0]);
   });
 
   test('an agent that is stopped leaves nothing behind', () => {
