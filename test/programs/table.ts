@@ -62,13 +62,13 @@ e2e libfaketime ${fakeClockLibrary}
 e2e systemd journalctl /lib/systemd/systemd-journald
 e2e systemd-journal-remote /lib/systemd/systemd-journal-remote
 # Networks, their rules and packets
-e2e,capture iproute2 bridge ip ss tc
-e2e,capture iptables xtables-legacy-multi xtables-nft-multi
+e2e,measuring,capture iproute2 bridge ip ss tc
+e2e,measuring,capture iptables xtables-legacy-multi xtables-nft-multi
   iptables iptables-restore iptables-save iptables-legacy iptables-legacy-restore iptables-legacy-save
   iptables-nft iptables-nft-restore iptables-nft-save
   ip6tables ip6tables-restore ip6tables-save ip6tables-legacy ip6tables-legacy-restore ip6tables-legacy-save
   ip6tables-nft ip6tables-nft-restore ip6tables-nft-save
-e2e,capture nftables nft
+e2e,measuring,capture nftables nft
 e2e,capture iputils-ping ping
 e2e,capture ulogd2 ulogd
 e2e ulogd2-json ${libraries}/ulogd/ulogd_output_JSON.so
@@ -83,14 +83,14 @@ e2e,measuring rotel==0.0.1a15 rotel/rotel-agent
 e2e chdb-core-lite==26.5.0 chdb/
 e2e pyarrow==26.0.1 pyarrow/
 # Images, and runc's parts in C
-e2e,bare apt apt-cache apt-config apt-get
+e2e,measuring,bare apt apt-cache apt-config apt-get
 e2e,arm64,bare mmdebstrap mmdebstrap
-e2e dpkg dpkg dpkg-deb
+e2e,measuring dpkg dpkg dpkg-deb
 # Kernels of Debian in QEMU
-e2e qemu-system-x86 qemu-system-x86_64
-e2e busybox-static busybox
-e2e kmod depmod
-e2e libc-bin ldd
+e2e,measuring qemu-system-x86 qemu-system-x86_64
+e2e,measuring busybox-static busybox
+e2e,measuring kmod depmod
+e2e,measuring libc-bin ldd
 e2e buildah buildah
 e2e gcc gcc
 e2e binutils as ld
