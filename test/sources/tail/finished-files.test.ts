@@ -22,6 +22,24 @@ test.each<[string, string, string, boolean]>([
 });
 
 describe('files that are done with', () => {
+  test('files that were empty are known by their inode as long as they are', () => {
+    const done = createFinishedFiles();
+    const empty = file('1', '');
+    done.add(empty);
+    expect(done.find(identity('1'), Buffer.from(''))).toBe(empty);
+    expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
+  });
+
+  test('are forgotten when they were not there for two looks in a row', () => {
+    const done = createFinishedFiles();
+    done.add(file('1', long));
+    const seen = [Buffer.from(`${long}more`)];
+    for (const looks of [[], seen, [], seen, []]) done.keepOnly(looks);
+    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
+    done.keepOnly([]);
+    expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
+  });
+
   test('the oldest of more than 4,096 are forgotten', () => {
     const done = createFinishedFiles();
     for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
