@@ -147,6 +147,18 @@ describe('a flow in one interval', () => {
     expect(asked).toBe(1);
   });
 
+  test('lines that come after its record make another one with another id', () => {
+    const { drop, closeAt } = open();
+    const meaning = {};
+    drop(10, web(), 1, meaning);
+    const before = closeAt(66);
+    drop(11, web(), 2, meaning);
+    const after = closeAt(67);
+    expect([before, after].map(([record]) => record?.['network.packets'])).toEqual([1, 2]);
+    expect(before[0]?.['event.id']).not.toBe(after[0]?.['event.id']);
+    expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
+  });
+
   test('is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
     let now = nine;
     const { intervals } = open({ now: () => now });
