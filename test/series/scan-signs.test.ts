@@ -67,6 +67,7 @@ function looks(table: SeriesTable): { targets: string[]; scanners: string[] } {
 
 test.each<[string, readonly Try[]]>([
   ['three addresses of a load balancer, every ten seconds', checks(addresses(3), 10, 8 * minute)],
+  ['eight addresses', checks(addresses(8), 20, 8 * minute)],
   ['one, once a minute', checks([one], minute, 9 * minute)],
   ['one that was quiet for a while, since then', [...checks([one], 10, 60), ...checks([one], 10, 1080, 600)]],
   ['a Pod', checks([scanner], 15, 8 * minute)],

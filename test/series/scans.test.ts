@@ -138,7 +138,9 @@ describe('a peer that more than eight Pods of a node refuse', () => {
       for (let port = 1; port <= 10; port++) table.count(refused(pod, stranger, port), at(0));
     expect(kinds(table)).toEqual({ 'scan of target': 20, 'scan of stranger': 1 });
     expect(packets(table)).toBe(400);
-    expect(all(table).map(({ ports }) => ports.seen.length)).toEqual(Array.from({ length: 21 }, () => 10));
+    expect(all(table).map(({ ports, suppressed }) => [ports.seen.length, suppressed])).toEqual(
+      Array.from({ length: 21 }, () => [10, false]),
+    );
   });
 
   test('gives the places of an object back', () => {
