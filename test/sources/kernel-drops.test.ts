@@ -94,6 +94,7 @@ function running() {
     },
     counting: `instances/${group}/events/skb/kfree_skb`,
     filter: () => tracefs.read(`instances/${group}/events/${group}/${event}/filter`),
+    enable: () => tracefs.read(`instances/${group}/events/${group}/${event}/enable`),
   };
 }
 
@@ -118,8 +119,9 @@ test('the probe is defined with the places of this kernel, and added to what oth
 });
 
 test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {
-  const { filter, source } = running();
+  const { filter, enable, source } = running();
   expect(filter()).toBe('(code == 7 || code == 12) && (protocol == 0x800 || protocol == 0x86dd)');
+  expect(enable()).toBe('1');
   source.stop();
 });
 
