@@ -270,7 +270,7 @@ test('a batch of several lines that is cut off anywhere is left out as a whole',
   }
 });
 
-test('a batch in the middle that is not as it was written ends the reading, and is named', async () => {
+test('a batch that is not as it was written ends the reading, and is damage if another one follows', async () => {
   const map = createMap();
   const { log } = open(map, { segmentSize: 1e9 });
   for (let n = 0; n < 5; n++) {
@@ -284,6 +284,8 @@ test('a batch in the middle that is not as it was written ends the reading, and 
   const kept = readSegments(folder);
   expect(kept.values.get('a')).toMatchObject({ n: 1 });
   expect(kept.damage).toContain('state-0000000001.log');
+  writeFileSync(file, `${lines.slice(0, 4).join('\n')}\n`);
+  expect(readSegments(folder).damage).toBeUndefined();
 });
 
 test('a segment cut off within its header is empty', async () => {
