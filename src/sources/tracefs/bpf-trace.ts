@@ -36,7 +36,7 @@ export function accessAdviceOn(error: unknown): string | undefined {
   return `${reasonOf(error)}. The agent must be root there and may write, and the kernel must not be locked down for confidentiality`;
 }
 
-/** Why it could not be read, to a person; undefined if it can. Nothing is made. */
+/** Returns why it cannot be read; undefined if it can. It creates nothing. */
 export function obstacleOf(tracefs: string): string | undefined {
   try {
     accessSync(join(tracefs, printkEvent, 'enable'), constants.W_OK);

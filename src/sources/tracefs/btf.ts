@@ -1,7 +1,7 @@
 /** Reads where fields of the kernel's structures stand, from its BTF (Linux Documentation/bpf/btf.rst). */
 
 const magic = 0xeb9f;
-/** Bytes behind the 12 of a type, by kind: as many for each of its members, and as many for itself. */
+/** Bytes after the first 12 of a type, by kind: for each member, and below, once for the type. */
 const perMember: Readonly<Record<number, number>> = { 4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12 };
 const perType: Readonly<Record<number, number>> = { 1: 4, 3: 12, 14: 4, 17: 4 };
 const struct = 4;
@@ -10,7 +10,7 @@ const union = 5;
 const standIns = new Set([8, 9, 10, 11, 18]);
 
 export interface Btf {
-  /** The byte at which a field begins, of a structure in the structure; members without a name are looked into. Throws if it is not there. */
+  /** Returns the offset in bytes of a field, given as a path of names. Unnamed members are searched, too. Throws if it does not exist. */
   offsetOf: (structure: string, ...path: [string, ...string[]]) => number;
 }
 

@@ -36,7 +36,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   let filter = '';
   let folder = '';
   let isNarrow = false;
-  // To read the types takes 60 ms, which is too much for each try where the kernel refuses the probe.
+  // Reading the types takes 60 ms, too long to repeat at each attempt while the kernel refuses the probe.
   let definition: string | undefined;
   const trace = createTrace(
     {
@@ -56,7 +56,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
       },
       begun: () => startHistogram(counted, 'reason'),
       forget: () => removeProbes(tracefs, instance),
-      // A flood takes 40 % of a processor, however slow it is.
+      // In a flood, reading takes at most 40 % of a processor, however slow that is.
       restInFlood: 1.5,
       advise: adviceOn,
       textOf(printed) {
@@ -82,8 +82,8 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   }
 
   /**
-   * The first line says which network namespace is the node's own: from then on the kernel keeps the rest out, so that a Pod that drops
-   * packets in its own takes no place in the buffer. A number that is fetched through a pointer of 0 is what stood there before.
+   * The first line names the node's own network namespace; from then on the kernel keeps out all others, so that a Pod that drops packets in
+   * its own takes no place in the buffer. If a pointer is 0, the number read through it is an old value.
    */
   function narrow(printed: string): void {
     const node = / node=(\d{1,10}) /.exec(printed)?.[1];
@@ -98,7 +98,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   }
 }
 
-/** What keeps the probe from being made, to a person; undefined if nothing does. One is made, and removed again. */
+/** Returns why the probe cannot be created; undefined if it can. It creates one and removes it. */
 export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
   try {
     const told = toldNumbers(readReasons(tracefs));

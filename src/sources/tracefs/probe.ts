@@ -49,8 +49,8 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
 }
 
 /**
- * Defines the probe if it is not there yet, and returns the name of its event, which differs where the definition does. The condition spares
- * the kernel to fetch the fields of packets that it frees for other reasons, which costs ten times as much as to look at the reason.
+ * Defines the probe if it is not there yet, and returns the name of its event, which differs where the definition does. The
+ * condition spares the kernel the fields of packets that it frees for other reasons: fetching them costs ten times as much as the check.
  */
 export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
   const condition = conditionOn('reason', told);
@@ -69,7 +69,7 @@ export function defineProbe(tracefs: string, definition: string, told: readonly 
   return event;
 }
 
-/** To write from the beginning would remove the probes of all others. */
+/** Appends, because writing from the beginning would remove the probes of all others. */
 export function order(tracefs: string, command: string): void {
   const fd = openSync(join(tracefs, 'dynamic_events'), constants.O_WRONLY | constants.O_APPEND);
   try {
@@ -111,12 +111,12 @@ function signed(offset: number): string {
   return offset < 0 ? String(offset) : `+${offset}`;
 }
 
-/** Those of an agent that was killed, too. */
+/** Removes the probes of the group, also those that a killed agent left. */
 export function removeProbes(tracefs: string, group: string): void {
   const folder = join(tracefs, 'events', group);
   if (!existsSync(folder)) return;
   const trace = join(tracefs, 'instances', group);
-  // What an instance records cannot be removed.
+  // A probe cannot be removed while an instance records it.
   if (existsSync(trace)) rmdirSync(trace);
   for (const { name, isDirectory } of foldersOf(folder)) if (isDirectory) order(tracefs, `-:${group}/${name}`);
 }

@@ -6,9 +6,9 @@ import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
 import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
-/** For each CPU: some 4,000 lines. The kernel's own size takes 1.4 MB for each. */
+/** KiB for each CPU, about 4,000 lines. The kernel's default takes 1.4 MB for each. */
 const bufferKilobytes = 512;
-/** The lines that are made before a read are not longer together (tracing_read_pipe of the kernel). */
+/** The most characters of one read, because the kernel's tracing_read_pipe hands over no more at once. */
 const longestRest = 16_384;
 
 export interface TraceOptions {
@@ -35,19 +35,19 @@ export interface TracedEvent {
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
-  /** The same as in `DevicePollOptions`. */
+  /** After a turn that read as many records as it may, the rest is so many times as long. */
   restInFlood?: number;
   advise: (error: unknown) => string;
-  /** The text that is handed over for what a line has behind the name of the event. */
+  /** Makes the text that is handed over from what stands behind the event's name. Default: unchanged. */
   textOf?: (printed: string) => string;
 }
 
 const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
 
 /**
- * Reads what the kernel records of an event, from an instance of tracefs of its own, so that no other reader loses a line. What is read is gone
- * from there: lines of the second before a SIGKILL are lost, and those that are printed while no agent runs after a stop. Nothing in
- * tracefs outlives a boot, so an instance that is there already is of an agent that was killed, and is gone on with.
+ * Reads one event of the kernel from an own instance of tracefs, so that other readers lose nothing. Reading removes lines: those of the
+ * second before a SIGKILL are lost, and those printed between a stop and the next start. An instance that exists was left by a killed agent
+ * of this boot, and is used again.
  */
 export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
@@ -117,12 +117,12 @@ function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
     ...kmsgDevice,
     open(path) {
       const event = prepare();
-      // Elsewhere than in a tracefs nothing is made.
+      // Without a tracefs, `instances` is missing and mkdir fails, so nothing is created.
       if (!existsSync(folder)) mkdirSync(folder);
       const ofEvent = join(folder, event.folder);
       if (event.filter !== undefined) writeFileSync(join(ofEvent, 'filter'), event.filter);
       const enable = join(ofEvent, 'enable');
-      // An agent that was killed has left it as it is to be; setting the clock again would empty it.
+      // If a killed agent left the event enabled, its buffer is kept: writing trace_clock would empty it.
       if (readFileSync(enable, 'latin1').startsWith('0')) {
         writeFileSync(join(folder, 'trace_clock'), 'mono');
         writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
@@ -134,12 +134,12 @@ function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
   };
 }
 
-/** The ring buffer goes with the folder. */
+/** Removes the instance, and its ring buffer with it. */
 function remove(folder: string, { forget }: TracedEvent): void {
   try {
     if (existsSync(folder)) rmdirSync(folder);
     forget?.();
   } catch {
-    // Another reader has it open.
+    // Something has it open; the next agent uses it again.
   }
 }
