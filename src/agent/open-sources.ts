@@ -76,8 +76,8 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     saved: options.once,
     now: options.clock.now,
   });
-  // Repeats may be counted without parsing only if every line of the source counts. With two files, ulogd's lines count from only one.
-  const hasRepeats = found.filter(({ kind }) => kind === 'file').length < 2;
+  // Repeats may be counted without parsing only if every line of the source counts. Of two logs, ulogd's lines count from only one.
+  const hasRepeats = found.filter(({ kind }) => kind === 'file' || kind === 'journal').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();
 

@@ -5,6 +5,7 @@ import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LookupCounts } from '../resolving/resolving.ts';
 import type { Source } from '../sources/sources.ts';
+import type { DropsByOwner } from '../telemetry/drop-metrics.ts';
 import type { LastSeen, MinuteCounts } from '../telemetry/minute.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
@@ -51,7 +52,7 @@ function collectIngest(
   metrics.repeatedLines.setTotal(once.repeats);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
-  for (const { labels, packets } of dropsByOwner.cells()) metrics.drops.setTotal(packets, { ...labels });
+  collectDrops(metrics, dropsByOwner);
   metrics.unparsable.setTotal(statistics.unparsable);
   metrics.dropsWithoutPod.setTotal(statistics.withoutPods);
   metrics.noise.setTotal(statistics.noise);
@@ -65,6 +66,13 @@ function collectIngest(
   const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);
+}
+
+/** Exported for its test. */
+export function collectDrops({ drops }: Pick<Metrics, 'drops'>, dropsByOwner: Pick<DropsByOwner, 'cells'>): void {
+  // Cells of workloads that made room for others are gone.
+  drops.clear();
+  for (const { labels, packets } of dropsByOwner.cells()) drops.setTotal(packets, { ...labels });
 }
 
 /** Exported for its test. */

@@ -25,7 +25,8 @@ export type SharedLines = ReturnType<typeof createSharedLines>;
  */
 export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions) {
   const programs = restore(saved, programSources);
-  let ulogd: { giver: string; last: Millis } | undefined;
+  /** `seen`: when its last line was read; `last`: the newest time of its lines. */
+  let ulogd: { giver: string; seen: Millis; last: Millis } | undefined;
   let repeats = 0;
 
   return {
@@ -42,22 +43,27 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
     },
   };
 
-  function isFirstOf(source: string, { text, program }: LogLine, origin: LineOrigin): boolean {
+  function isFirstOf(source: string, { text, program, time }: LogLine, origin: LineOrigin): boolean {
     if (origin === 'program' || origin === 'container')
       return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
     if (origin !== 'kernel') return true;
     // Only one source has these lines.
     if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
     // ulogd gets these packets by NFLOG, not from the kernel's log, so the kernel's source may not have them.
-    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdGiver(source);
+    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdGiver(source, Math.min(time, now()));
     return source === kernelGiver;
   }
 
-  /** The first source that shows a line gives all, until it is silent while others are not: whoever may write one line must not hide a log. */
-  function isOfUlogdGiver(source: string): boolean {
-    if (ulogd === undefined || now() - ulogd.last > ulogdSilence) ulogd = { giver: source, last: now() };
-    if (ulogd.giver !== source) return false;
-    ulogd.last = now();
+  /**
+   * The first source that shows a line gives all, until it is silent while another has newer lines: whoever may write one line must not hide a
+   * log. Lines that are not newer may be the same, read later.
+   */
+  function isOfUlogdGiver(source: string, time: Millis): boolean {
+    const present = now();
+    const { giver, seen, last } = ulogd ?? { giver: source, seen: present, last: time };
+    const isOver = present - seen > ulogdSilence && time - last > ulogdSilence;
+    if (giver !== source && !isOver) return false;
+    ulogd = { giver: source, seen: present, last: Math.max(last, time) };
     return true;
   }
 

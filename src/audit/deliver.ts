@@ -70,14 +70,14 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
       return true;
     } catch (error) {
       report.failed(sink.name, error);
-      retryAfter = error instanceof BusyError ? error.retryAfter : undefined;
+      retryAfter = error instanceof RefusedForNowError ? error.retryAfter : undefined;
       return false;
     }
   }
 }
 
 /** The receiver takes no rows for now. */
-export class BusyError extends Error {
+export class RefusedForNowError extends Error {
   /** How long it asks to wait, if it does. */
   readonly retryAfter: Millis | undefined;
 

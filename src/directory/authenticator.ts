@@ -33,7 +33,7 @@ export function createAuthenticator(
   now: () => Millis,
 ): (authorization: string | undefined) => Promise<Verdict> {
   const known = new LRUCache<string, { verdict: Promise<Verdict>; until: Millis; isAgent: boolean }>({ max: tokens });
-  // Two, because anybody can make tokens that have to be reviewed, and known agents must not wait behind those.
+  // Two, because anybody can make tokens that have to be reviewed, and agents whose token is known must not wait behind those.
   const [ofAgents, ofOthers] = [createTokenBucket(budget), createTokenBucket(budget)];
 
   return async (authorization) => {

@@ -96,7 +96,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     begin('nodes', selectedBy(`metadata.name=${ownNode}`));
     while (!signal.aborted) {
       await pause(countInterval * (1 + random()));
-      countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
+      if (!signal.aborted) countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
     }
   }
 

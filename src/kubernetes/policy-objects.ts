@@ -239,7 +239,7 @@ async function readable(
 
 /** Counts the values in the rules of policies, up to `most`. Cilium also has a list `specs`. */
 function valuesIn(policies: readonly Json[], most: number): number {
-  const left = policies.flatMap((each) => ['spec', 'specs'].map((field) => at(each, field) ?? []));
+  const left = policies.flatMap((each) => ['spec', 'specs'].flatMap((field) => at(each, field) ?? []));
   let count = 0;
   for (; left.length > 0 && count <= most; count++) {
     const value = left.pop();

@@ -62,7 +62,10 @@ export function createKeptState({
       ...(pods?.changes.take() ?? []),
     ],
     *all() {
-      yield* Object.entries(parts).flatMap(([key, value]) => setOf(key, value) ?? []);
+      for (const [key, get] of Object.entries(parts)) {
+        const change = setOf(key, get);
+        if (change !== undefined) yield change;
+      }
       yield* table.entries();
       yield* queue.changes.entries();
       if (audit !== undefined) yield* audit.entries();

@@ -93,6 +93,8 @@ interface CounterOf<Row extends MetricRow> {
   add: (count: number, ...labels: Given<Row>) => void;
   /** Sets a total that is counted elsewhere, because counting here takes 0.2 to 1 µs. */
   setTotal: (total: number, ...labels: Given<Row>) => void;
+  /** Removes all series, so that those which are not set again are gone. */
+  clear: () => void;
 }
 
 interface GaugeOf<Row extends MetricRow> {
@@ -129,6 +131,10 @@ function createMetric(row: MetricRow, registry: Registry): AnyMetric {
           metric.remove(labels);
           metric.inc(labels, total);
         },
+        clear() {
+          metric.reset();
+          bounds.clear();
+        },
       };
     }
     case 'gauge': {
@@ -163,6 +169,7 @@ function createBounds({ labels }: MetricRow) {
       seen.add(key);
       return given;
     },
+    clear: (): void => seen.clear(),
     others: Object.fromEntries(names.map((name) => [name, 'other'])) as Labels,
   };
 }

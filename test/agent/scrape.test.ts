@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { collectSources } from '../../src/agent/scrape.ts';
+import { collectDrops, collectSources } from '../../src/agent/scrape.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 test('a scrape shows the drops that the kernel has counted by reason, and of a source without such counts none', async () => {
@@ -20,4 +20,17 @@ test('a scrape shows the drops that the kernel has counted by reason, and of a s
     'kube_netfilter_tailer_kernel_drops_total{reason="NO_SOCKET"} 4',
     'kube_netfilter_tailer_kernel_drops_total{reason="SOCKET_RCVBUFF"} 2',
   ]);
+});
+
+test('a scrape shows the workloads that have drops now, however many there have been', async () => {
+  const metrics = createMetrics({ version: '0.1.0' });
+  const labels = { namespace: 'shop', direction: 'ingress', verdict: 'dropped', reason: 'unknown' } as const;
+  for (let job = 0; job < 300; job++) {
+    const cells = [{ labels: { ...labels, workload: `job-${job}` }, packets: job, last: 0 }];
+    collectDrops(metrics, { cells: () => cells.values() });
+  }
+  const shown = (await metrics.text())
+    .split('\n')
+    .filter((line) => line.startsWith('kube_netfilter_tailer_drops_total{'));
+  expect(shown).toEqual([expect.stringMatching(/workload="job-299".* 299$/)]);
 });

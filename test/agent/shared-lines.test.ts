@@ -9,7 +9,7 @@ const record = (at: number): string =>
 const [file, containers] = ['/var/log/kube-proxy.log', 'containers'];
 
 function shared(given: Partial<SharedLinesOptions> = {}) {
-  const clock = { now: 0 };
+  const clock = { now: nine };
   const { isNews, once } = createSharedLines({
     kernelGiver: 'journal',
     programSources: [containers, file],
@@ -17,8 +17,8 @@ function shared(given: Partial<SharedLinesOptions> = {}) {
     now: () => clock.now,
     ...given,
   });
-  const show = (source: string, text: string, origin: LineOrigin, program?: string): boolean => {
-    const line: LogLine = { source, line: 1, text, time: nine, timeIsExact: true, host: undefined, program };
+  const show = (source: string, text: string, origin: LineOrigin, program?: string, time = nine): boolean => {
+    const line: LogLine = { source, line: 1, text, time, timeIsExact: true, host: undefined, program };
     return isNews(source, line, origin);
   };
   return { once, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
@@ -107,10 +107,12 @@ test('lines of the kernel: of ulogd come from the source that shows one first: t
 
 test('lines of the kernel: of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
   const { show, clock } = shared();
-  const lineOf = (source: string): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd');
+  const lineOf = (source: string, time = clock.now): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd', time);
   expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);
   clock.now += 60_000;
   expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
   clock.now += 60_001;
+  // The same lines, read later.
+  expect(lineOf('/var/log/syslog', clock.now - 1)).toBe(false);
   expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
 });

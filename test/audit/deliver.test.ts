@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BusyError, startDelivery } from '../../src/audit/deliver.ts';
+import { RefusedForNowError, startDelivery } from '../../src/audit/deliver.ts';
 import { createAuditQueue } from '../../src/audit/queue.ts';
 
 /** A receiver that does with each batch what is next in the list, then takes all. */
@@ -18,7 +18,7 @@ function scene(answers: ('fail' | 'busy' | number)[], { most = 1000, rows = ['a'
       send(batch) {
         sent.push([...batch]);
         const answer = answers.shift() ?? 0;
-        if (answer === 'busy') return Promise.reject(new BusyError('busy', 100));
+        if (answer === 'busy') return Promise.reject(new RefusedForNowError('busy', 100));
         return answer === 'fail' ? Promise.reject(new Error('away')) : Promise.resolve(answer);
       },
       close() {

@@ -92,3 +92,11 @@ test('what only some agents have is kept where it is there', () => {
   expect(kept({ audit: extra })).toEqual(expect.arrayContaining(['audit', 'flow web']));
   expect(kept({ pods: extra })).toEqual(expect.arrayContaining(['alive', 'flow web']));
 });
+
+test('each part is read when it is taken, because what is taken later may have changed meanwhile', () => {
+  const { kept, now } = rig();
+  const all = kept.all();
+  all.next();
+  now.budget = 3;
+  expect(read(all)).toContainEqual(['budget', 3]);
+});

@@ -170,7 +170,10 @@ interface Made {
   readonly set: PolicySet;
 }
 
-/** How many sets are kept for a Namespace, and for ends that are no Pods. Its Pods may need different objects, and a set without any shows what they need. */
+/**
+ * How many sets are kept for each Namespace, and for all ends that are no Pods. Pods of a Namespace may need different objects, and a set
+ * without any shows what they need.
+ */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

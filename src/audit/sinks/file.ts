@@ -108,7 +108,9 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { bytesRead } = await file.read(tail, 0, tail.length, size - tail.length);
   const end = tail.lastIndexOf(10) + 1;
   if (size === 0 || end === bytesRead) return size;
-  if (tail[end] !== brace || (end === 0 && size > tailLength))
+  // After a power failure, some file systems have zeros where the end of the last row was to be.
+  const isTorn = tail[end] === brace || (end > 0 && tail[end] === 0);
+  if (!isTorn || (end === 0 && size > tailLength))
     throw new Error(`${path} is no file of records: its last line is none`);
   const length = size - bytesRead + end;
   await file.truncate(length);

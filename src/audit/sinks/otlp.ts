@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
 import { retryAfterOf } from '../../platform/back-off.ts';
-import { BusyError, type Sink } from '../deliver.ts';
+import { RefusedForNowError, type Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
   /** The receiver's URL. `/v1/logs` is added to a URL without a path. */
@@ -54,7 +54,7 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     // Rows with these statuses would be refused again. With any other status a later attempt may succeed, also with 401, 403 and 404, when
     // somebody corrects a setting.
     if (status === 400 || status === 413 || status === 422) return rows.length;
-    throw new BusyError(`the receiver answered with HTTP status ${status}`, retryAfterOf(retryAfter));
+    throw new RefusedForNowError(`the receiver answered with HTTP status ${status}`, retryAfterOf(retryAfter));
   }
 
   async function post(

@@ -98,6 +98,11 @@ test('a part of a row that a killed run has left is removed, and all rows before
   await sink.send(['{"n":3}\n'], never);
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
   await sink.close();
+  writeFileSync(path, '{"n":1}\n\0\0\0');
+  const afterPowerFailure = scene('torn').sink;
+  await afterPowerFailure.send(['{"n":2}\n'], never);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
+  await afterPowerFailure.close();
   writeFileSync(path, '{"n"');
   const next = scene('torn').sink;
   await next.send(['{"n":4}\n'], never);
