@@ -33,7 +33,6 @@ beforeAll(async () => {
   await changeService();
   await apply(cluster, ...Array.from({ length: MANY }, (_, index) => unusedService(index)).flat());
   await setVerbosity(9);
-  for (const node of cluster.nodes) await untilSynced(node);
 });
 
 afterAll(async () => {
@@ -126,6 +125,7 @@ async function countedOn({ name, run }: Node): Promise<Map<string, number>> {
 
 /** So many times: what breaks the rules, then a change of a Service, with which kube-proxy fails. */
 async function failTimes(times: number, node: Node, breakRules: () => Promise<unknown>): Promise<void> {
+  await untilSynced(node);
   for (let round = 0; round < times; round++) {
     const before = (await failuresOf(node)).size;
     const deadline = performance.now() + WITHIN_MS;
