@@ -1,4 +1,5 @@
 /** Finds the Pods that labels or a workload select. */
+import { LRUCache } from 'lru-cache';
 import { listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
@@ -12,7 +13,8 @@ export async function selectedPods(
   if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
   const labelSelector =
     target.kind === 'all' ? selector : await selectorOf(cluster, podOwners[target.kind], target.name);
-  const found = new Map<string, boolean>();
+  // Bounded, because whoever may write Events may name any number of Pods while they are watched.
+  const found = new LRUCache<string, boolean>({ max: 100_000 });
   const look = async (place: string | undefined, fieldSelector?: string): Promise<string[]> => {
     const { items } = await listAll(
       cluster.connection,
@@ -29,7 +31,7 @@ export async function selectedPods(
 /** Asks once about a Pod that is not known, because it may be new. Invalid names are not asked for: an Event may contain any text. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
-  found: Map<string, boolean>,
+  found: LRUCache<string, boolean>,
 ): IsSelected {
   return async (namespace, pod) => {
     const key = `${namespace}/${pod}`;
