@@ -14,7 +14,7 @@ export interface SharedLinesOptions {
 /** The most records that are remembered. A few are enough, because the sources show a record at nearly the same time. */
 const maxRecords = 1024;
 
-/** After this silence of the source of ulogd's lines, another source may give them. */
+/** Another source may give ulogd's lines after the first one was silent for so long. */
 const ulogdSilence: Millis = 60_000;
 
 export type SharedLines = ReturnType<typeof createSharedLines>;

@@ -33,7 +33,6 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
   const stopping = new AbortController();
   const aborting = new AbortController();
   let more = Promise.withResolvers<void>();
-  let retryAfter: Millis | undefined;
   const finished = run();
 
   return {
@@ -55,23 +54,26 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
         if (stopping.signal.aborted) return;
         await more.promise;
         more = Promise.withResolvers();
-      } else if (await send(batch)) backOff.reset();
+        continue;
+      }
+      const { isSent, retryAfter } = await send(batch);
+      if (isSent) backOff.reset();
       else if (stopping.signal.aborted) return;
       else await pause(backOff.next(retryAfter), undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
-  async function send(batch: Batch): Promise<boolean> {
+  /** `retryAfter`: how long the receiver asks to wait, if it does. */
+  async function send(batch: Batch): Promise<{ isSent: boolean; retryAfter?: Millis | undefined }> {
     const rows = batch.lost === undefined ? batch.rows : [gapRow(sink.name, batch.lost), ...batch.rows];
     try {
       const refused = await sink.send(rows, aborting.signal);
       queue.confirm(sink.name, batch);
       report.sent(sink.name, rows.length, refused);
-      return true;
+      return { isSent: true };
     } catch (error) {
       report.failed(sink.name, error);
-      retryAfter = error instanceof RefusedForNowError ? error.retryAfter : undefined;
-      return false;
+      return { isSent: false, retryAfter: error instanceof RefusedForNowError ? error.retryAfter : undefined };
     }
   }
 }
@@ -89,7 +91,7 @@ export class RefusedForNowError extends Error {
 
 export interface Sink {
   readonly name: string;
-  /** In one batch. */
+  /** The most rows in one batch. */
   readonly mostRows: number;
   /** Resolves to the number of refused rows when the receiver has stored the others. Rejects if all rows must be sent again. */
   send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;

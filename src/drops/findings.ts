@@ -66,7 +66,7 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
     direction,
     peer,
     ownAddress: own.address,
-    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    ownAddressIsForeign: isForeign(own),
     protocol: '',
     port: undefined,
     reply: false,
@@ -141,7 +141,7 @@ function flow(
     direction,
     peer,
     ownAddress: own.address,
-    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    ownAddressIsForeign: isForeign(own),
     protocol: packet.protocol,
     port,
     portName,
@@ -163,6 +163,8 @@ function flow(
     martian: false,
   };
 }
+
+const isForeign = ({ kind, note }: Endpoint): boolean => kind === 'pod' && note !== undefined;
 
 /** Policies act at a Pod's interface: a packet that only came from one was refused at its sender, the opposite at its receiver. */
 function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {

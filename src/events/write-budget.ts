@@ -135,13 +135,12 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
 
   function follow(count: number, now: Millis): void {
     if (count === nodes) return;
-    const isFirst = nodes === 0;
     nodes = count;
     share = {
       rate: Math.min(rate, clusterLimit.rate / nodes),
       burst: Math.min(burst, Math.max(1, clusterLimit.burst / nodes)),
     };
     // Nodes that come and go must not give each node a new burst.
-    bucket = createTokenBucket(share, isFirst ? share.burst : Math.min(share.burst, bucket.level(now)));
+    bucket = createTokenBucket(share, Math.min(share.burst, bucket.level(now)));
   }
 }

@@ -166,7 +166,7 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
         icmpCode: field('icmp.code', 'icmpv6.code'),
         tcpFlags: tcpFlags(record),
       };
-  const observation = observePacket({
+  return observePacket({
     logger: 'ulogd',
     verdict: action ?? prefix.verdict,
     prefix: prefix.text,
@@ -179,13 +179,12 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
     destination: field('dest_ip', 'ip.daddr.str', 'ip.daddr'),
     protocol: field('ip.protocol', 'ip6.nexthdr') ?? (icmpType === undefined ? undefined : 1),
     ...transport,
+    laterFragment,
     length: field('ip.totlen', 'ip6.payloadlen'),
     ttl: field('ip.ttl', 'ip6.hoplimit'),
     mark: field('oob.mark'),
     uid: field('oob.uid'),
   });
-  if (observation.kind === 'unparsable' || !laterFragment) return observation;
-  return { ...observation, packet: { ...observation.packet, laterFragment } };
 }
 
 function isLaterFragment(fragmentField: string | number | undefined, offset: number): boolean {

@@ -51,9 +51,8 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   const addresses = { source: canonicalAddress(packet.source), destination: canonicalAddress(packet.destination) };
   if (reason === 'IP_RPFILTER')
     return { kind: 'martian', logger: kernelDrop, notice: 'drop', impossible: 'source', device, ...addresses };
-  const { laterFragment, ...record } = packet;
-  const observation = observePacket({
-    ...record,
+  return observePacket({
+    ...packet,
     logger: kernelDrop,
     verdict: 'dropped',
     notice: 'drop',
@@ -63,8 +62,6 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
     outInterface: isIn ? '' : device,
     mtu: reason === 'PKT_TOO_BIG' ? mtuOf(groups) : undefined,
   });
-  if (observation.kind === 'unparsable' || !laterFragment) return observation;
-  return { ...observation, packet: { ...observation.packet, laterFragment } };
 }
 
 function unparsable(reason: string): Unparsable {

@@ -44,6 +44,7 @@ export interface PacketRecord {
   length?: Field;
   ttl?: Field;
   mtu?: number | undefined;
+  laterFragment?: boolean;
   mark?: Field;
   uid?: Field;
   repeat?: number;
@@ -72,6 +73,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     tcpFlags: record.tcpFlags,
     length: number(record.length, 4_294_967_295),
     ttl: number(record.ttl, 255),
+    laterFragment: record.laterFragment ?? false,
     incomplete: protocol === undefined,
   };
   // Some loggers print 0 for the ports of protocols without ports.

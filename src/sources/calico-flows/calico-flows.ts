@@ -145,10 +145,14 @@ function keepingFile(path: string, closeServer: () => void): void {
   try {
     rmSync(kept, { force: true });
     linkSync(path, kept);
-    closeServer();
+  } catch {
+    return closeServer();
+  }
+  closeServer();
+  try {
     renameSync(kept, path);
   } catch {
-    closeServer();
+    // Without the file, Felix sends what it has since then.
   }
 }
 

@@ -118,12 +118,6 @@ export function removeProbes(tracefs: string, group: string): void {
   const trace = join(tracefs, 'instances', group);
   // A probe cannot be removed while an instance records it.
   if (existsSync(trace)) rmdirSync(trace);
-  for (const { name, isDirectory } of foldersOf(folder)) if (isDirectory) order(tracefs, `-:${group}/${name}`);
-}
-
-function foldersOf(folder: string): { name: string; isDirectory: boolean }[] {
-  return readdirSync(folder, { withFileTypes: true }).map((entry) => ({
-    name: entry.name,
-    isDirectory: entry.isDirectory(),
-  }));
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) order(tracefs, `-:${group}/${entry.name}`);
 }
