@@ -8,7 +8,7 @@ import {
   mebibytes,
   oneOf,
   path,
-  type Setting,
+  type SettingRow,
   text,
   wholeNumber,
   yesOrNo,
@@ -18,7 +18,6 @@ import { isLabelName } from '../platform/api-names.ts';
 /** The settings of the audit, which are a part of the table of all settings. */
 export const auditSettings = {
   cluster: {
-    flag: 'cluster',
     env: 'CLUSTER_NAME',
     value: 'NAME',
     help: 'name of this cluster, for the records of the audit. Default: they name none',
@@ -27,8 +26,6 @@ export const auditSettings = {
     ),
   },
   audit: {
-    flag: 'audit',
-    env: 'AUDIT',
     value: 'SINK',
     help: 'where records of dropped flows go (docs/audit.md): stdout, file:PATH, otlp:URL; each once at most. Default: nowhere',
     default: '',
@@ -41,7 +38,6 @@ export const auditSettings = {
   },
   auditVerdicts: {
     flag: 'audit-verdict',
-    env: 'AUDIT_VERDICTS',
     value: 'VERDICT',
     help: 'which packets the audit records: dropped, rejected, logged (only the log is known) or accepted',
     default: 'dropped,rejected',
@@ -50,11 +46,8 @@ export const auditSettings = {
     schema: listOf(oneOf(verdicts)),
   },
   auditInterval: {
-    flag: 'audit-interval',
-    env: 'AUDIT_INTERVAL',
     value: 'SECONDS',
     help: 'packets of one flow in so many seconds are one record',
-    type: 'number',
     default: '60',
     schema: wholeNumber.check(
       z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
@@ -62,17 +55,12 @@ export const auditSettings = {
     ),
   },
   auditQueue: {
-    flag: 'audit-queue',
-    env: 'AUDIT_QUEUE',
     value: 'MIB',
     help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
-    type: 'number',
     default: '8',
     schema: mebibytes,
   },
   auditPeers: {
-    flag: 'audit-peers',
-    env: 'AUDIT_PEERS',
     value: 'HOW',
     help: 'shown, or redacted: where the ends are Pods of two namespaces, the audit names only the one whose policy dropped it',
     default: 'shown',
@@ -80,35 +68,25 @@ export const auditSettings = {
     schema: oneOf(auditPeersChoices),
   },
   auditIpv4Prefix: {
-    flag: 'audit-ipv4-prefix',
-    env: 'AUDIT_IPV4_PREFIX',
     value: 'BITS',
     help: 'the audit cuts IPv4 addresses to so many bits',
-    type: 'number',
     default: '32',
     schema: bitsUpTo(32),
   },
   auditIpv6Prefix: {
-    flag: 'audit-ipv6-prefix',
-    env: 'AUDIT_IPV6_PREFIX',
     value: 'BITS',
     help: 'the audit cuts IPv6 addresses to so many bits',
-    type: 'number',
     default: '128',
     schema: bitsUpTo(128),
   },
   auditOptOut: {
-    flag: 'audit-opt-out',
-    env: 'AUDIT_OPT_OUT',
     value: 'true|false',
     help: 'the audit does not name Pods of Namespaces with the label kube-netfilter-tailer/audit=redacted; needs the right to watch Namespaces',
-    type: 'boolean',
     default: 'false',
     schema: yesOrNo,
   },
   auditLabels: {
     flag: 'audit-label',
-    env: 'AUDIT_LABELS',
     value: 'LABEL',
     help: 'the audit has these labels of Pods, for example app.kubernetes.io/name; eight at most. Default: none',
     default: '',
@@ -119,35 +97,25 @@ export const auditSettings = {
     ),
   },
   auditFileSize: {
-    flag: 'audit-file-size',
-    env: 'AUDIT_FILE_SIZE',
     value: 'MIB',
     help: 'the file of the audit is packed and followed by another one at this size, and each day',
-    type: 'number',
     default: '10',
     schema: mebibytes,
   },
   auditFileTotal: {
-    flag: 'audit-file-total',
-    env: 'AUDIT_FILE_TOTAL',
     value: 'MIB',
     help: 'packed files of the audit together; past it the oldest is deleted',
-    type: 'number',
     default: '100',
     schema: mebibytes,
   },
   auditOtlpHeaders: {
-    flag: 'audit-otlp-headers',
-    env: 'AUDIT_OTLP_HEADERS',
     value: 'FILE',
     help: 'file with a line "NAME: VALUE" for each header that the OTLP receiver asks for; read again for each request',
     schema: z.optional(path),
   },
   auditOtlpCa: {
-    flag: 'audit-otlp-ca',
-    env: 'AUDIT_OTLP_CA',
     value: 'FILE',
     help: "file with certificates (PEM) that the OTLP receiver's must come from. Default: those that Node.js trusts",
     schema: z.optional(path),
   },
-} as const satisfies Record<string, Setting>;
+} as const satisfies Record<string, SettingRow>;

@@ -8,7 +8,7 @@ import {
   path,
   podCacheChoices,
   policiesChoices,
-  type Setting,
+  type SettingRow,
   source,
   unit,
 } from './values.ts';
@@ -17,7 +17,6 @@ const singleKinds = ['journal', 'bpf-trace', 'kernel-drops', 'calico-flows'];
 
 export const inputSettings = {
   node: {
-    flag: 'node',
     env: 'NODE_NAME',
     value: 'NAME',
     help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
@@ -32,7 +31,6 @@ export const inputSettings = {
   },
   sources: {
     flag: 'source',
-    env: 'SOURCES',
     value: 'SOURCE',
     help:
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
@@ -52,8 +50,6 @@ export const inputSettings = {
     ),
   },
   containers: {
-    flag: 'containers',
-    env: 'CONTAINERS',
     value: 'NAMESPACES/PODS/CONTAINERS',
     help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
     default:
@@ -62,8 +58,6 @@ export const inputSettings = {
     schema: listOf(containerRule),
   },
   podLogs: {
-    flag: 'pod-logs',
-    env: 'POD_LOGS',
     value: 'DIR',
     help: 'where the kubelet keeps the logs of containers',
     default: '/var/log/pods',
@@ -71,7 +65,6 @@ export const inputSettings = {
   },
   units: {
     flag: 'unit',
-    env: 'UNITS',
     value: 'UNIT',
     help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
     default:
@@ -81,16 +74,12 @@ export const inputSettings = {
     schema: listOf(unit),
   },
   stateDir: {
-    flag: 'state-dir',
-    env: 'STATE_DIR',
     value: 'DIR',
     help: 'where positions and counts are kept over restarts',
     default: '/var/lib/kube-netfilter-tailer',
     schema: path,
   },
   podCache: {
-    flag: 'pod-cache',
-    env: 'POD_CACHE',
     value: 'node|cluster',
     help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
     default: 'node',
@@ -99,7 +88,6 @@ export const inputSettings = {
   },
   podLookups: {
     flag: 'pod-lookup',
-    env: 'POD_LOOKUPS',
     value: 'WAY',
     help:
       'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
@@ -110,8 +98,6 @@ export const inputSettings = {
     schema: listOf(oneOf(lookupWays)),
   },
   directory: {
-    flag: 'directory',
-    env: 'DIRECTORY',
     value: 'DIR',
     help:
       'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
@@ -119,8 +105,6 @@ export const inputSettings = {
     schema: z.optional(path),
   },
   policies: {
-    flag: 'policies',
-    env: 'POLICIES',
     value: 'auto|off',
     help:
       'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
@@ -129,4 +113,4 @@ export const inputSettings = {
     choices: policiesChoices,
     schema: oneOf(policiesChoices),
   },
-} as const satisfies Record<string, Setting>;
+} as const satisfies Record<string, SettingRow>;

@@ -117,7 +117,8 @@ function given(setting: Setting, value: string | readonly string[], origin: Orig
   return { value: typed(setting, typeof value === 'string' ? value : value.at(-1)), origin };
 }
 
-function typed({ type }: Setting, text: string | undefined): unknown {
+function typed({ schema }: Setting, text: string | undefined): unknown {
+  const { type } = schema.def;
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   if (type === 'number' && text !== undefined && /^\d{1,9}$/.test(text)) return Number(text);
   return text;

@@ -150,18 +150,16 @@ export function isTimeZone(given: string): boolean {
   }
 }
 
-export interface Setting {
-  /** The option of the command line, without its dashes. */
-  flag: string;
-  /** The variable; '' if there is none. */
-  env: string;
+export interface SettingRow {
+  /** The option of the command line, without its dashes, if it is not the name of the setting. */
+  flag?: string;
+  /** The variable, if it is not the name of the setting; '' if there is none. */
+  env?: string;
   /** The placeholder in the help. */
   value: string;
   help: string;
   /** Checks the value, in the type of a config file. */
   schema: z.ZodMiniType;
-  /** Options and variables are converted to this type. */
-  type?: 'boolean' | 'number';
   /** The default, written as on the command line. */
   default?: string;
   /** Set for a list: the option may be repeated, and this separates the values in the variable. */
@@ -169,4 +167,10 @@ export interface Setting {
   choices?: readonly string[];
   /** The running agent applies a change in the file without a restart. */
   reload?: true;
+}
+
+/** A row that has its names. */
+export interface Setting extends SettingRow {
+  flag: string;
+  env: string;
 }

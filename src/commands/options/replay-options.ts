@@ -1,6 +1,6 @@
 /** Options of `replay`. */
 import type { Command } from 'commander';
-import { auditSettings } from '../../config/audit-settings.ts';
+import { settings } from '../../config/settings.ts';
 import { auditPeersChoices, prefix } from '../../config/values.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Verdict } from '../../model/packet.ts';
@@ -17,7 +17,7 @@ import {
   UsageError,
 } from './command.ts';
 
-const { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut } = auditSettings;
+const { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut } = settings;
 
 const outputs = ['table', 'wide', 'json', 'yaml', 'audit', 'mermaid', 'html'] as const;
 const colors = ['auto', 'always', 'never'] as const;
