@@ -126,44 +126,35 @@ function flagsOf({ short, long = '' }: Option): string[] {
   return short === undefined ? [long] : [long, short];
 }
 
-/** Writes the branches of `case`, which are the same in bash and zsh: words by command, and values by `COMMAND:OPTION`. */
-function partsOf(commands: readonly Completed[]): { names: string; ofCommand: string; ofValue: string } {
-  const values = commands.flatMap(({ name, options }) =>
+const printers: Readonly<Record<Shell, (commands: readonly Completed[]) => string>> = { bash, zsh, fish, kubectl };
+
+function bash(commands: readonly Completed[]): string {
+  const ofCommand = commands.map(({ name, words }) => `    ${name}) offered="${words}" ;;\n`);
+  const ofValue = commands.flatMap(({ name, options }) =>
     options.flatMap((option) => {
       const pattern = flagsOf(option).map((flag) => `${name}:${flag}`);
       return option.required ? `    ${pattern.join(' | ')}) values="${(option.argChoices ?? []).join(' ')}" ;;\n` : [];
     }),
   );
-  return {
-    names: commands.map(({ name }) => name).join(' '),
-    ofCommand: commands.map(({ name, words }) => `    ${name}) words="${words}" ;;\n`).join(''),
-    ofValue: values.join(''),
-  };
-}
-
-const printers: Readonly<Record<Shell, (commands: readonly Completed[]) => string>> = { bash, zsh, fish, kubectl };
-
-function bash(commands: readonly Completed[]): string {
-  const { names, ofCommand, ofValue } = partsOf(commands);
   return `# Completion of ${programName} for bash: source <(${programName} completion bash)
 _kube_netfilter_tailer() {
-  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} words= values=-
+  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} offered= values=-
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${names}" -- "$word"))
+    COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$word"))
     return
   fi
   case "$command:$before" in
-${ofValue}  esac
+${ofValue.join('')}  esac
   if [ "$values" != - ]; then
     # Of an option without a list, the value may be a file.
     if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi
     return
   fi
   case "$command" in
-${ofCommand}  esac
+${ofCommand.join('')}  esac
   case "$word" in
-    -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
+    -*) COMPREPLY=($(compgen -W "$offered" -- "$word")) ;;
     *) COMPREPLY=($(compgen -f -- "$word")) ;;
   esac
 }
@@ -171,34 +162,11 @@ complete -o filenames -F _kube_netfilter_tailer ${programName}
 `;
 }
 
+/** zsh can run the completion of bash. */
 function zsh(commands: readonly Completed[]): string {
-  const { names, ofCommand, ofValue } = partsOf(commands);
-  return `#compdef ${programName}
-# Completion of ${programName} for zsh: source <(${programName} completion zsh), or as _${programName} in a folder of $fpath.
-_kube_netfilter_tailer() {
-  local command=\${words[2]} before=\${words[CURRENT-1]} words_before=$CURRENT values=-
-  local -a found
-  if (( CURRENT == 2 )); then
-    compadd -- ${names}
-    return
-  fi
-  case "$command:$before" in
-${ofValue}  esac
-  if [[ "$values" != - ]]; then
-    if [[ -n "$values" ]]; then compadd -- \${=values}; else _files; fi
-    return
-  fi
-  if [[ "\${words[CURRENT]}" != -* ]]; then
-    _files
-    return
-  fi
-  local words=
-  case "$command" in
-${ofCommand}  esac
-  compadd -- \${=words}
-}
-compdef _kube_netfilter_tailer ${programName}
-`;
+  return `# Completion of ${programName} for zsh: source <(${programName} completion zsh)
+autoload -Uz bashcompinit && bashcompinit
+${bash(commands)}`;
 }
 
 function fish(commands: readonly Completed[]): string {

@@ -54,7 +54,7 @@ test('what the file sets is set by no variable, which would go over it', async (
     .map(({ env }) => env)
     .filter((env) => env !== '' && env !== settings.node.env);
   const names = daemonSet.spec.template.spec.containers[0]?.env?.map(({ name }) => name);
-  expect(names?.filter((name) => set.includes(name as (typeof set)[number]))).toEqual([]);
+  expect(names?.filter((name) => set.includes(name))).toEqual([]);
 });
 
 test('port and folders follow their settings', async () => {
