@@ -1,27 +1,22 @@
-import { appendFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { root } from '../deploy/manifests.ts';
-import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf } from './agent-rig.ts';
+import { type AgentRig, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { type Answer, connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { createDeploying, succeed } from './deploying.ts';
-import { createCriLog } from './kube-proxy/cri-log.ts';
-import { kubeProxyPod } from './kube-proxy/objects.ts';
 import { run } from './network/command.ts';
 import { clusterRights } from './granted.ts';
-import { createInQuietHours } from './quiet-hours.ts';
-import { failedSync } from './kube-proxy/failed-sync.ts';
 
 /**
  * deploy/components/admission-policy at a real API server, with tokens as the kubelet fetches them for a Pod. In a namespace of its
- * own: the policy of the agents of other test files, whose tokens belong to no Pod, would refuse them all.
+ * own: the policy of the agents of other test files, whose tokens belong to no Pod, would refuse them all. That agents write all their
+ * Events with the policy in force is tested on real nodes (cluster/incidents.test.ts).
  */
 
 const connection = connect(inject('controlPlane'));
@@ -141,16 +136,11 @@ describe('what is refused', () => {
     expectRefusal(await create(tokens.a, body), message);
   });
 
-  test('an Event of one node is refused with the token of another node', async () => {
-    expect(await create(tokens.a, event({}))).toMatchObject({ status: 201 });
-    expectRefusal(await create(tokens.b, event({})), /the token is bound to node admitted-b: .* source\.host/);
-  });
-
-  test('a token that belongs to no Pod', async () => {
-    expectRefusal(
-      await create(tokens.unbound, event({})),
-      /the token is bound to no node: .* Kubernetes 1\.30 or newer$/,
-    );
+  test.each([
+    ['of another node', 'b', /the token is bound to node admitted-b: .* source\.host/],
+    ['that belongs to no Pod', 'unbound', /the token is bound to no node: .* Kubernetes 1\.30 or newer$/],
+  ] as const)('an Event with a token %s', async (_, token, message) => {
+    expectRefusal(await create(tokens[token], event({})), message);
   });
 
   test.each<[string, TestEvent, RegExp]>([
@@ -202,61 +192,6 @@ test('other components may write their Events as before', async () => {
   expect(await create(tokens.stranger, body)).toMatchObject({ status: 201 });
   expect(await create(connection.adminToken, body)).toMatchObject({ status: 201 });
 });
-
-test('the agent itself writes all its kinds of Events, and goes on with them', async () => {
-  const [here, there] = ['admitted-first', 'admitted-second'];
-  const [proxyHere, proxyThere] = [`kube-proxy-${here}`, `kube-proxy-${there}`];
-  await createInQuietHours(connection, [
-    nodeObject(here, '192.168.81.3'),
-    nodeObject(there, '192.168.81.4'),
-    agentPod('agent-first', here),
-    agentPod('agent-second', there),
-    kubeProxyPod(proxyHere, here, '192.168.81.3'),
-    kubeProxyPod(proxyThere, there, '192.168.81.4'),
-    { ...podObject({ namespace: tenant, name: 'sick', node: here, addresses: ['10.81.3.1'] }) },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'db', namespace: tenant },
-      spec: { ports: [{ port: 5432, protocol: 'TCP' }] },
-    },
-  ]);
-  const first = await startReading('agent-first', here, proxyHere);
-  const second = await startReading('agent-second', there, proxyThere);
-  await Promise.all([first.agent.untilReady(), second.agent.untilReady()]);
-
-  appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432));
-  for (let attempt = 0; attempt < 2; attempt++) {
-    const full = `${new Date().toISOString()} ${here} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
-    appendFileSync(first.log, full);
-    for (const { proxyLog } of [first, second])
-      for (const line of failedSync(`KUBE-SVC-${chainHash(`${tenant}/dbtcp`)}`, new Date())) proxyLog.write(line);
-    // Failures within two seconds are one attempt.
-    await delay(3000);
-  }
-  await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'NodeNetworkDegraded'), 'sick', 60_000);
-  await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'PacketDrop'), 'sick');
-  await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ConntrackTableFull'), here);
-  await rig.untilEvents('kube-system', (all) => all.length === 1, proxyHere);
-  await rig.untilEvents('kube-system', (all) => all.length === 1, proxyThere);
-  // One for all nodes: the other agent finds it, and leaves it alone.
-  const published = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
-  expect(published).toHaveLength(1);
-
-  // A second write of the same Event, 30 s after the first, is an UPDATE.
-  appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432).repeat(4));
-  await rig.untilEvents(
-    tenant,
-    (all) => sumOf(all.filter(({ reason }) => reason === 'PacketDrop')) === 5,
-    'sick',
-    60_000,
-  );
-  for (const { agent } of [first, second]) {
-    const { body } = await agent.get('/metrics');
-    expect(body).toMatch(/event_writes_total\{verb="create",result="ok"\} [1-9]/);
-    expect(body).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|invalid|failed)"\} [1-9]/);
-  }
-}, 150_000);
 
 test('the agent itself sends its test Event', async () => {
   const KUBECONFIG = await connection.writeKubeconfig('admitted-doctor', tokens.a);
@@ -396,31 +331,4 @@ async function untilInForce(): Promise<void> {
     if (performance.now() > deadline) throw new Error(`not in force: ${JSON.stringify([...answers, stranger])}`);
     await delay(50);
   }
-}
-
-/** An agent with the token of `pod` that takes itself for one on `node`, and its logs. */
-async function startReading(
-  pod: string,
-  node: string,
-  proxyPod?: string,
-): Promise<{ agent: ReturnType<AgentRig['start']>; log: string; proxyLog: ReturnType<typeof createCriLog> }> {
-  const podLogs = rig.newFolder();
-  const log = join(rig.newFolder(), 'kern.log');
-  appendFileSync(log, '');
-  const uid = proxyPod === undefined ? 'none' : await uidOf('kube-system', proxyPod);
-  const proxyLog = createCriLog({
-    podLogs,
-    namespace: 'kube-system',
-    pod: proxyPod ?? 'none',
-    uid,
-    container: 'kube-proxy',
-  });
-  proxyLog.write('I1121 15:10:03.000000       1 server.go:1] "Started"');
-  const KUBECONFIG = await connection.writeKubeconfig(`admitted-${pod}-${node}`, await tokenOf(account, pod));
-  const env = { KUBECONFIG, NODE_NAME: node, SOURCES: `file:${log},containers`, POD_LOGS: podLogs };
-  return { agent: rig.start(env), log, proxyLog };
-}
-
-async function uidOf(place: string, pod: string): Promise<string> {
-  return await succeed(kubectl(['get', 'pod', pod, '-n', place, '-o', 'jsonpath={.metadata.uid}']));
 }

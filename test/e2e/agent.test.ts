@@ -1,9 +1,7 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import {
-  accountWith,
   type AgentRig,
   createAgentRig,
   dropLine,
@@ -13,7 +11,6 @@ import {
   sumOf,
   untilMetric,
 } from './agent-rig.ts';
-import type { Rule } from './granted.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { createInQuietHours } from './quiet-hours.ts';
@@ -69,45 +66,6 @@ test('a drop between Pods of two nodes has Events on both, the remote Pod being 
   expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP.'));
 });
 
-// The line is one of an older kernel, which names no namespace; how full the table of this machine is, its own kernel says.
-test("a full connection tracking table is an Event on the Node, which says that the node's own has room", async () => {
-  const full = 'agent-full';
-  await createInQuietHours(controlPlane, [nodeObject(full, '192.168.80.3')]);
-  const log = rig.newLog();
-  const agent = rig.start({ NODE_NAME: full, SOURCES: `file:${log}` });
-  await agent.untilReady();
-  // Once would be none.
-  for (const ago of [5000, 0]) {
-    const time = new Date(Date.now() - ago).toISOString();
-    const line = `${time} ${full} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
-    appendFileSync(log, line.repeat(ago === 0 ? 2 : 3));
-  }
-  await rig.untilEvents('default', ([event]) => event?.count === 5, full);
-  const { stdout } = await controlPlane.kubectl(['describe', 'node', full]);
-  expect(stdout).toMatch(
-    /Warning +ConntrackTableFull +\S+ \(x5 over \S+\) +kube-netfilter-tailer +New connections of a Pod .* agent-full: .*, not the node's own \(\d+ of \d+ entries\)\. .*\[KN401\]/,
-  );
-});
-
-// The /proc is mounted as by conntrack-details; the kernel's own is as full as this machine has it.
-test('a connection tracking table that is nearly full is an Event on the Node, and two metrics', async () => {
-  const name = 'agent-nearly-full';
-  await createInQuietHours(controlPlane, [nodeObject(name, '192.168.80.4')]);
-  const proc = rig.newFolder();
-  mkdirSync(join(proc, 'sys/net/netfilter'), { recursive: true });
-  // Its mode shows that the namespace is the host's.
-  for (const [file, text] of Object.entries({ count: '950\n', max: '1000\n', buckets: '256\n' }))
-    writeFileSync(join(proc, `sys/net/netfilter/nf_conntrack_${file}`), text, { mode: 0o644 });
-  const agent = rig.start({ NODE_NAME: name, SOURCES: `file:${rig.newLog()}`, PROC_ROOT: proc });
-  await agent.untilReady();
-  const [event] = await rig.untilEvents('default', (all) => all.length > 0, name);
-  expect(event).toMatchObject({ reason: 'ConntrackTableNearlyFull', type: 'Warning' });
-  expect(event?.message).toContain('(950 of 1000 entries)');
-  expect(event?.metadata.annotations).toMatchObject({ 'kube-netfilter-tailer/code': 'KN404' });
-  await untilMetric(agent, /^kube_netfilter_tailer_conntrack_entries 950$/m);
-  await untilMetric(agent, /^kube_netfilter_tailer_conntrack_limit 1000$/m);
-});
-
 test('a drop is given to the Pod that had the address then, also when it is gone', async () => {
   const { namespace, log } = await scene('reused', { first: ['10.80.1.3'] });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
@@ -161,32 +119,6 @@ test('when the state is lost, counts go on from what the Event says', async () =
   });
 });
 
-test('a missing right is named once, with a metric, and the rest goes on', async () => {
-  const { namespace, log } = await scene('rights', { web: ['10.80.5.1'] });
-  const watching = rule(['pods', 'nodes', 'services'], ['list', 'watch']);
-  const token = await accountWith(controlPlane, 'no-services', [rule(['pods', 'nodes'], ['list', 'watch'])]);
-  const kubeconfig = await controlPlane.writeKubeconfig('no-services', token);
-  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
-  const entry = await agent.untilLog(({ msg }) => /Missing right: list services/.test(String(msg)));
-  expect(entry).toMatchObject({ level: 'error', verb: 'list', resource: 'services' });
-  await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 1$/m);
-  expect((await agent.get('/readyz')).body).toContain('services');
-
-  // Given the right to list Services, but not to write Events.
-  await accountWith(controlPlane, 'no-services', [watching]);
-  await agent.untilReady();
-  await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 0$/m);
-  appendFileSync(log, dropLine('203.0.113.9', '10.80.5.1', 80).repeat(3));
-  await agent.untilLog(({ msg }) => /Missing right: create events/.test(String(msg)));
-  expect(agent.log.filter(({ msg }) => /Missing right: list services/.test(String(msg)))).toHaveLength(1);
-  expect(await rig.events(namespace)).toEqual([]);
-
-  // Tried again a minute later.
-  await accountWith(controlPlane, 'no-services', [watching, rule(['events'], ['create', 'patch', 'get'])]);
-  await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
-  await agent.untilLog(({ msg }) => /The right to create events is there now/.test(String(msg)));
-});
-
 test('settings and state: without NODE_NAME it says what is missing, and ends', async () => {
   const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
   expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
@@ -202,10 +134,6 @@ test('a Node that does not exist', async () => {
   expect((nodes as string[]).length).toBeGreaterThan(0);
   expect(nodes).not.toContain('agent-nod');
 });
-
-function rule(resources: string[], verbs: string[]): Rule {
-  return { apiGroups: [''], resources, verbs };
-}
 
 /** Pods on the agent's node, in a namespace of their own, and an empty log. */
 async function scene(

@@ -10,6 +10,7 @@ import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import { createEventStore } from '../../src/kubernetes/written-objects.ts';
 import { countAll, listAll, watchEvents } from '../../src/kubernetes/list-watch.ts';
+import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
@@ -17,10 +18,12 @@ import { denierOf } from '../../src/events/retry.ts';
 import { type CoreEvent, eventOf } from '../../src/events/event.ts';
 import type { Refusal } from '../../src/events/event-writer.ts';
 import { series } from '../builders.ts';
-import { accountWith, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
+import { definitionOf } from '../deploy/custom-resources.ts';
+import { accountWith, createAgentRig, kubeconfigWith, nodeObject, podObject } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { CERTIFICATES } from './control-plane/servers.ts';
+import { rulesIn } from './granted.ts';
 
 /**
  * What the agent takes for granted of an API server, held against a real one. The servers in test/kubernetes and
@@ -120,6 +123,37 @@ test('a look-up by the range of a node finds all its Pods, by each of their addr
   const { find } = createPodCidrFinder({ connection, ranges, clock });
   expect(await find('fd00:90::1')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
   expect(await find('10.90.0.99')).toBeUndefined();
+});
+
+test('a look-up by a block of Calico finds a second Pod of it by one request, with the rights of the component', async () => {
+  // Its namespace is where accounts are made.
+  await createAgentRig(controlPlane);
+  const group = 'crd.projectcalico.org';
+  const kinds = ['IPPool', 'IPAMBlock'];
+  await controlPlane.apply(...kinds.map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' })));
+  await controlPlane.succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  const attributes = ['one', 'two'].map((pod) => ({ secondary: { namespace, node: 'answers-node', pod } }));
+  const allocations = Array.from({ length: 64 }, (_, ordinal) => ([1, 2].includes(ordinal) ? ordinal - 1 : null));
+  const [pool, block] = [
+    { cidr: '10.90.0.0/16', blockSize: 26 },
+    { cidr: '10.90.0.0/26', affinity: 'host:answers-node', allocations, attributes, unallocated: [] },
+  ];
+  const objects = [
+    { apiVersion: `${group}/v1`, kind: 'IPPool', metadata: { name: 'answers' }, spec: pool },
+    { apiVersion: `${group}/v1`, kind: 'IPAMBlock', metadata: { name: '10-90-0-0-26' }, spec: block },
+  ];
+  await vi.waitFor(() => controlPlane.apply(...objects), { timeout: 30_000, interval: 250 });
+  const rules = rulesIn('deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml');
+  const asked: string[] = [];
+  const { request } = connectAs(await kubeconfigWith(controlPlane, 'answers-calico', rules));
+  const counting: Pick<Connection, 'request'> = {
+    request: (verb, path, options) => (asked.push(path), request(verb, path, options)),
+  };
+  const { find } = createCalicoBlockFinder({ connection: counting, clock });
+  expect(await find('10.90.0.1')).toMatchObject({ pods: [{ name: 'one' }] });
+  const before = asked.length;
+  expect(await find('10.90.0.2')).toMatchObject({ pods: [{ name: 'two' }] });
+  expect(asked.slice(before)).toEqual([`${ours}/two`]);
 });
 
 test('an Event is made once, changed by its version, and refused by an old one', async () => {

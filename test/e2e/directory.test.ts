@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { readManifests } from '../deploy/manifests.ts';
@@ -68,6 +68,27 @@ test.each([
   else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
 });
 
+test('while both replicas are away packets are reported with the bare address, and others are asked once there are some', async () => {
+  const { place, log } = await scene('directory-away', '10.83.1.2', { cache: ['10.83.2.10'] });
+  const settings = await directorySettings();
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POLICIES: 'off', ...settings });
+  await agent.untilReady();
+  await Promise.all(replicas.splice(0).map((replica) => replica.kill()));
+  const drop = (): void => appendFileSync(log, dropLine('10.83.1.2', '10.83.2.10', 6379));
+  drop();
+  const [event] = await rig.untilEvents(place, (all) => all.length > 0, undefined, 20_000);
+  expect(event).toMatchObject({ count: 1, message: expect.stringContaining(' 10.83.2.10 ') as string });
+  await agent.untilLog(({ problem }) => problem === 'directory');
+
+  await Promise.all(['three', 'four'].map((each) => startReplica(each)));
+  await publishTo(settings.DIRECTORY);
+  const isNamed = async (): Promise<boolean> => {
+    drop();
+    return (await rig.events(place, 'cache')).length > 0;
+  };
+  await vi.waitUntil(isNamed, { timeout: 120_000, interval: 4000 });
+});
+
 async function startReplica(podName: string): Promise<void> {
   const pod = podObject({ namespace, name: podName, node: 'directory-other', addresses: ['127.0.0.1'] });
   await createObjects(controlPlane, { items: [pod] });
@@ -92,13 +113,19 @@ async function startReplica(podName: string): Promise<void> {
 async function folderWith(token: string): Promise<string> {
   const folder = join(rig.newFolder(), 'directory');
   mkdirSync(folder);
-  const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
-  const { data = {} } = body as { data?: Record<string, string> };
-  for (const [each, text] of Object.entries({ ...data, token })) writeFileSync(join(folder, each), text);
+  writeFileSync(join(folder, 'token'), token);
+  await publishTo(folder);
   return folder;
 }
 
-async function directorySettings(): Promise<Record<string, string>> {
+/** Writes the ConfigMap of the replicas there. */
+async function publishTo(folder: string): Promise<void> {
+  const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
+  const { data = {} } = body as { data?: Record<string, string> };
+  for (const [each, text] of Object.entries(data)) writeFileSync(join(folder, each), text);
+}
+
+async function directorySettings(): Promise<{ POD_LOOKUPS: string; DIRECTORY: string }> {
   const folder = await folderWith(await tokenOf('kube-netfilter-tailer', name));
   return { POD_LOOKUPS: 'directory', DIRECTORY: folder };
 }

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
 import { networkPolicy } from '../policies/objects.ts';
@@ -82,12 +82,6 @@ test('the namespace of the context, what is newest last', async () => {
   expect(lines.map((line) => line.slice(at, at + 3))).toEqual(['443', '543']);
 });
 
-test.each([['postgres-0'], ['pod/postgres-0']])('one Pod: %s', async (pod) => {
-  const { stdout } = await drops([pod]);
-  expect(stdout).toContain(`${shop}/postgres-0`);
-  expect(stdout).not.toContain('cart-7');
-});
-
 test('kubectl drops leaves out other Events of the agent', async () => {
   const { stdout } = await drops(['--all', 'postgres-0']);
   expect(stdout).toContain('NodeNetworkDegraded');
@@ -137,6 +131,7 @@ test('-o wide shows node, policy and message', async () => {
 });
 
 test.each<[string, string[], string]>([
+  ['a Pod', ['pod/postgres-0'], 'postgres-0'],
   ['--node', ['--node', 'node-b'], 'cart-7'],
   ['--since', ['--since', '10m'], 'postgres-0'],
   ['-l', ['-l', 'app=postgres'], 'postgres-0'],
@@ -145,12 +140,6 @@ test.each<[string, string[], string]>([
 ])('%s leaves out the others', async (_, args, pod) => {
   const { code, stdout } = await drops(args);
   expect([code, stdout.trimEnd().split('\n')]).toEqual([0, [expect.anything(), expect.stringContaining(pod)]]);
-});
-
-test('a Deployment that is not there: the answer of the API server', async () => {
-  const { code, stdout, stderr } = await drops(['deployment/none']);
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^kubectl drops: .*"none" not found\n$/);
 });
 
 test('more than one page is listed', async () => {
@@ -162,56 +151,44 @@ test('more than one page is listed', async () => {
   expect(stdout.trimEnd().split('\n')).toHaveLength(count + 1);
 });
 
-test('what would steer a terminal or look like another line is shown as text', async () => {
-  const message = 'a\u001B[2J\u001B]0;owned\u0007\nb\tc\r\u009B31m\u202Ed\\"e\\" "f" %s $(id) `id` ${HOME} é';
-  await send(drop('web-0', message, { namespace: hostile, name: '\u001B[31mred %d' }));
-  const { code, stdout, stderr } = await drops(['-n', hostile, '-o', 'wide']);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  expect(stdout.trimEnd().split('\n')).toHaveLength(2);
-  expect(stdout).toContain(String.raw`${hostile}/\x1b[31mred %d`);
-  expect(stdout).toContain(String.raw`a\x1b[2J\x1b]0;owned\x07\x0ab\x09c\x0d\x9b31m\u202ed`);
-  expect(stdout).toContain('"f" %s $(id) `id` ${HOME} é');
-});
+describe('texts that would steer a terminal or look like another line', () => {
+  beforeAll(async () => {
+    const message = 'a\u001B[2J\u001B]0;owned\u0007\nb\tc\r\u009B31m\u202Ed\\"e\\" "f" %s $(id) `id` ${HOME} é';
+    await send(drop('web-0', message, { namespace: hostile, name: '\u001B[31mred %d' }));
+  });
 
-test.each(['json', 'yaml', 'name'])(
-  'hostile: -o %s has no control characters either, and is the same value',
-  async (format) => {
+  test('are shown as text, in one line', async () => {
+    const { code, stdout, stderr } = await drops(['-n', hostile, '-o', 'wide']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect(stdout).toContain(String.raw`${hostile}/\x1b[31mred %d`);
+    expect(stdout).toContain(String.raw`a\x1b[2J\x1b]0;owned\x07\x0ab\x09c\x0d\x9b31m\u202ed`);
+    expect(stdout).toContain('"f" %s $(id) `id` ${HOME} é');
+  });
+
+  test.each(['wide', 'json', 'yaml', 'name'])('with -o %s no control character is printed', async (format) => {
     const { stdout } = await drops(['-n', hostile, '-o', format]);
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    if (format !== 'name')
+    if (['json', 'yaml'].includes(format))
       expect(load(stdout)).toMatchObject({ items: [{ message: expect.stringContaining('\u202E') }] });
-  },
-);
-
-test.each([['web,type=Normal'], ['Web'], ['$(id)'], ['*'], ['pod/']])(
-  'hostile: the name %s is refused',
-  async (pod) => {
-    const { code, stdout, stderr } = await drops([pod]);
-    expect([code, stdout, stderr.split(': ').slice(0, 2)]).toEqual([2, '', ['kubectl drops', pod]]);
-  },
-);
-
-test('a context that is not there is named, with exit status 2', async () => {
-  const { code, stderr } = await drops(['--context', 'no-such-context']);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^kubectl drops: --context no-such-context: .*\n$/);
+  });
 });
 
-test.each([['events'], ['pods']])(
-  'who may not list %s gets the answer of the API server, with exit status 1',
-  async (resource) => {
-    const args = resource === 'events' ? [] : ['-l', 'app=postgres'];
-    const { code, stdout, stderr } = await drops([...args, '--as', 'nobody']);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`User "nobody" cannot list resource "${resource}"`);
-  },
-);
-
-test('an API server that is not there: one line, with exit status 1', async () => {
-  const { code, stdout, stderr } = await drops(['--server', 'https://127.0.0.1:1']);
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^kubectl drops: .*ECONNREFUSED.*\n$/);
+test.each<[string, string[], number, RegExp]>([
+  ['a Deployment that is not there', ['deployment/none'], 1, /^kubectl drops: .*"none" not found\n$/],
+  [
+    'a context that is not there',
+    ['--context', 'no-such-context'],
+    2,
+    /^kubectl drops: --context no-such-context: .*\n$/,
+  ],
+  ['who may not list Events', ['--as', 'nobody'], 1, /User "nobody" cannot list resource "events"/],
+  ['who may not list Pods', ['-l', 'app=postgres', '--as', 'nobody'], 1, /User "nobody" cannot list resource "pods"/],
+  ['an API server that is away', ['--server', 'https://127.0.0.1:1'], 1, /^kubectl drops: .*ECONNREFUSED.*\n$/],
+])('%s: what is wrong, and the exit status', async (_, args, status, message) => {
+  const { code, stdout, stderr } = await drops(args);
+  expect([code, stdout]).toEqual([status, '']);
+  expect(stderr).toMatch(message);
 });
 
 test('why POD: the rule that denies what it lost last', async () => {

@@ -8,8 +8,6 @@ const kernel = [
   'logging/**/*.test.ts',
   'network/**/*.test.ts',
   'policies/**/*.test.ts',
-  'kernel.test.ts',
-  'sources-kernel.test.ts',
   'bpf/*.test.ts',
   'kernel-drops/*.test.ts',
 ];

@@ -5,7 +5,9 @@ import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './age
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
 import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilEvents } from './pods.ts';
-import { createPluginShell } from '../kubectl-plugin/plugin-shell.ts';
+import type { CommandResult } from '../control-plane/connection.ts';
+import { createPluginShell, type PluginShell } from '../kubectl-plugin/plugin-shell.ts';
+import { openTerminal, type Terminal } from '../kubectl-plugin/terminal.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
 const cluster = connectCluster(inject('cluster'));
@@ -16,6 +18,8 @@ const PACKETS = 137;
 let postgres: RunningPod;
 let worker: RunningPod;
 let dropped: () => Promise<number>;
+const folder = createOwnFolder('plugin');
+let plugin: PluginShell;
 
 beforeAll(async () => {
   await rollOut(cluster, { components: ['audit-file', 'live-drops'], env: { AUDIT_INTERVAL: '10' } });
@@ -39,9 +43,11 @@ beforeAll(async () => {
   postgres = await podOf(cluster, shop, 'postgres');
   worker = await podOf(cluster, batch, 'worker');
   dropped = await denyOn(second, postgres.address, 5432);
+  plugin = createPluginShell(cluster.controlPlane, folder, shop);
 });
 
 afterAll(async () => {
+  rmSync(folder, { recursive: true });
   await second.run(['iptables', '-w', '-F', 'FORWARD']);
   await kubectl(cluster, 'delete', 'namespace', shop, batch, '--ignore-not-found', '--wait=false');
   await removeAgents(cluster);
@@ -57,6 +63,7 @@ test('both Pods get an Event, which says whose packets, and the clause of the po
   );
   const [onSender] = await untilEvents(cluster, batch, worker.name, (events) => packetsIn(events) === PACKETS);
   expect(onSender?.message).toContain(`to ${shop}/${postgres.name} (${postgres.address}) on port 5432/UDP (pg)`);
+  expect(onSender?.message).not.toContain('default-deny');
 });
 
 test('the rows of the audit are what was sent, on the node that dropped it', async () => {
@@ -71,24 +78,80 @@ test('the rows of the audit are what was sent, on the node that dropped it', asy
 });
 
 test('kubectl drops lists the drops of the namespace, why explains them, top has the flow, and doctor finds nothing wrong', async () => {
-  const folder = createOwnFolder('plugin');
-  const plugin = createPluginShell(cluster.controlPlane, folder, shop);
-  const drops = async (...args: readonly string[]): Promise<string> => {
-    const { stdout, stderr, code } = await plugin.kubectl(['drops', ...args]);
-    expect({ code, stderr, args }).toMatchObject({ stderr: '' });
-    return stdout;
-  };
-  const list = await drops();
-  expect(list).toMatch(new RegExp(`${postgres.name}.*${PACKETS}`));
-  expect(await drops('why', postgres.name)).toContain('default-deny');
-  expect(await drops('top')).toMatch(/5432\/UDP/);
-  rmSync(folder, { recursive: true });
+  expect(await drops()).toMatchObject({ stderr: '', stdout: expect.stringMatching(`${postgres.name}.*${PACKETS}`) });
+  expect((await drops('why', postgres.name)).stdout).toContain('default-deny');
+  expect(await drops('top')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^FROM .* 5432\/UDP /s) });
   const agent = await agentOn(cluster, second.name);
   const doctor = '-- kube-netfilter-tailer doctor'.split(' ');
   const { stdout } = await cluster.controlPlane.kubectl(['-n', NAMESPACE, 'exec', agent, ...doctor]);
   expect(stdout).toMatch(/^ok +rights /m);
   expect(stdout).not.toMatch(/^failed /m);
 });
+
+const shows = (lines: readonly string[]): boolean => lines.some((line) => line.includes(' 5432/UDP '));
+
+test('top in a terminal: rows, colours, keys, a larger window, and the screen as it was at the end', async () => {
+  const terminal = openTop({ columns: 95, lines: 20 });
+  // A picture is drawn in several pieces; keys stand in its last line.
+  await terminal.until((lines) => shows(lines) && lines.at(-1)?.startsWith('<q> quit') === true);
+  expect(terminal.isOnSecondScreen()).toBe(true);
+  await terminal.until(() => terminal.hasColours());
+  terminal.type('/80/tcp');
+  await terminal.until((lines) => !shows(lines) && lines.at(-1) === 'filter: 80/tcp_');
+  terminal.type('\r\u001B');
+  await terminal.until(shows);
+  terminal.grow();
+  await terminal.until((lines) => lines[2]?.includes('PACKETS') === true && lines.at(-1)?.startsWith('<q>') === true);
+  terminal.type('q');
+  expect(await terminal.untilExit()).toBe(0);
+  expect(terminal.isOnSecondScreen()).toBe(false);
+  expect(terminal.written()).toContain('\u001B[?25h');
+});
+
+test('top in a terminal that can do nothing (TERM=dumb) prints plain tables', async () => {
+  const terminal = openTop({ columns: 80, lines: 24 }, { TERM: 'dumb' }, '--count', '1');
+  expect(await terminal.untilExit()).toBe(0);
+  expect(terminal.written()).not.toContain('\u001B');
+});
+
+test('who has the Role of live-drops sees the flows; who has not gets the answer of the API server', async () => {
+  const [apiGroup, name] = ['rbac.authorization.k8s.io', 'kube-netfilter-tailer-drops'];
+  await apply(cluster, {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: 'viewer', namespace: NAMESPACE },
+    roleRef: { apiGroup, kind: 'Role', name },
+    subjects: [{ apiGroup, kind: 'User', name: 'viewer' }],
+  });
+  await expect
+    .poll(async () => (await drops('top', '--as', 'viewer')).stdout, { timeout: 30_000 })
+    .toContain('5432/UDP');
+  const { code, stdout, stderr } = await drops('top', '--as', 'stranger');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^kubectl drops top: .*cannot list resource "pods"/);
+});
+
+test.each([
+  ['no agent', ['--agents-namespace', 'default']],
+  ['an agent that does not serve flows', ['--agents-port', '1']],
+])('top, %s: one line, and exit status 1', async (_, args) => {
+  const { code, stdout, stderr } = await drops('top', ...args);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^kubectl drops top: .+\n$/);
+});
+
+function drops(...args: readonly string[]): Promise<CommandResult> {
+  return plugin.kubectl(['drops', ...args]);
+}
+
+function openTop(
+  size: { columns: number; lines: number },
+  env: Record<string, string> = {},
+  ...args: string[]
+): Terminal {
+  const command = [cluster.controlPlane.kubectlPath, 'drops', 'top', '--interval', '1', ...args];
+  return openTerminal(command, { ...plugin.env, ...env }, size);
+}
 
 interface Row {
   readonly 'destination.k8s.pod.name'?: string;

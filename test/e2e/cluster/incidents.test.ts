@@ -1,11 +1,11 @@
 /** Breaks a node's Service rules under the real kube-proxy of a real node, and reads what the agents write of it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';
-import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from '../kube-proxy/felix.ts';
 import type { StoredEvent } from '../agent-rig.ts';
 import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
+import { fillConntrack, limitConntrack } from './conntrack.ts';
+import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
 import type { Node } from './node.ts';
 import { startWorkloads, untilEvents } from './pods.ts';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   // Agents that start read what was logged before, and know for a minute what was configured then.
   await installFelixConfigurations(cluster.controlPlane);
   await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
-  await rollOut(cluster);
+  await rollOut(cluster, { components: ['admission-policy', 'node-condition'] });
   await startWorkloads(cluster, { namespace: shop, name: 'db', node: second.name });
   await changeService();
   await apply(cluster, ...Array.from({ length: MANY }, (_, index) => unusedService(index)).flat());
@@ -51,6 +51,7 @@ test('a firewall that flushes all rules is KN102 on the Node, on the Pod of its 
   await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => has(events, '[KN102]'));
   const [, namespace = '', service = ''] = /Services? (\S+)\/(\S+) port/.exec(onNode?.message ?? '') ?? [];
   await untilEvents(cluster, namespace, service, (events) => has(events, 'KN102'));
+  await untilCondition('True', 'ServiceChainMissing');
 });
 
 test('each failed attempt is counted once, however often the kubelet rotates the log', async () => {
@@ -81,9 +82,9 @@ test('the same where FelixConfiguration lets felix delete the chains of kube-pro
 test('a connection tracking table that is full: KN401 on the Node that has it, and not on the other', async () => {
   const restore = await limitConntrack(512);
   try {
-    await fillConntrack(runnerOf(first), 1024);
+    await fillConntrack(first, 1024);
     await delay(BETWEEN_ATTEMPTS_MS);
-    await fillConntrack(runnerOf(first), 1024);
+    await fillConntrack(first, 1024);
     await untilEvents(cluster, 'default', first.name, (events) => has(events, '[KN401]'));
   } finally {
     await restore();
@@ -97,7 +98,26 @@ test('an incident whose failures have ended is over: a Normal Event on the Node 
     type === 'Normal' && message.startsWith(`Resolved on ${first.name}: `) && message.includes('[KN102]');
   await untilEvents(cluster, 'default', first.name, (events) => events.some(over), 300_000);
   await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => events.some(over));
+  await untilCondition('False', 'NetfilterRulesCurrent');
 }, 900_000);
+
+test('the admission policy has refused nothing that an agent wrote', async () => {
+  const metrics = await metricsOf(first);
+  expect(metrics).toMatch(/event_writes_total\{verb="update",result="ok"\} [1-9]/);
+  expect(metrics).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|denied|invalid)"\} [1-9]/);
+});
+
+/** Beside the kubelet's own conditions, of which nothing is lost. */
+async function untilCondition(status: string, reason: string): Promise<void> {
+  const path = `/api/v1/nodes/${first.name}`;
+  const conditions = async (): Promise<object[]> => {
+    const { body } = await cluster.controlPlane.request('GET', path);
+    return (body as { status: { conditions: object[] } }).status.conditions;
+  };
+  const ours = expect.objectContaining({ type: 'NetfilterRulesStale', status, reason }) as object;
+  await expect.poll(conditions, { timeout: 90_000, interval: 200 }).toContainEqual(ours);
+  expect(await conditions()).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+}
 
 function countOf(events: readonly StoredEvent[], code: string): number {
   const open = events.filter(({ type, message }) => type === 'Warning' && message.includes(code));
@@ -115,12 +135,16 @@ async function untilSynced(node: Node): Promise<void> {
 }
 
 /** The failures of kube-proxy that the agent of a node has counted, by cause. */
-async function countedOn({ name, run }: Node): Promise<Map<string, number>> {
-  const pod = await agentOn(cluster, name);
-  const ip = await kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', pod, '-o=jsonpath={.status.podIP}');
-  const metrics = await run(['curl', '-s', `http://${ip}:9090/metrics`]);
+async function countedOn(node: Node): Promise<Map<string, number>> {
+  const metrics = await metricsOf(node);
   const counts = [...metrics.matchAll(/^kube_netfilter_tailer_failures_total\{code="(KN1\d\d)"\} (\d+)$/gm)];
   return new Map(counts.map(([, code = '', count]) => [code, Number(count)]));
+}
+
+async function metricsOf({ name, run }: Node): Promise<string> {
+  const pod = await agentOn(cluster, name);
+  const ip = await kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', pod, '-o=jsonpath={.status.podIP}');
+  return run(['curl', '-s', `http://${ip}:9090/metrics`]);
 }
 
 /** So many times: what breaks the rules, then a change of a Service, with which kube-proxy fails. */
@@ -206,9 +230,4 @@ async function setVerbosity(verbosity: number): Promise<void> {
 async function kubeProxyOn(node: Node): Promise<string> {
   const pods = ['get', 'pods', '-l=k8s-app=kube-proxy', `--field-selector=spec.nodeName=${node.name}`];
   return kubectl(cluster, '-n', 'kube-system', ...pods, '-o=jsonpath={.items[0].metadata.name}');
-}
-
-/** The node as the functions of ../kube-proxy want it. */
-function runnerOf(node: Node): Parameters<typeof fillConntrack>[0] {
-  return { run: (command, args, input) => node.outcome([command, ...args], input) };
 }

@@ -25,8 +25,6 @@ export interface Fault {
   readonly outlasting?: readonly string[];
   /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
   readonly tolerated?: readonly string[];
-  /** The status of /readyz while it lasts; 200 by default. */
-  readonly ready?: 200 | 503;
   /** While it lasts, the Events of the first namespace are written within 20 s. */
   readonly goesOn?: boolean;
   /** Packets that no Event counts, as documented. */
@@ -37,8 +35,6 @@ export interface Fault {
   readonly backWithin?: Millis;
   /** Looks at the Events when all counts are right. */
   readonly check?: (scene: Scene, events: readonly StoredEvent[]) => unknown;
-  /** The sender of the packets to a Pod; by default an address outside the cluster. */
-  readonly senderOf?: (scene: Scene, pod: PodName) => string;
   /** Settings of the agent beside the usual ones; asked for before it starts. */
   readonly settings?: (scene: Scene) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** The state is on a disk of its own. */
@@ -70,19 +66,10 @@ export interface Scene {
   readonly kubeconfig: string;
   /** The folder of the agent's state. */
   readonly stateDir: string;
-  /** The order of the row's own control plane. */
   readonly disk: Disk;
-  /** The order of the row's own control plane. */
   readonly clock: WallClock;
-  /** The first three parts of the addresses of the row's own. */
-  readonly subnet: string;
-  readonly addressOf: (pod: PodName) => string;
   /** Appends log lines of dropped packets to a Pod; resolves when the agent has counted them. */
   readonly drop: (pod: PodName, lines: number) => Promise<void>;
-  /** The same for packets between two addresses that are no Pod's of this node. */
-  readonly dropBetween: (source: string, destination: string) => Promise<void>;
   /** Resolves when a scrape has a line that matches. */
   readonly untilMetric: (line: RegExp) => Promise<void>;
-  /** Called when the row has ended, however it did. */
-  readonly atEnd: (close: () => Promise<unknown>) => void;
 }

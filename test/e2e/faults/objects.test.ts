@@ -144,8 +144,7 @@ function podDeletedInBetween(): Fault {
 
 /** Every other one on the node of the agent, where drops go to it meanwhile as to any. */
 async function churn(scene: Scene): Promise<void> {
-  const { controlPlane, node, namespace, subnet } = scene;
-  const began = performance.now();
+  const { controlPlane, node, namespace } = scene;
   let next = 0;
   const one = async (): Promise<void> => {
     while (next < churnedPods) {
@@ -158,6 +157,4 @@ async function churn(scene: Scene): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: churnWidth }, one));
-  const seconds = Math.round((performance.now() - began) / 1000);
-  console.log(`${churnedPods} Pods came and went in ${seconds} s on ${subnet}.0`);
 }

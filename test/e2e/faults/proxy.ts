@@ -31,14 +31,10 @@ export interface FaultProxy {
   readonly heal: () => void;
   /** `METHOD path` of all requests. */
   readonly asked: readonly string[];
-  readonly port: number;
-  /** PEM: what this server is believed by, as it is now. */
-  readonly certificate: string;
   /** Shows another certificate from now on; what is open is broken. */
   readonly present: (certificate: Certificate) => void;
   /** A copy of `kubeconfig` that leads here. */
   readonly kubeconfigOf: (kubeconfig: string, path: string) => string;
-  /** Nothing listens from now on; also when called again. */
   readonly stop: () => Promise<void>;
 }
 
@@ -49,12 +45,11 @@ export function certificateFor(before = 1, after = 1): Certificate {
   return createCertificate('127.0.0.1', Date.now() - before * day, Date.now() + after * day);
 }
 
-/** `shared`: the connections to the real server, where several proxies have the same; whoever made them ends them. */
-export async function startFaultProxy(
-  { server: target, certificateAuthority }: Pick<Connection, 'server' | 'certificateAuthority'>,
-  shared?: Agent,
-): Promise<FaultProxy> {
-  const upstream = shared ?? new Agent({ keepAlive: true, ca: certificateAuthority });
+export async function startFaultProxy({
+  server: target,
+  certificateAuthority,
+}: Pick<Connection, 'server' | 'certificateAuthority'>): Promise<FaultProxy> {
+  const upstream = new Agent({ keepAlive: true, ca: certificateAuthority });
   let current = certificateFor();
   const sockets = new Set<Socket>();
   const asked: string[] = [];
@@ -99,10 +94,6 @@ export async function startFaultProxy(
 
   return {
     asked,
-    port,
-    get certificate() {
-      return current.certificate;
-    },
     present(certificate) {
       current = certificate;
       server.setSecureContext({ key: current.key, cert: current.certificate });
@@ -126,11 +117,10 @@ export async function startFaultProxy(
       return path;
     },
     async stop() {
-      if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
       breakAll();
-      if (shared === undefined) upstream.destroy();
+      upstream.destroy();
       await closed;
     },
   };

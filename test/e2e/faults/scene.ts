@@ -8,16 +8,11 @@ import { type Fault, type PodName, pods, type Scene } from './fault.ts';
 import { startFaultProxy } from './proxy.ts';
 import { createWallClock } from './wall-clock.ts';
 
-/** Outside the cluster. */
-const stranger = '203.0.113.9';
-
 /** A row that is played. */
 export interface Played extends Scene {
   /** Lines by Pod. */
   readonly written: ReadonlyMap<PodName, number>;
-  /** All lines, also those of no Pod. */
-  readonly lines: () => number;
-  /** Calls what was given to `atEnd`, the last first. */
+  /** Ends the agent and what stands around it. */
   readonly close: () => Promise<void>;
 }
 
@@ -26,7 +21,7 @@ export async function setScene(
   place: Pick<Scene, 'controlPlane' | 'rig' | 'order'>,
   name: string,
   subnet: string,
-  { settings, disk, clock, senderOf = () => stranger }: Fault,
+  { settings, disk, clock }: Fault,
 ): Promise<Played> {
   const { controlPlane, rig } = place;
   const proxy = await startFaultProxy(controlPlane);
@@ -36,14 +31,8 @@ export async function setScene(
   const ownDisk = disk && (await createDisk(folder));
   const ownClock = clock && createWallClock(folder);
   const written = new Map<PodName, number>();
-  const closing: (() => Promise<unknown>)[] = [];
   let agent: AgentProcess | undefined;
-  let lines = 0;
-  const untilCounted = async (more: number): Promise<void> => {
-    lines += more;
-    await scene.untilMetric(new RegExp(`packets_total\\{verdict="dropped"\\} ${lines}$`, 'm'));
-  };
-  const timeNow = () => ({ time: ownClock?.now() ?? new Date() });
+  const addressOf = (pod: PodName): string => `${subnet}.${pods.indexOf(pod) + 1}`;
   const scene: Played = {
     ...place,
     get agent() {
@@ -61,41 +50,34 @@ export async function setScene(
       return owned(ownClock, 'clock');
     },
     kubeconfig: proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig')),
-    subnet,
     written,
-    lines: () => lines,
-    addressOf: (pod) => `${subnet}.${pods.indexOf(pod) + 1}`,
     async drop(pod, count) {
-      const line = dropLine(senderOf(scene, pod), scene.addressOf(pod), 80, timeNow());
+      // From outside the cluster.
+      const line = dropLine('203.0.113.9', addressOf(pod), 80, { time: ownClock?.now() ?? new Date() });
       appendFileSync(log, line.repeat(count));
       written.set(pod, (written.get(pod) ?? 0) + count);
-      await untilCounted(count);
-    },
-    async dropBetween(source, destination) {
-      appendFileSync(log, dropLine(source, destination, 80, timeNow()));
-      await untilCounted(1);
+      const all = [...written.values()].reduce((sum, each) => sum + each, 0);
+      await scene.untilMetric(new RegExp(`packets_total\\{verdict="dropped"\\} ${all}$`, 'm'));
     },
     untilMetric: (line) => untilMetric(scene.agent, line),
-    atEnd: (close) => void closing.unshift(close),
     async close() {
-      for (const close of closing) await close();
+      // First: an agent that hangs on it cannot be killed.
+      await ownDisk?.remove();
+      await agent?.kill();
+      await proxy.stop();
     },
   };
-  scene.atEnd(proxy.stop);
   await createObjects(controlPlane, {
     items: [
       nodeObject(name, `${subnet}.254`),
       ...pods.map((pod) => {
         const namespace = pod === 'other' ? scene.otherNamespace : scene.namespace;
-        return podObject({ namespace, name: pod, node: name, addresses: [scene.addressOf(pod)] });
+        return podObject({ namespace, name: pod, node: name, addresses: [addressOf(pod)] });
       }),
     ],
   });
   const usual = { NODE_NAME: name, SOURCES: `file:${log}`, KUBECONFIG: scene.kubeconfig, STATE_DIR: scene.stateDir };
   agent = rig.start({ ...usual, ...ownClock?.env, ...(await settings?.(scene)) });
-  scene.atEnd(agent.kill);
-  // Before that: an agent that hangs on it cannot be killed.
-  if (ownDisk !== undefined) scene.atEnd(ownDisk.remove);
   return scene;
 }
 

@@ -31,26 +31,3 @@ export async function changeEndpoints(
   });
   if (status !== 200) throw new Error(`[kube-proxy] changing the endpoints of ${namespace}/${service}: ${status}`);
 }
-
-/** A Pod of kube-proxy's DaemonSet, with the node's address; no kubelet runs it. */
-export function kubeProxyPod(name: string, node: string, address: string): KubernetesObject {
-  const startTime = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'kube-system', labels: { 'k8s-app': 'kube-proxy' } },
-    spec: {
-      nodeName: node,
-      hostNetwork: true,
-      containers: [{ name: 'kube-proxy', image: 'registry.k8s.io/kube-proxy:v1.36.3' }],
-    },
-    status: {
-      phase: 'Running',
-      hostIP: address,
-      podIP: address,
-      podIPs: [{ ip: address }],
-      startTime,
-      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }],
-    },
-  };
-}

@@ -10,10 +10,7 @@ export interface KubeProxyOptions {
   /** Name of a Node that is there. */
   readonly node: string;
   readonly log: Pick<CriLog, 'write'>;
-  /** Default: `iptables`. */
-  readonly mode?: 'iptables' | 'nftables';
-  /** Default: 2. */
-  readonly verbosity?: number;
+  readonly mode: 'iptables' | 'nftables';
 }
 
 export interface KubeProxy {
@@ -26,16 +23,11 @@ export interface KubeProxy {
 
 /** Starts a real kube-proxy; what it prints becomes the log of a container. Its rules stay when it is stopped. */
 export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
-  const { connection, place, log, verbosity = 2 } = options;
+  const { connection, place, log } = options;
   const config = place.writeFile('kube-proxy.conf', JSON.stringify(configuration(options)));
   // A program in a container is process 1, which stands in every line; with --kill-child it ends with what is killed here.
   const container = ['--pid', '--fork', '--kill-child', '--mount-proc'];
-  const child = place.start('unshare', [
-    ...container,
-    connection.kubeProxyPath,
-    `--config=${config}`,
-    `-v=${verbosity}`,
-  ]);
+  const child = place.start('unshare', [...container, connection.kubeProxyPath, `--config=${config}`, '-v=2']);
   const lines: string[] = [];
   const changes = new EventEmitter().setMaxListeners(0);
   if (child.stderr === null) throw new Error('[kube-proxy] it has no standard error');
@@ -73,7 +65,7 @@ function configuration({ connection, node, mode }: KubeProxyOptions): object {
     kind: 'KubeProxyConfiguration',
     clientConnection: { kubeconfig: connection.adminKubeconfig },
     hostnameOverride: node,
-    mode: mode ?? 'iptables',
+    mode,
     iptables: periods,
     nftables: periods,
     // One limit for the whole machine: left as it is.

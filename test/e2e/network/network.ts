@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { interfaceNames } from '../../../src/resolving/pod-index.ts';
 import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
 import { appendLogAndDrop, type Backend, type Match } from './rules.ts';
-import { sendEchoRequests, sendInitChunks, sendPackets } from './sending.ts';
+import { sendEchoRequests, sendPackets } from './sending.ts';
 import { joinPod, prepareNode } from './topology.ts';
 
 // Up to the last port there is; more packets than these use them again.
@@ -37,7 +37,7 @@ export type Sending = {
 } & (
   | { readonly protocol: 'icmp' }
   | {
-      readonly protocol: 'tcp' | 'udp' | 'sctp';
+      readonly protocol: 'tcp' | 'udp';
       /** The port of the destination. */
       readonly port: number;
     }
@@ -47,8 +47,8 @@ export interface Network {
   /** Logs and drops from now on what matches, by rules at the end of FORWARD; by default all that the Pods send. */
   readonly refuse: (flow?: Flow) => Promise<void>;
   /**
-   * Sends `count` packets and no others, if their flow is refused: UDP datagrams, TCP SYNs or SCTP INITs, each from a port of its own,
-   * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
+   * Sends `count` packets and no others, if their flow is refused: UDP datagrams or TCP SYNs, each from a port of its own, or ICMP echo
+   * requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
    * what reads it less often than that misses some.
    */
   readonly send: (sending: Sending) => Promise<void>;
@@ -108,11 +108,8 @@ async function build(
       if (sending.protocol === 'icmp') return sendEchoRequests(from.namespace, destination, sending.count);
       const { protocol, port, count } = sending;
       const source = addressOf(from, sending.family);
-      if (protocol === 'sctp') {
-        const probes = takePorts(count).map((sourcePort) => ({ source, sourcePort, destination, port }));
-        return sendInitChunks(from.namespace, probes);
-      }
-      return sendPackets(from.namespace, { protocol, source, destination, port, sourcePorts: takePorts(count) });
+      const probes = takePorts(count).map((sourcePort) => ({ protocol, source, sourcePort, destination, port }));
+      return sendPackets(from.namespace, probes);
     },
     deviceOf,
     node,

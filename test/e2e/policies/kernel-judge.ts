@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { run } from '../network/command.ts';
 import { createNetwork, type Network } from '../network/network.ts';
-import { initSender, sendEchoRequests } from '../network/sending.ts';
+import type { Probe } from '../network/prober.ts';
+import { initSender, prober, sendEchoRequests } from '../network/sending.ts';
 import { admittedEchoSets, admittedSet } from './nft-compiler.ts';
-import type { Probe } from './prober.ts';
 
 export interface Machine {
   readonly namespace: string;
@@ -34,12 +33,8 @@ export interface KernelJudge {
 
 /** Node.js has no raw sockets, which SCTP takes where the kernel does not have it. */
 const programs = [
-  {
-    file: join(import.meta.dirname, 'prober.ts'),
-    with: process.execPath,
-    sends: (protocol: string) => protocol === 'TCP' || protocol === 'UDP',
-  },
-  { file: initSender, with: 'python3', sends: (protocol: string) => protocol === 'SCTP' },
+  { file: prober, with: process.execPath, sends: (protocol: string) => protocol === 'tcp' || protocol === 'udp' },
+  { file: initSender, with: 'python3', sends: (protocol: string) => protocol === 'sctp' },
 ];
 
 interface Sender {
@@ -63,7 +58,7 @@ export async function createKernelJudge(machines: readonly Machine[]): Promise<K
     async judge(ruleset, attempts) {
       await nft(network, ['-f', '-'], ruleset);
       const probes = attempts.map(({ from, to, family, protocol, port }) => ({
-        protocol,
+        protocol: protocol.toLowerCase(),
         source: addressOf(from, family),
         // Another one each time: what was let through before is a connection that is known.
         sourcePort: firstSourcePort + (taken++ % sourcePorts),
@@ -87,9 +82,7 @@ export async function createKernelJudge(machines: readonly Machine[]): Promise<K
       const admitted = new Set(await elements(network, admittedSet));
       const echoes = new Set((await Promise.all(admittedEchoSets.map((set) => elements(network, set)))).flat());
       return probes.map(({ protocol, source, sourcePort, destination }) =>
-        protocol === 'ICMP'
-          ? echoes.has(`${source} ${destination}`)
-          : admitted.has(`${protocol.toLowerCase()} ${sourcePort}`),
+        protocol === 'icmp' ? echoes.has(`${source} ${destination}`) : admitted.has(`${protocol} ${sourcePort}`),
       );
     },
     async destroy() {

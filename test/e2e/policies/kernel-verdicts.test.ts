@@ -127,7 +127,7 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
     for (const scene of fc.sample(scenes, 24)) {
       const pods = podsOf(scene);
       const { verdict, trace } = evaluator(scene.policies, scene.namespaces);
-      const tried = attempts.filter((_, index) => index % 4 === lines % 4);
+      const tried = [...attempts.filter((_, index) => index % 4 === lines % 4), ...echoes];
       const fared = await judge.judge(compileToNft(scene, pods, prefix), tried);
       const dropped = fared.filter((admitted) => !admitted).length;
       const printed = dropped === 0 ? [] : await log.untilTaken(prefix, dropped);

@@ -1,6 +1,6 @@
 /**
- * Sends one packet for each probe of TCP or UDP, from the network namespace in which it is started: `node prober.ts`. Reads a list of probes in each line of
- * standard input, and writes a line when all of them have left.
+ * Sends one packet for each probe from the network namespace in which it is started: a SYN, if nothing answers, or a datagram. Reads a list of
+ * probes in each line of standard input, and writes a line when all of them have left.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface Probe {
-  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly protocol: 'tcp' | 'udp' | 'sctp';
   readonly source: string;
   readonly sourcePort: number;
   readonly destination: string;
@@ -19,7 +19,7 @@ export interface Probe {
 if (import.meta.main) {
   process.stdout.write('ready\n');
   for await (const line of createInterface({ input: process.stdin })) {
-    for (const probe of JSON.parse(line) as Probe[]) await (probe.protocol === 'TCP' ? sendSyn : sendDatagram)(probe);
+    for (const probe of JSON.parse(line) as Probe[]) await (probe.protocol === 'tcp' ? sendSyn : sendDatagram)(probe);
     process.stdout.write('sent\n');
   }
 }
@@ -34,7 +34,7 @@ async function sendDatagram({ source, sourcePort, destination, port }: Probe): P
   socket.close();
 }
 
-/** The SYN has left when connect(2) returns. */
+/** The SYN has left when connect(2) returns, and a socket closed before its time-out of 1 s does not repeat it. */
 async function sendSyn({ source, sourcePort, destination, port }: Probe): Promise<void> {
   const socket = connect({ host: destination, port, localAddress: source, localPort: sourcePort });
   // Refused, where it was admitted: no Pod listens.

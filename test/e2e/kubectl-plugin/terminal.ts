@@ -7,9 +7,7 @@ const WITHIN_MS = 60_000;
 
 /** A program in a pseudo-terminal, and what a terminal shows of it. */
 export interface Terminal {
-  /** The lines on the screen, without spaces at their ends. */
-  readonly lines: () => string[];
-  /** Waits until the screen matches; rejects after a minute with what it shows. */
+  /** Waits until the lines on the screen, without spaces at their ends, match; rejects after a minute with what it shows. */
   readonly until: (matches: (lines: string[]) => boolean) => Promise<string[]>;
   readonly type: (keys: string) => void;
   /** Ten columns and five lines more. */
@@ -22,7 +20,6 @@ export interface Terminal {
   readonly written: () => string;
   /** Resolves with the exit status of the program; 128 and more: killed by a signal. */
   readonly untilExit: () => Promise<number>;
-  readonly signal: (signal: NodeJS.Signals) => void;
 }
 
 export function openTerminal(
@@ -65,7 +62,6 @@ export function openTerminal(
   }
 
   return {
-    lines: shown,
     until: (matches) => until(() => (matches(shown()) ? shown() : undefined)),
     type: (keys) => void child.stdin.write(keys),
     grow() {
@@ -82,6 +78,5 @@ export function openTerminal(
     isOnSecondScreen: () => screen.buffer.active.type === 'alternate',
     written: () => written,
     untilExit: () => until(() => status),
-    signal: (signal) => void child.kill(signal),
   };
 }

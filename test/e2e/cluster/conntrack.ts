@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { prober } from '../network/sending.ts';
 import { outcomeOf } from '../outcome.ts';
-import type { NodeNamespace } from './node-namespace.ts';
+import type { Node } from './node.ts';
 
 const MAX = '/proc/sys/net/netfilter/nf_conntrack_max';
 
@@ -28,18 +28,12 @@ export async function limitConntrack(max: number): Promise<() => Promise<void>> 
   };
 }
 
-/** Has the kernel track that many new connections in this namespace, of UDP, and try no others. */
-export async function fillConntrack(place: Pick<NodeNamespace, 'run'>, connections: number): Promise<void> {
+/** Has the kernel track that many new connections on a node, of UDP, and try no others. */
+export async function fillConntrack({ run, outcome }: Node, connections: number): Promise<void> {
   const rule = ['-A', 'OUTPUT', '-m', 'conntrack', '--ctstate', 'ESTABLISHED', '-j', 'ACCEPT'];
-  const tracked = await place.run('iptables', ['--wait', ...rule]);
-  if (tracked.code !== 0) throw new Error(`[conntrack] ${tracked.stderr}`);
-  const packets = {
-    protocol: 'udp',
-    source: '127.0.0.1',
-    destination: '127.0.0.1',
-    port: 9,
-    sourcePorts: Array.from({ length: connections }, (_, index) => 40_000 + index),
-  };
+  await run(['iptables', '--wait', ...rule]);
+  const ends = { protocol: 'udp', source: '127.0.0.1', destination: '127.0.0.1', port: 9 };
+  const probes = Array.from({ length: connections }, (_, index) => ({ ...ends, sourcePort: 40_000 + index }));
   // The sender gets an error for what the kernel drops (EPERM): the first that does not fit ends it.
-  await place.run(process.execPath, [join(import.meta.dirname, '../network/sender.ts'), JSON.stringify(packets)]);
+  await outcome([process.execPath, prober], `${JSON.stringify(probes)}\n`);
 }
