@@ -55,7 +55,7 @@ export interface ConnectOptions {
 /** Rejects if the kubeconfig is missing, or no API server can be found. */
 export async function connect({ kubeconfig, who, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
-    load: await findAccess(kubeconfig),
+    access: await findAccess(kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${who})`,
     onRequest({ verb, resource, code, took }) {
       metrics.apiRequests.add(1, { verb, resource, code: String(code) });

@@ -1,5 +1,4 @@
 /** Keeps the node agent's lists up to date with the API server. */
-import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
@@ -13,9 +12,11 @@ import {
   sleep,
   type WatchedResource,
 } from './informer.ts';
-import { countAll, type ListOptions } from './list-watch.ts';
+import { countAll, type ListOptions, type Named, type Store } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
+import { createBackOff } from '../platform/back-off.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Json } from '../platform/json.ts';
 import { type LiveLists, onSteadyClock } from '../resolving/resolving.ts';
 import type { Connection } from './connection.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
@@ -39,43 +40,48 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   report: ClusterWatchReport;
 }
 
-/** How long until Nodes that are not watched are counted again, or up to twice as long. */
-const countInterval: Millis = 3_600_000;
-
 /** How long until optional objects are asked for again, or up to twice as long. */
 const optionalInterval: Millis = 600_000;
 
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
 
 export function createClusterWatch(options: ClusterWatchOptions) {
-  const { limits, connection, lists, report, random, ownNode, podCache, pause = sleep } = options;
-  let countedNodes = 1;
+  const { limits, lists, report, random, ownNode, podCache, optedOut, pause = sleep } = options;
   const informers = new Map<WatchedResource, Informer>();
+  const tooMany = new Set<WatchedResource>();
+  let countedNodes = 1;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const isSynced = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
+  const watches = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
+  const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
   return {
     informers: informers as ReadonlyMap<WatchedResource, Informer>,
-    /** The number of Nodes: watched ones, or else the last count; 1 if unknown. */
+    /** The number of Nodes: watched ones, or else those at the start; 1 if unknown. */
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
-    /** Whether all required objects have been listed. */
+    /** Whether all required objects have been listed, except those that are too many. */
     get synced(): boolean {
-      return required.every(isSynced);
+      return missing().length === 0;
     },
     get missing(): readonly WatchedResource[] {
-      return required.filter((resource) => !isSynced(resource));
+      return missing();
     },
     /** Returns whether all objects of the kind are known. */
-    watches: (resource: WatchedResource): boolean => isSynced(resource) && informers.get(resource) !== nothingToWatch,
+    watches,
     start(): void {
       begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
-      void beginNodes();
-      void beginServices();
+      void beginUpTo('nodes', limits.nodes, (count) => {
+        countedNodes = count;
+        begin('nodes', selectedBy(`metadata.name=${ownNode}`));
+      });
+      void beginUpTo('services', limits.services, () => {
+        tooMany.add('services');
+        report.synced('services');
+      });
       if (limits.endpointSlices > 0) void beginSlices();
-      if (options.optedOut !== undefined) begin('namespaces', withOptOut);
+      if (optedOut !== undefined) begin('namespaces', withOptOut);
     },
     stop(): void {
       stopping.abort();
@@ -83,39 +89,28 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     },
   };
 
-  function begin(resource: WatchedResource, of: ListOptions, given: ListInformerOptions = options): void {
+  function begin(resource: WatchedResource, of: ListOptions): void {
     if (signal.aborted) return;
-    informers.set(resource, informerOf(resource, of, given));
-    informers.get(resource)?.start();
+    const informer = informerOf(resource, of, { ...options, report: { ...report, watchFailed } });
+    informers.set(resource, informer);
+    informer.start();
   }
 
-  async function beginNodes(): Promise<void> {
-    const count = (await countUpTo('nodes', limits.nodes, options, signal)) ?? 0;
-    if (count <= limits.nodes) return begin('nodes', everything);
-    countedNodes = count;
-    begin('nodes', selectedBy(`metadata.name=${ownNode}`));
-    while (!signal.aborted) {
-      await pause(countInterval * (1 + random()));
-      if (!signal.aborted) countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
-    }
-  }
-
-  async function beginServices(): Promise<void> {
-    const count = (await countUpTo('services', limits.services, options, signal)) ?? 0;
-    if (count <= limits.services || signal.aborted) return begin('services', everything);
-    informers.set('services', nothingToWatch);
-    report.synced('services');
+  /** Counts first, because all nodes of a large cluster must not list all objects. If there are more than `limit`, calls `instead`. */
+  async function beginUpTo(resource: WatchedResource, limit: number, instead: (count: number) => void): Promise<void> {
+    const count = await countOf(resource, options, signal);
+    if (signal.aborted) return;
+    if (count === undefined) return giveUpSlices();
+    if (count <= limit) return begin(resource, everything);
+    report.tooMany(resource, count, limit);
+    instead(count);
   }
 
   async function beginSlices(): Promise<void> {
-    if (signal.aborted) return;
-    const count = await countUpTo('endpointslices', limits.endpointSlices, options, signal);
-    if (count === undefined) giveUpSlices();
-    else if (count <= limits.endpointSlices)
-      begin('endpointslices', everything, { ...options, report: { ...report, watchFailed: slicesFailed } });
+    if (!signal.aborted) await beginUpTo('endpointslices', limits.endpointSlices, () => {});
   }
 
-  function slicesFailed(resource: WatchedResource, problem: InformerProblem): void {
+  function watchFailed(resource: WatchedResource, problem: InformerProblem): void {
     report.watchFailed(resource, problem);
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
@@ -128,36 +123,25 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 }
 
-/**
- * Counts objects, and reports more than `limit`. Returns undefined if optional objects may not be read or do not exist. Waits while the server
- * does not answer, because after a wrong guess all nodes of a large cluster would list all objects.
- */
-async function countUpTo(
+/** Counts objects. Returns undefined if they are optional, and may not be read or do not exist. Waits while the server does not answer. */
+async function countOf(
   resource: WatchedResource,
-  limit: number,
-  { connection, report }: ClusterWatchOptions,
+  { connection, report, random, pause = sleep }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  try {
-    const count = await backOff(() => countAll(connection, paths[resource]), {
-      startingDelay: retryIntervals.first,
-      maxDelay: retryIntervals.longest,
-      jitter: 'full',
-      numOfAttempts: Number.MAX_SAFE_INTEGER,
-      async retry(error) {
-        if (signal.aborted) return false;
-        const refusal = refusalOfError(error);
-        report.watchFailed(resource, { verb: 'list', refusal });
-        if (refusal.status === 403 || isFinal(resource, refusal.status)) return false;
-        if (refusal.retryAfter !== undefined) await sleep(refusal.retryAfter);
-        return true;
-      },
-    });
-    if (count > limit) report.tooMany(resource, count, limit);
-    return count;
-  } catch (error) {
-    // Without the right to list none is counted: the list will be refused, too, and is tried again.
-    return isFinal(resource, refusalOfError(error).status) ? undefined : 0;
+  const retries = createBackOff(retryIntervals, random);
+  for (;;) {
+    try {
+      return await countAll(connection, paths[resource]);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      const refusal = refusalOfError(error);
+      report.watchFailed(resource, { verb: 'list', refusal });
+      if (isFinal(resource, refusal.status)) return undefined;
+      // Without the right to list none is counted: the list will be refused, too, and is tried again.
+      if (refusal.status === 403) return 0;
+      await pause(retries.next(refusal.retryAfter));
+    }
   }
 }
 
@@ -172,8 +156,6 @@ function selectedBy(fieldSelector: string): ListOptions {
 
 /** The opt-out is a label, so that the API server sends only Namespaces with it. */
 const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptOut.value}`, pageSize: undefined };
-
-const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };
 
 export interface ListInformerOptions {
   connection: Connection;
@@ -193,49 +175,42 @@ export interface ListInformerOptions {
 export const everything: ListOptions = { pageSize: 100 };
 
 export function informerOf(resource: WatchedResource, of: ListOptions, options: ListInformerOptions): Informer {
-  const { connection, lists, podLabels, optedOut, report, clock, random, pause, silence } = options;
+  const { lists, podLabels, optedOut, clock } = options;
   const { now, fromWall } = clock;
-  const common = { ...of, connection, resource, report, now, random, pause, silence };
+  const { chains } = lists;
+  const informer = <T extends Named>(slim: (object: Json) => T, set: Store<T>['set'], remove: Store<T>['delete']) =>
+    createInformer({ ...options, ...of, resource, slim, store: { set, delete: remove }, now });
   switch (resource) {
     case 'pods':
-      return createInformer({
-        ...common,
-        slim: (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
-        store: {
-          set: (pod) => lists.setPod(pod, now()),
-          delete: (namespace, name) => lists.removePod(namespace, name, now()),
-        },
-      });
+      return informer(
+        (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
+        (pod) => lists.setPod(pod, now()),
+        (namespace, name) => lists.removePod(namespace, name, now()),
+      );
     case 'nodes':
-      return createInformer({
-        ...common,
-        slim: slimNode,
-        store: { set: (node) => lists.setNode(node), delete: (_, name) => lists.removeNode(name) },
-      });
+      return informer(
+        slimNode,
+        (node) => lists.setNode(node),
+        (_, name) => lists.removeNode(name),
+      );
     case 'services':
-      return createInformer({
-        ...common,
-        slim: slimService,
-        store: {
-          set: (service) => lists.setService(service, now()),
-          delete: (namespace, name) => lists.removeService(namespace, name, now()),
-        },
-      });
+      return informer(
+        slimService,
+        (service) => lists.setService(service, now()),
+        (namespace, name) => lists.removeService(namespace, name, now()),
+      );
     case 'endpointslices':
-      return createInformer({
-        ...common,
-        slim: slimEndpointSlice,
-        store: {
-          set: (slice) => lists.chains.setSlice(slice, now()),
-          delete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
-        },
-      });
+      return informer(
+        slimEndpointSlice,
+        (slice) => chains.setSlice(slice, now()),
+        (namespace, name) => chains.removeSlice(namespace, name, now()),
+      );
     case 'namespaces':
-      return createInformer({
-        ...common,
-        slim: slimNamespace,
-        store: { set: ({ name }) => optedOut?.add(name), delete: (_, name) => optedOut?.delete(name) },
-      });
+      return informer(
+        slimNamespace,
+        ({ name }) => optedOut?.add(name),
+        (_, name) => optedOut?.delete(name),
+      );
     default:
       return resource satisfies never;
   }

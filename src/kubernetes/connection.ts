@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Refusal } from '../events/events.ts';
 import {
   type Access,
+  type Credentials,
   type HttpAnswer,
   refusalIn,
   refusalOfError,
@@ -38,56 +39,38 @@ export interface RequestReport {
   took: Millis;
 }
 
-/** The API server, as one identity sees it. */
-export interface Connection {
-  readonly server: string;
-  /** Never rejects: without an answer in time, it resolves to a refusal. */
-  request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
-  /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
-  stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
-  readonly clockSkew: Millis | undefined;
-}
-
 export interface ConnectionOptions {
-  load: () => Access;
+  access: Access;
   userAgent: string;
   onRequest?: (report: RequestReport) => void;
   clock: Pick<Clock, 'now' | 'wall'>;
   timeout?: Millis;
 }
 
-/** Reads the access again after a 401 or a missing answer, but at most every few seconds. Throws if `load` does. */
-export function createConnection({
-  load,
-  userAgent,
-  onRequest,
-  clock: { now, wall },
-  timeout = 30_000,
-}: ConnectionOptions): Connection {
-  const access = createReloadedAccess(load, now);
+/** The API server, as one identity sees it. */
+export type Connection = ReturnType<typeof createConnection>;
+
+export function createConnection({ access, userAgent, onRequest, clock, timeout = 30_000 }: ConnectionOptions) {
+  const { now, wall } = clock;
   let clockSkew: Millis | undefined;
 
   return {
-    get server() {
-      return access.current().server;
-    },
-    get clockSkew() {
+    server: access.server,
+    /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
+    get clockSkew(): Millis | undefined {
       return clockSkew;
     },
-    async request(verb, path, options = {}) {
+    /** Never rejects: without an answer in time, it resolves to a refusal. */
+    async request(this: void, verb: Verb, path: string, options: RequestOptions = {}): Promise<Answer> {
       const started = now();
       const answer = await send(verb, path, options).catch(refusalOfError);
-      onRequest?.({
-        verb,
-        resource: resourceOf(path),
-        code: answer.kind === 'answered' ? 200 : answer.status,
-        took: now() - started,
-      });
+      const code = answer.kind === 'answered' ? 200 : answer.status;
+      onRequest?.({ verb, resource: resourceOf(path), code, took: now() - started });
       return answer;
     },
-    async stream(path, query, signal) {
-      const answer = await untilOpen(signal, () => open('GET', path, { query }, signal));
+    /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
+    async stream(this: void, path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+      const answer = await retryClosed(signal, () => open('GET', path, { query }, signal));
       if (answer.status === 200) return answer.body;
       throw new RefusedError(await refusalIn(answer));
     },
@@ -95,21 +78,11 @@ export function createConnection({
 
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
     const signal = AbortSignal.timeout(timeout);
-    return await untilOpen(signal, async () => {
+    return await retryClosed(signal, async () => {
       const answer = await open(verb, path, options, signal);
       if (answer.status >= 300) return await refusalIn(answer);
       return { kind: 'answered', body: JSON.parse(await textOf(answer)) };
     });
-  }
-
-  /** Without an answer, the next request reads the access again: the server may now have a certificate of another authority. */
-  async function untilOpen<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    try {
-      return await retryClosed(signal, attempt);
-    } catch (error) {
-      if (!signal.aborted) access.reload();
-      throw error;
-    }
   }
 
   async function open(
@@ -121,7 +94,7 @@ export function createConnection({
     const patch = strategic === true ? 'strategic-merge-patch' : 'merge-patch';
     const type = verb === 'PATCH' ? `application/${patch}+json` : 'application/json';
     const asked = wall();
-    const answer = await sendHttp(access.current(), {
+    const answer = await sendHttp(access, {
       method: verb,
       path: path + queryText(query),
       headers: {
@@ -134,7 +107,6 @@ export function createConnection({
       signal,
     });
     clockSkew = skewIn(answer, asked, wall()) ?? clockSkew;
-    if (answer.status === 401) access.reload();
     return answer;
   }
 }
@@ -154,25 +126,6 @@ function queryText(query: Query): string {
 /** Returns the kind of object in a path: `/api/v1/namespaces/shop/events/web.1` → `events`. */
 function resourceOf(path: string): string {
   return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
-}
-
-const reloadInterval: Millis = 5000;
-
-function createReloadedAccess(load: () => Access, now: () => Millis) {
-  let access = load();
-  let loaded = now();
-
-  return { current: (): Access => access, reload };
-
-  function reload(): void {
-    if (now() - loaded < reloadInterval) return;
-    loaded = now();
-    try {
-      access = load();
-    } catch {
-      // The file is being replaced at this moment, so keep the old access.
-    }
-  }
 }
 
 const mostTries = 3;
@@ -202,24 +155,16 @@ const account = '/var/run/secrets/kubernetes.io/serviceaccount';
  * Finds the API server by `kubeconfig`, or else by the Pod's ServiceAccount, or else as kubectl does. Throws an error with the path of a
  * file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
  */
-export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {
+export async function findAccess(kubeconfig: string | undefined): Promise<Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
-  if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token'))) {
-    const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-    return () => serviceAccount(server);
-  }
+  if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token')))
+    return { server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`, authenticate: authenticateAccount };
   const { readKubeconfig } = await import('./kubeconfig.ts');
-  return () => readKubeconfig(kubeconfig);
+  return readKubeconfig(kubeconfig);
 }
 
-function serviceAccount(server: string): Access {
-  const ca = readFileSync(join(account, 'ca.crt'));
-  return {
-    server,
-    // The kubelet renews the token every hour, and reading it is cheap.
-    authenticate: async () => ({
-      ca,
-      headers: { authorization: `Bearer ${readFileSync(join(account, 'token'), 'latin1').trim()}` },
-    }),
-  };
+/** Reads both files for each request, because the kubelet renews the token every hour, and reading them is cheap. */
+async function authenticateAccount(): Promise<Credentials> {
+  const [ca, token] = ['ca.crt', 'token'].map((name) => readFileSync(join(account, name), 'latin1').trim());
+  return { ca, headers: { authorization: `Bearer ${token}` } };
 }

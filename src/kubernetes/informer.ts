@@ -46,13 +46,12 @@ export interface InformerOptions<T> extends ListOptions {
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
-/** Keeps one kind of object up to date: it lists, then watches. */
-export interface Informer {
-  start: () => void;
-  stop: () => void;
-  readonly synced: boolean;
-  /** When the server last sent something, even a bookmark; undefined before the first list. */
-  readonly lastHeard: Millis | undefined;
+/** Why the informer has to list or watch again. */
+export interface InformerProblem {
+  verb: 'list' | 'watch';
+  /** Undefined if a watch went silent or broke off, which is not a failure yet. */
+  refusal: Refusal | undefined;
+  silent?: boolean;
 }
 
 /** The time between two attempts after a failure of the server, with full jitter. */
@@ -64,26 +63,38 @@ const defaultSilence: Millis = 100_000;
 /** How long a watch lasts, or up to twice as long, so that not all nodes ask at the same time. The server has the same limit. */
 const lifetime: Millis = 1_800_000;
 
-/** Lists again only if the server no longer knows where the watch ended (410). Without bookmarks that is always the case. */
-export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
-  const { connection, resource, fieldSelector, labelSelector, random, pause = sleep } = options;
+/**
+ * The time between two watches, with full jitter, so that nodes whose connections ended together do not ask together. It grows while watches
+ * bring nothing.
+ */
+const reconnectIntervals = { first: 2000, longest: 30_000 };
+
+export type Informer = ReturnType<typeof createInformer>;
+
+/**
+ * Keeps one kind of object up to date: it lists, then watches. It lists again only if the server no longer knows where the watch ended (410).
+ * Without bookmarks that is always the case.
+ */
+export function createInformer<T extends Named>(options: InformerOptions<T>) {
+  const { connection, resource, fieldSelector, labelSelector, report, now, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
   const known = createKnownObjects(reportingSlim(options), options.store);
-  const watchPauses = createWatchPauses(random);
+  const reconnects = createBackOff(reconnectIntervals, random);
   const retries = createBackOff(retryIntervals, random);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const health = createHealth(options);
-  let synced = false;
+  let isWell = false;
+  let lastHeard: Millis | undefined;
 
   return {
-    start: () => void run(),
-    stop: () => stopping.abort(),
-    get synced() {
-      return synced;
+    start: (): void => void run(),
+    stop: (): void => stopping.abort(),
+    get synced(): boolean {
+      return lastHeard !== undefined;
     },
-    get lastHeard() {
-      return health.lastHeard;
+    /** When the server last sent something, even a bookmark; undefined before the first list. */
+    get lastHeard(): Millis | undefined {
+      return lastHeard;
     },
   };
 
@@ -93,9 +104,13 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
       try {
         if (known.resourceVersion === '') await list();
         verb = 'watch';
-        await watch();
+        if (!signal.aborted) await watch();
+        if (!signal.aborted) await pause(reconnects.next());
       } catch (error) {
-        if (!signal.aborted) await recover(verb, error);
+        if (signal.aborted) return;
+        const refusal = refusalOfError(error);
+        failed({ verb, refusal });
+        await pause(retries.next(refusal.retryAfter));
       }
     }
   }
@@ -104,20 +119,10 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const all = await listAll(connection, path, options, known.slim);
     if (signal.aborted) return;
     known.replaceAll(all);
-    // For later lists, only the watch that follows shows that the server works.
-    if (!synced) {
-      synced = true;
-      retries.reset();
-      health.answered();
-    }
+    answered();
   }
 
   async function watch(): Promise<void> {
-    if (signal.aborted) return;
-    const wait = watchPauses.next();
-    if (wait !== undefined) await pause(wait);
-    if (signal.aborted) return;
-    watchPauses.begin();
     const { resourceVersion } = known;
     const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
     const query = { fieldSelector, labelSelector, resourceVersion, timeoutSeconds, allowWatchBookmarks: true };
@@ -125,24 +130,28 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     try {
       for await (const event of watchEvents(connection, path, query, silence, signal)) {
         begun = true;
-        retries.reset();
-        health.answered();
-        if (event !== undefined && known.apply(event)) watchPauses.reset();
+        answered();
+        if (event !== undefined && known.apply(event)) reconnects.reset();
       }
     } catch (error) {
-      if (!begun) throw error;
+      if (signal.aborted) return;
+      if (refusalOfError(error).status === 410) known.expire();
+      else if (!begun) throw error;
       // This is no failure yet: the next watch shows whether the server answers.
-      const silent = error instanceof SilentWatchError;
-      if (!signal.aborted) health.failed({ verb: 'watch', refusal: undefined, silent });
+      else failed({ verb: 'watch', refusal: undefined, silent: error instanceof SilentWatchError });
     }
   }
 
-  async function recover(verb: InformerProblem['verb'], error: unknown): Promise<void> {
-    const refusal = refusalOfError(error);
-    if (verb === 'watch' && refusal.status === 410) return known.expire();
-    watchPauses.reset();
-    health.failed({ verb, refusal });
-    await pause(retries.next(refusal.retryAfter));
+  function answered(): void {
+    retries.reset();
+    lastHeard = now();
+    if (!isWell) report.synced(resource);
+    isWell = true;
+  }
+
+  function failed(problem: InformerProblem): void {
+    isWell = false;
+    report.watchFailed(resource, problem);
   }
 }
 
@@ -160,55 +169,4 @@ function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (obje
 /** Waits with a timer that does not keep the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
-}
-
-/** Why the informer has to list or watch again. */
-export interface InformerProblem {
-  verb: 'list' | 'watch';
-  /** Undefined if a watch went silent or broke off, which is not a failure yet. */
-  refusal: Refusal | undefined;
-  silent?: boolean;
-}
-
-function createHealth({ resource, report, now }: Pick<InformerOptions<never>, 'resource' | 'report' | 'now'>) {
-  let isWell = false;
-  let lastHeard: Millis | undefined;
-
-  return {
-    get lastHeard(): Millis | undefined {
-      return lastHeard;
-    },
-    answered(): void {
-      lastHeard = now();
-      if (!isWell) report.synced(resource);
-      isWell = true;
-    },
-    failed(problem: InformerProblem): void {
-      isWell = false;
-      report.watchFailed(resource, problem);
-    },
-  };
-}
-
-/** When an API server stops, all nodes lose their connections. They must not all reconnect in the same second. */
-const reconnectSpread: Millis = 2000;
-
-/** The longest pause after watches that brought no objects. */
-const longestEmptyPause: Millis = 30_000;
-
-function createWatchPauses(random: () => number) {
-  let watches = 0;
-  let empty = 0;
-
-  return {
-    /** Returns the pause before the next watch; undefined before the first one. */
-    next(): Millis | undefined {
-      if (watches++ === 0) return undefined;
-      return Math.min(1000 * (2 ** Math.max(0, empty - 1) - 1), longestEmptyPause) + random() * reconnectSpread;
-    },
-    /** Notes that a watch begins. */
-    begin: (): void => void empty++,
-    /** Notes that a watch brought something, or failed. */
-    reset: (): void => void (empty = 0),
-  };
 }

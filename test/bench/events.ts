@@ -35,8 +35,8 @@ const plane = await startControlPlane();
 try {
   await createObjects(plane, { items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }] });
   const clock = createSteadyClock();
-  const load = (): ReturnType<typeof readKubeconfig> => readKubeconfig(plane.adminKubeconfig);
-  const store = createEventStore(createConnection({ load, userAgent: 'bench', onRequest: () => {}, clock }));
+  const access = readKubeconfig(plane.adminKubeconfig);
+  const store = createEventStore(createConnection({ access, userAgent: 'bench', onRequest: () => {}, clock }));
   const [etcd = 0, apiServer = 0] = readFileSync(join(plane.folder, PIDS_FILE), 'utf8').split('\n').map(Number);
   const cpu = (): number[] => [apiServer, etcd].map((pid) => processorTimeOf(pid).seconds);
   const versions = new Map<number, string>();

@@ -57,7 +57,7 @@ try {
   // etcd and the caches of the API server come to rest.
   await delay(20_000);
   const connection = createConnection({
-    load: () => readKubeconfig(plane.adminKubeconfig),
+    access: readKubeconfig(plane.adminKubeconfig),
     userAgent: 'bench',
     onRequest: () => {},
     clock,

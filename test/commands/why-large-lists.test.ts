@@ -60,7 +60,7 @@ async function ask(
   let text = '';
   const take = (part: string): void => void (text += part);
   const run = command === 'why' ? why : suggestPolicies;
-  return { status: await run({ ...options, load: () => server.access() }, { out: take, err: take }), text };
+  return { status: await run({ ...options, access: server.access() }, { out: take, err: take }), text };
 }
 
 const [worker, office] = ['batch/worker-7', '192.0.2.7'];

@@ -318,7 +318,7 @@ test('its clock is ours: both run on this machine', async () => {
 
 function connectAs(kubeconfig: string, now = Date.now): Connection {
   return createConnection({
-    load: () => readKubeconfig(kubeconfig),
+    access: readKubeconfig(kubeconfig),
     userAgent: 'test',
     onRequest: () => {},
     clock: { now, wall: now },

@@ -106,7 +106,7 @@ function seen(policies: Iterable<Policy>, calico: CalicoObjects | undefined): Se
 
 async function seenByAgent(): Promise<Seen> {
   const connection = createConnection({
-    load: () => readKubeconfig(controlPlane.adminKubeconfig),
+    access: readKubeconfig(controlPlane.adminKubeconfig),
     userAgent: 'test',
     onRequest: () => {},
     clock: { now: Date.now, wall: Date.now },

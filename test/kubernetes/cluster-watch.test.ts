@@ -65,7 +65,7 @@ function start(endpointSlices: number, pause?: (duration: number) => Promise<voi
   lists = createLiveLists('node-a', undefined);
   cluster = createClusterWatch({
     connection: createConnection({
-      load: () => server.access(),
+      access: server.access(),
       userAgent: 'test',
       onRequest: () => {},
       clock: createSteadyClock(),

@@ -204,7 +204,7 @@ test('it is read over a real connection', async () => {
   onTestFinished(() => server.stop());
   const reports: RequestReport[] = [];
   const connection = createConnection({
-    load: () => server.access(),
+    access: server.access(),
     userAgent: 'test',
     onRequest: (report) => reports.push(report),
     clock: { now: () => nine, wall: () => nine },

@@ -4,7 +4,7 @@ import { type Connection, createConnection } from '../../src/kubernetes/connecti
 import type { Access } from '../../src/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
-import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { type Asked, json, refuse, type ScriptedServer, sendEvent, startScriptedServer } from './scripted-server.ts';
 
@@ -38,8 +38,6 @@ interface Options {
   silence?: number;
   /** The time for which an answer is waited for. */
   timeout?: number;
-  load?: () => void;
-  clock?: Pick<Clock, 'now' | 'wall'>;
   pause?: () => Promise<void>;
 }
 
@@ -51,13 +49,10 @@ function start(options: Options = {}): void {
     ownHeard.emit('heard');
   };
   connection = createConnection({
-    load: () => {
-      options.load?.();
-      return (access = server.access());
-    },
+    access: (access = server.access()),
     userAgent: 'test',
     onRequest: () => {},
-    clock: options.clock ?? createSteadyClock(),
+    clock: createSteadyClock(),
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
   });
   informer = createInformer<Pod>({
@@ -265,15 +260,6 @@ describe('a server that', () => {
     await until('set web-0 11');
     expect(seen).toContain('problem watch 403');
     expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
-  });
-
-  test('does not accept the token has it read again', async () => {
-    script = [({ response }) => refuse(response, 401, 'Unauthorized'), listOf('10'), watch()];
-    let [loads, now] = [0, 0];
-    // Access is read again at most every five seconds.
-    start({ load: () => void loads++, clock: { now: () => (now += 5000), wall: Date.now } });
-    await until('synced');
-    expect(loads).toBe(2);
   });
 
   test('says how long to wait is not asked before', async () => {

@@ -7,7 +7,8 @@ import type { Json } from '../../src/platform/json.ts';
 /** An API server with objects of these sizes, whose answer may have `most` of it together. Notes the limit of each request. */
 function serverWith(sizes: readonly number[], most: number) {
   const limits: unknown[] = [];
-  const request: Connection['request'] = async (_verb, _path, { query = {} } = {}) => {
+  const request: Connection['request'] = async (_verb, _path, options) => {
+    const query = options?.query ?? {};
     limits.push(query['limit']);
     const from = Number(query['continue'] ?? 0);
     const to = Math.min(sizes.length, from + Number(query['limit'] ?? sizes.length));

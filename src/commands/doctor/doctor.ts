@@ -53,7 +53,7 @@ function paint(status: Status, text: string): string {
 async function reach({ kubeconfig, node }: Config): Promise<Api> {
   try {
     return createConnection({
-      load: await findAccess(kubeconfig),
+      access: await findAccess(kubeconfig),
       userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
       clock: createSteadyClock(),
       timeout: requestTimeout,

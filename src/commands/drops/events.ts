@@ -191,7 +191,7 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
     return {
       access,
       connection: createConnection({
-        load: () => access,
+        access,
         userAgent: `kube-netfilter-tailer/${version} drops`,
         clock: createSteadyClock(),
         ...(timeout === undefined ? {} : { timeout }),

@@ -44,7 +44,7 @@ export async function whyPod(
         ...connection,
         files: [],
         kubeconfig: undefined,
-        load: () => cluster.access,
+        access: cluster.access,
         output: 'text',
       };
       statuses.push(await why(asked, streams));

@@ -17,7 +17,7 @@ export interface WhyOptions {
   kubeconfig: string | undefined;
   context?: string | undefined;
   /** Returns the access to the cluster, if the caller has found it already. */
-  load?: (() => Access) | undefined;
+  access?: Access | undefined;
   output: 'text' | 'json';
   /** Files of audit rows, in which `suggest` counts the flows that its policies would newly admit. */
   audit?: readonly string[];

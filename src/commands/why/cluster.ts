@@ -57,11 +57,11 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   return collector.objects();
 }
 
-async function connect({ kubeconfig, context, load }: WhyOptions): Promise<Connection> {
+async function connect({ kubeconfig, context, access }: WhyOptions): Promise<Connection> {
   try {
-    const access = context === undefined ? undefined : readUserAccess({ kubeconfig, context });
     return createConnection({
-      load: load ?? (access === undefined ? await findAccess(kubeconfig) : () => access),
+      access:
+        access ?? (context === undefined ? await findAccess(kubeconfig) : readUserAccess({ kubeconfig, context })),
       userAgent: `kube-netfilter-tailer/${version} why`,
       clock: createSteadyClock(),
     });

@@ -27,7 +27,7 @@ test('a list of policies above 16 MiB is reported, makes the verdict unknown, an
   const logged: string[] = [];
   const scene = { now: 1_000_000 };
   const { answerOn } = createPolicyAnswers({
-    connection: createConnection({ load: () => server.access('t'), userAgent: 'test', onRequest: () => {}, clock }),
+    connection: createConnection({ access: server.access('t'), userAgent: 'test', onRequest: () => {}, clock }),
     log: { info: () => {} },
     rateLimitedLog: {
       report: (level, key) => void logged.push(`${level} ${key}`),
