@@ -58,7 +58,7 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
     connectionOf: (node) => ({
       server: 'https://10.96.0.1:443',
       clockSkew: undefined,
-      request: (verb, path, options = {}) => request(node, verb, path, options.query, options.body),
+      request: (verb, path, options) => request(node, verb, path, options?.query, options?.body),
       stream: (_, query, signal) => stream(node, query, signal),
     }),
   };
