@@ -1,7 +1,6 @@
 import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
-import { createPolicies, readSavedObjects } from './replay/policies.ts';
-import { collectObjects } from './why/known-objects.ts';
+import { readSaved } from './replay/policies.ts';
 import { causeOf, signOf } from '../incidents/incidents.ts';
 import { createDecisions, type Decision, type Decisions, type FlowMeaning } from '../pipeline/pipeline.ts';
 import type { Endpoint } from '../model/endpoint.ts';
@@ -30,15 +29,14 @@ const longestCell = 1536;
 
 /** `replay --explain LINE`: prints what each stage makes of a line. Returns the exit status. */
 export function explainLine(line: string, options: ReplayOptions, { out, err }: Pick<Streams, 'out' | 'err'>): 0 | 1 {
-  const collected = collectObjects();
-  const snapshot = readSavedObjects(options.pods, collected.add);
+  const { snapshot, policies } = readSaved(options);
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
   const directory = createDirectory(snapshot.objects);
   const decisions = {
     ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
-    textOf: createPolicies(options, collected).messageOf,
+    textOf: policies.messageOf,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {

@@ -37,31 +37,6 @@ describe.concurrent('saved objects that cannot be read', () => {
     expect((await replay(['-q', '--pods', file, '-'], { stdin: stamped })).err).toBe('');
   });
 
-  test('UTF-16, as `>` of Windows PowerShell writes: it says so', async () => {
-    const file = write('utf16.json', Buffer.from(`\uFEFF${list(pod('a', '10.244.1.30'))}`, 'utf16le'));
-    const { status, err } = await replay(['-q', '--pods', file, policyDeny]);
-    expect(status).toBe(2);
-    expect(err).toContain('UTF-16');
-  });
-
-  test('a byte order mark does no harm', async () => {
-    expect(
-      await replay([
-        '-q',
-        '-o',
-        'json',
-        '--pods',
-        write('bom.json', `\uFEFF${readFileSync(cluster, 'utf8')}`),
-        policyDeny,
-      ]),
-    ).toStrictEqual(await replay([...json, policyDeny]));
-  });
-
-  test('a missing file and a folder end replay', async () => {
-    const outcome = await replay(['-q', '--pods', path('no.json'), '--pods', path(), policyDeny]);
-    expectEnd(outcome, path('no.json'), path());
-  });
-
   test('items without a name: each is named by its place, the others count', async () => {
     const file = write(
       'nameless.json',

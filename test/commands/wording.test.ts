@@ -92,7 +92,7 @@ test('notes on the inputs of replay are worded so', async () => {
 test('saved objects that cannot be used, and those of another cluster', async () => {
   const bad = write('no-items.json', '{"kind":"List","items":[]}');
   expect((await replay(['--pods', bad, policyDeny])).err).toBe(
-    `kube-netfilter-tailer: --pods ${bad}: the list is empty\n` +
+    `kube-netfilter-tailer: --pods ${bad}: has no Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy or FelixConfiguration\n` +
       'kube-netfilter-tailer: nothing was read. For --pods: kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json\n' +
       'Try: kube-netfilter-tailer replay --help\n',
   );

@@ -86,7 +86,7 @@ html     one page with graph, time line and Events, for a ticket (docs/report.md
 const inputOptions = grouped('What to read', [
   option(
     '--pods <FILE>',
-    'saved objects; may be repeated. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
+    'saved objects, JSON or YAML; may be repeated. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
     { many: true },
   ),
   option('--policies <FILE>', 'more network policies, JSON or YAML, also manifests; may be repeated', { many: true }),

@@ -1,17 +1,23 @@
 /** Reads the saved objects of `--pods` and `--policies`, and asks their policies about drops. */
 import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../drops/drops.ts';
 import type { EventText } from '../../events/events.ts';
-import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
+import { collectSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/pipeline.ts';
-import type { Json } from '../../platform/json.ts';
 import { printable } from '../../platform/printable.ts';
 import { isCalico } from '../../policies/policies.ts';
 import { UsageError } from '../options/command.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import { type Collector, evaluatorOf, type KnownObjects, WhyError } from '../why/known-objects.ts';
-import { readSavedFiles } from '../why/saved-files.ts';
+import {
+  collectObjects,
+  type Collector,
+  evaluatorOf,
+  itemsOf,
+  type KnownObjects,
+  WhyError,
+} from '../why/known-objects.ts';
+import { documentsOf, readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
@@ -19,8 +25,16 @@ export interface ReplayPolicies {
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** `collected`: what was read from `--pods`. Throws a `UsageError` if a file of `--policies` is wrong. */
-export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, collected: Collector): ReplayPolicies {
+/** Throws a `UsageError` if a file is wrong, because without the objects it is useless to read gigabytes of log. */
+export function readSaved({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies'>): {
+  snapshot: Snapshot;
+  policies: ReplayPolicies;
+} {
+  const collected = collectObjects();
+  return { snapshot: readPods(pods, collected), policies: createPolicies(policies, collected) };
+}
+
+function createPolicies(policies: readonly string[], collected: Collector): ReplayPolicies {
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
     if (policies.length > 0)
@@ -74,12 +88,34 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
 
 const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
 
-/** Throws a `UsageError` if a file is wrong, because without the objects it is useless to read gigabytes of log. */
-export function readSavedObjects(files: readonly string[], alsoTake: (document: Json) => number): Snapshot {
-  const snapshot = readSnapshot(files, alsoTake);
-  if (snapshot.unusable.length === 0) return snapshot;
+const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy or FelixConfiguration';
+
+function readPods(files: readonly string[], { add }: Collector): Snapshot {
+  const { snapshot, take } = collectSnapshot();
+  const unusable: string[] = [];
+  for (const file of files) {
+    try {
+      let used = 0;
+      const { documents } = documentsOf(file);
+      for (const [index, document] of documents.entries())
+        for (const { object, path } of itemsOf(document)) {
+          const place = [
+            file,
+            documents.length > 1 ? `document ${index + 1}` : '',
+            path.length > 0 ? `items[${path[1]}]` : '',
+          ];
+          const isTaken = take(object, place.filter(Boolean).join(': '));
+          used += Math.max(Number(isTaken), add(object));
+        }
+      if (used === 0) unusable.push(`${file}: has no ${usedKinds}`);
+    } catch (error) {
+      if (!(error instanceof WhyError)) throw error;
+      unusable.push(...error.problems);
+    }
+  }
+  if (unusable.length === 0) return snapshot;
   throw new UsageError(
-    [...snapshot.unusable.map((reason) => `--pods ${reason}`), `nothing was read. For --pods: ${saveCommand}`],
+    [...unusable.map((reason) => `--pods ${printable(reason)}`), `nothing was read. For --pods: ${saveCommand}`],
     'kube-netfilter-tailer replay',
   );
 }

@@ -8,10 +8,9 @@ import { createDirectory } from '../../resolving/resolving.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/series.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import { createPolicies, readSavedObjects } from './policies.ts';
+import { readSaved } from './policies.ts';
 import type { runReport } from '../../report/report.ts';
 import type { Streams } from '../terminal.ts';
-import { collectObjects } from '../why/known-objects.ts';
 import { createReplayIncidents, openedIn, unrepeatedIn } from './incidents.ts';
 import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
 import { otherCluster, summarise, unknownNode } from './summary.ts';
@@ -33,9 +32,7 @@ export async function replay(
   const note = (text: string): void => {
     if (!options.quiet) streams.err(`${text}\n`);
   };
-  const collected = collectObjects();
-  const snapshot = readSavedObjects(options.pods, collected.add);
-  const policies = createPolicies(options, collected);
+  const { snapshot, policies } = readSaved(options);
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
