@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
 import { others } from './other-values.ts';
 import { readConfig } from './reading.ts';
-import { defaultRules } from '../../src/sources/kubelet/rules.ts';
+import { defaultRules } from '../../src/sources/kubelet/find-logs.ts';
 import { subjectsOf } from '../subject.ts';
 
 const defaults: Config = {

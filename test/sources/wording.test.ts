@@ -12,7 +12,7 @@ import type { Ending } from '../../src/sources/journald/journalctl.ts';
 import { adviceOn } from '../../src/sources/kmsg/device.ts';
 import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
 import { obstacleOf } from '../../src/sources/tracefs/kernel-drops.ts';
-import { parseContainerRule } from '../../src/sources/kubelet/rules.ts';
+import { parseContainerRule } from '../../src/sources/kubelet/find-logs.ts';
 import { createReport } from '../../src/sources/tail/report.ts';
 import { lookAt, readingAdviceOn } from '../../src/sources/tail/open-log.ts';
 import { expectLines, messageOf } from '../expected-file.ts';

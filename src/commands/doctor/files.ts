@@ -6,7 +6,7 @@ import { type ContainerName, containerOf } from '../../log-formats/container-pat
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { ContainerRule } from '../../sources/reading.ts';
-import { createContainerMatcher, createDiscovery, folders, lookAt, readingAdviceOn } from '../../sources/sources.ts';
+import { createLogFinder, lookAt, readingAdviceOn } from '../../sources/sources.ts';
 import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 
 export type SavedState =
@@ -59,8 +59,7 @@ export type ContainerLook =
   | { kind: 'logs'; logs: readonly ContainerLogFile[] };
 
 export function lookAtContainers(root: string, rules: readonly ContainerRule[]): ContainerLook {
-  const matcher = createContainerMatcher(rules);
-  const { root: state, found, unreadable } = createDiscovery({ root, matcher, from: 'end', folders }).look(true);
+  const { root: state, found, unreadable } = createLogFinder(root, rules)();
   if (state === 'missing') return { kind: 'missing' };
   if (typeof state === 'object') return { kind: 'error', reason: `${root}: ${reasonOf(state.error)}` };
   const [first] = unreadable;

@@ -3,9 +3,8 @@ import type { ContainerCounts } from '../records/container-records.ts';
 import { type Notice, type Position, type Source, type SourceListener, type Timing, systemTiming } from '../source.ts';
 import { readingAdviceOn } from '../tail/open-log.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
-import { createDiscovery, type Folders, folders as systemFolders, type Look } from './discovery.ts';
+import { type ContainerRule, createLogFinder, defaultRules, type Look } from './find-logs.ts';
 import { type CreateLog, createOpenLogs, type OpenLogs } from './open-logs.ts';
-import { type ContainerRule, createContainerMatcher, defaultRules } from './rules.ts';
 
 export interface ContainerLogsOptions {
   root?: string;
@@ -16,7 +15,8 @@ export interface ContainerLogsOptions {
   timeout?: Millis;
   maxLogs?: number;
   createLog?: CreateLog;
-  folders?: Folders;
+  /** Lists a folder. */
+  list?: (path: string) => readonly string[];
   timing?: Timing;
 }
 
@@ -25,8 +25,6 @@ export interface ContainerLogs extends Source {
 }
 
 const lookInterval: Millis = 500;
-/** After this many scans, all folders are listed even if they seem unchanged. */
-const looksPerList = 20;
 
 /**
  * Logs that exist at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
@@ -34,13 +32,8 @@ const looksPerList = 20;
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
-  const { createLog = createRotatedLog, folders = systemFolders, timing = systemTiming } = options;
-  const discovery = createDiscovery({
-    root,
-    matcher: createContainerMatcher(rules),
-    from: saved === undefined ? 'end' : 'start',
-    folders,
-  });
+  const { createLog = createRotatedLog, list, timing = systemTiming } = options;
+  const find = createLogFinder(root, rules, list);
   const logs = createOpenLogs({
     root,
     saved: (saved?.['logs'] ?? {}) as Position,
@@ -53,8 +46,8 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
   });
 
   let state: Source['state'] = 'waiting';
-  let looks = 0;
   let hasListed = false;
+  let from: 'start' | 'end' = saved === undefined ? 'end' : 'start';
   let cancel: (() => void) | undefined;
 
   return {
@@ -81,13 +74,14 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
 
   function look(): void {
     cancel = timing.schedule(look, lookInterval);
-    const result = discovery.look(looks++ % looksPerList === 0);
-    if (typeof result.root === 'string') hasListed = true;
+    const result = find();
     state = typeof result.root === 'object' ? 'failed' : 'waiting';
     conditions.publish(result, logs);
     if (typeof result.root === 'object') return;
+    hasListed = true;
     const unknown = result.root === 'missing' ? [`${root}/`] : result.unreadable.map(({ path }) => `${path}/`);
-    logs.update(result.found, (key) => unknown.some((folder) => `${root}/${key}`.startsWith(folder)));
+    logs.update(result.found, from, (key) => unknown.some((folder) => `${root}/${key}`.startsWith(folder)));
+    from = 'start';
   }
 
   function stateNow(): Source['state'] {

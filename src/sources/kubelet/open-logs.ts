@@ -4,7 +4,7 @@ import { createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
 import type { Json, Notice, Position, SourceListener, Timing } from '../source.ts';
 import type { RotatedLog, RotatedLogOptions } from '../tail/rotated-log.ts';
-import type { FoundLog } from './discovery.ts';
+import type { FoundLog } from './find-logs.ts';
 
 export interface OpenLogsOptions {
   root: string;
@@ -13,6 +13,8 @@ export interface OpenLogsOptions {
   listener: SourceListener;
   log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'timing'>;
 }
+
+type From = 'start' | 'end';
 
 export type OpenLogs = ReturnType<typeof createOpenLogs>;
 
@@ -54,12 +56,16 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
     get kept() {
       return kept;
     },
-    /** Opens and closes logs, every 500 ms. `isUnknown`: whether it could not be found out if such a log exists. */
-    update(found: ReadonlyMap<string, FoundLog>, isUnknown: (key: string) => boolean): void {
+    /**
+     * Opens and closes logs, every 500 ms. `from`: where new logs are begun. `isUnknown`: whether it could not be found out if such a log
+     * exists.
+     */
+    update(found: ReadonlyMap<string, FoundLog>, from: From, isUnknown: (key: string) => boolean): void {
       if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);
       for (const key of ended) if (!remembered.has(key)) ended.delete(key);
       for (const [key, each] of open) {
+        if (isUnknown(key)) continue;
         const there = found.get(key);
         if ((there === undefined || there.isOlder) && isDrained(each, there)) end(key, each.log, there);
         if (stopped) return;
@@ -69,7 +75,8 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       const fresh = [...found.values()].filter(isNew).toSorted((a, b) => Number(a.isOlder) - Number(b.isOlder));
       const room = Math.max(0, maxLogs - open.size);
       kept = Math.max(0, fresh.length - room);
-      for (const log of fresh.slice(0, room)) if (!stopped) begin(log);
+      for (const { key } of fresh.slice(0, room)) if (!stopped) begin(key, from);
+      if (from === 'end') for (const { key } of fresh.slice(room)) remembered.set(key, { from });
     },
     stop(): void {
       stopped = true;
@@ -77,7 +84,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
     },
   };
 
-  function begin({ key, from }: FoundLog): void {
+  function begin(key: string, from: From): void {
     const log = createContainerLog({ ...common, path: `${root}/${key}`, saved: remembered.get(key), from, listener });
     remembered.delete(key);
     open.set(key, { log, bytes: 0, silence: 0 });
@@ -110,7 +117,7 @@ export type CreateLog = (options: RotatedLogOptions) => RotatedLog;
 interface ContainerLogOptions {
   path: string;
   saved: Json | undefined;
-  from: 'start' | 'end';
+  from: From;
   listener: SourceListener;
   createLog: CreateLog;
   timing: Timing;

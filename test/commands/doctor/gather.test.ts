@@ -8,7 +8,7 @@ import { lookAtContainers, lookAtProgramLog } from '../../../src/commands/doctor
 import type { Machine } from '../../../src/commands/doctor/machine.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
-import { defaultRules } from '../../../src/sources/kubelet/rules.ts';
+import { defaultRules } from '../../../src/sources/kubelet/find-logs.ts';
 import { nine, pod } from '../../builders.ts';
 import { readConfig } from '../../config/reading.ts';
 import { printedAsJson } from '../../sources/fake-journalctl.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
@@ -6,7 +6,6 @@ import {
   type ContainerLogsOptions,
   createContainerLogs,
 } from '../../../src/sources/kubelet/container-logs.ts';
-import { folders } from '../../../src/sources/kubelet/discovery.ts';
 import type { Position } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
@@ -123,13 +122,14 @@ describe('what is read', () => {
 
   test('no more than so many are read at once, the newest of a container first', () => {
     const more = `${node}/calico-node/0.log`;
-    const { keys, notices, remove, time } = follow({ there: [first, second, more], maxLogs: 2 });
+    const { at, keys, notices, remove, time } = follow({ there: [first, second, more], maxLogs: 2 });
     expect(keys().toSorted()).toStrictEqual([more, second]);
     time.advance(1000);
     expect(notices).toMatchObject([{ level: 'warn', key: 'too-many', text: expect.stringMatching(/^1 or more /) }]);
     remove(node);
     time.advance(11_000);
     expect(keys().toSorted()).toStrictEqual([first, second]);
+    expect(at(first).options.from).toBe('end');
   });
 });
 
@@ -271,7 +271,7 @@ describe('after a restart', () => {
     const denied = follow({
       there: [first],
       saved,
-      folders: { ...folders, namesIn: (name) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) },
+      list: listExceptProxy,
     });
     denied.time.advance(20_000);
     expect(kept(denied.source)).toStrictEqual(saved);
@@ -296,8 +296,8 @@ describe('after a restart', () => {
 
 test('a refusal of the root is a failure, published once, and tried again', () => {
   let isDenied = true;
-  const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
-  const { source, time, notices, at } = follow({ there: [first], folders: names });
+  const list = (name: string): string[] => (isDenied ? deny() : readdirSync(name));
+  const { source, time, notices, at } = follow({ there: [first], list });
   time.advance(5000);
   expect(source.state).toBe('failed');
   expect(source.position).toBeUndefined();
@@ -309,8 +309,7 @@ test('a refusal of the root is a failure, published once, and tried again', () =
 });
 
 test('a refusal of one Pod is published once, and the others go on', () => {
-  const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
-  const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
+  const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], list: listExceptProxy });
   time.advance(30_000);
   expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
   expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
@@ -344,28 +343,9 @@ test('a folder that comes and goes does no harm', () => {
   expect(time.pending).toBe(1);
 });
 
-test('what does not change is not listed, but for every ten seconds', () => {
-  let lists = 0;
-  const { time } = follow({
-    there: [first, 'default_web_3/web/0.log'],
-    folders: { ...folders, namesIn: (name) => (lists++, folders.namesIn(name)) },
-  });
-  time.advance(1000);
-  lists = 0;
-  time.advance(100_000);
-  // The root, the Pod and the container.
-  expect(lists).toBe(3 * 10);
-});
-
-test('a change within one tick of the clock of the file system is seen', () => {
-  const names: string[] = [];
-  const { time, keys, make } = follow({
-    folders: { stampOf: () => 'always the same', namesIn: (name) => (names.push(name), folders.namesIn(name)) },
-  });
-  make(first);
-  time.advance(500);
-  expect(keys()).toStrictEqual([first]);
-});
+function listExceptProxy(folder: string): string[] {
+  return folder.endsWith(proxy) ? deny() : readdirSync(folder);
+}
 
 function deny(): never {
   throw systemError('EACCES');

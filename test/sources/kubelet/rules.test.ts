@@ -1,13 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { containerOf, podOf } from '../../../src/log-formats/container-path.ts';
-import { createContainerMatcher, defaultRules, parseContainerRule } from '../../../src/sources/kubelet/rules.ts';
+import {
+  type ContainerRule,
+  createLogFinder,
+  defaultRules,
+  parseContainerRule,
+} from '../../../src/sources/kubelet/find-logs.ts';
 
-const pod = (namespace: string, name: string): { namespace: string; pod: string; uid: string } => ({
-  namespace,
-  pod: name,
-  uid: '1',
-});
+/** Whether the log of the container is found where there is no other. */
+function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
+  const levels = [[`${namespace}_${pod}_1`], [container ?? ''], ['0.log']];
+  return createLogFinder('/logs', rules, () => levels.shift() ?? [])().found.size > 0;
+}
 
 test.each([
   ['kube-system', 'kube-proxy-x2x4z', 'kube-proxy', true],
@@ -21,7 +26,7 @@ test.each([
   ['default', 'kube-proxy-x2x4z', 'kube-proxy', false],
   ['kube-system', 'my-kube-proxy', 'kube-proxy', false],
 ])('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
-  expect(createContainerMatcher(defaultRules).container(pod(namespace, name), container)).toBe(expected);
+  expect(isFound(defaultRules, namespace, name, container)).toBe(expected);
 });
 
 test('a rule is read', () => {
@@ -40,13 +45,13 @@ test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', '
 );
 
 test('a star stands for any text', () => {
-  const name = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 8 });
-  const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '-', '*'), minLength: 1, maxLength: 6 });
+  const name = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
+  const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(pattern, name, (glob, text) => {
-      const rule = { namespaces: ['*'], pods: [glob], containers: ['*'] };
-      const expected = new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(text);
-      expect(createContainerMatcher([rule]).pod(pod('x', text))).toBe(expected);
+      const rule = { namespaces: ['*'], pods: ['*'], containers: [glob] };
+      const expected = new RegExp(`^${RegExp.escape(glob).replaceAll(String.raw`\*`, '.*')}$`).test(text);
+      expect(isFound([rule], 'x', 'y', text)).toBe(expected);
     }),
     { numRuns: 2000 },
   );

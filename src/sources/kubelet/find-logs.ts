@@ -1,0 +1,120 @@
+/** Finds the logs of containers in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
+import { readdirSync } from 'node:fs';
+import { podOf } from '../../log-formats/container-path.ts';
+
+/** Says which containers' logs are read. In every list, `*` matches any text, even an empty one. */
+export interface ContainerRule {
+  readonly namespaces: readonly string[];
+  readonly pods: readonly string[];
+  readonly containers: readonly string[];
+}
+
+const namespaces = ['kube-system', 'calico-system'];
+
+export const defaultRules: readonly ContainerRule[] = [
+  { namespaces, pods: ['kube-proxy*'], containers: ['kube-proxy'] },
+  { namespaces, pods: ['calico-node*'], containers: ['calico-node'] },
+  {
+    namespaces: ['kube-system'],
+    pods: ['kube-network-policies*', 'kindnet*'],
+    containers: ['kube-network-policies', 'kindnet-cni'],
+  },
+];
+
+const form = 'must be NAMESPACES/PODS/CONTAINERS, for example kube-system,calico-system/kube-proxy*/kube-proxy';
+
+/** Reads `NAMESPACES/PODS/CONTAINERS`, each a list with commas. Throws a RangeError that describes the problem. */
+export function parseContainerRule(text: string): ContainerRule {
+  const [first = '', pods, containers, more] = text.split('/');
+  if (pods === undefined || containers === undefined || more !== undefined) throw new RangeError(form);
+  return {
+    namespaces: namesIn(first, 'namespace'),
+    pods: namesIn(pods, 'Pod'),
+    containers: namesIn(containers, 'container'),
+  };
+}
+
+function namesIn(list: string, what: string): string[] {
+  const names = list.split(',').map((name) => name.trim());
+  for (const name of names) {
+    if (name === '') throw new RangeError(`names no ${what} where one should be (* for any); it ${form}`);
+    if (!/^[a-z0-9.*-]{1,253}$/.test(name))
+      throw new RangeError(
+        `${JSON.stringify(name)} is no name of a ${what}: those have lower-case letters, digits, - and .; * stands for any text`,
+      );
+  }
+  return names;
+}
+
+function anyOf(patterns: readonly string[]): string {
+  return `(?:${patterns.map((pattern) => pattern.split('*').map(RegExp.escape).join('[^_]*')).join('|')})`;
+}
+
+export interface FoundLog {
+  key: string;
+  /** False if only rotated parts of the log are left. */
+  isThere: boolean;
+  isOlder: boolean;
+}
+
+export interface Look {
+  root: 'read' | 'missing' | { error: unknown };
+  found: Map<string, FoundLog>;
+  /** Folders below the root that cannot be read. Their contents are unknown. */
+  unreadable: { path: string; error: unknown }[];
+}
+
+/** Returns a function that scans the folders. It never throws. */
+export function createLogFinder(
+  root: string,
+  rules: readonly ContainerRule[],
+  list: (path: string) => readonly string[] = (path) => readdirSync(path),
+): () => Look {
+  // A test of the whole name comes first, because a node has hundreds of Pods whose logs are not read.
+  const patterns = rules.map((rule) => ({
+    pod: new RegExp(`^${anyOf(rule.namespaces)}_${anyOf(rule.pods)}_`),
+    container: new RegExp(`^${anyOf(rule.containers)}$`),
+  }));
+
+  return () => {
+    const look: Look = { root: 'read', found: new Map(), unreadable: [] };
+    let pods: readonly string[];
+    try {
+      pods = list(root);
+    } catch (error) {
+      return { ...look, root: isMissing(error) ? 'missing' : { error } };
+    }
+    for (const pod of pods) {
+      const meant = patterns.filter((pattern) => pattern.pod.test(pod));
+      if (meant.length === 0 || podOf(pod) === undefined) continue;
+      for (const container of listBelow(pod, look))
+        if (meant.some((pattern) => pattern.container.test(container))) takeLogs(`${pod}/${container}`, look);
+    }
+    return look;
+  };
+
+  function takeLogs(folder: string, look: Look): void {
+    const names = new Set(listBelow(folder, look));
+    const numbers = Array.from(names, (name) => /^\d{1,9}(?=\.log(?:\.|$))/.exec(name)?.[0]);
+    const newest = Math.max(...numbers.map((number) => (names.has(`${number}.log`) ? Number(number) : -1)));
+    for (const number of numbers) {
+      if (number === undefined) continue;
+      const [file, key] = [`${number}.log`, `${folder}/${number}.log`];
+      look.found.set(key, { key, isThere: names.has(file), isOlder: Number(number) < newest });
+    }
+  }
+
+  function listBelow(folder: string, { unreadable }: Look): readonly string[] {
+    const path = `${root}/${folder}`;
+    try {
+      return list(path);
+    } catch (error) {
+      if (!isMissing(error)) unreadable.push({ path, error });
+      return [];
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
