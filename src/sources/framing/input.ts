@@ -1,6 +1,5 @@
 import { closeSync, createReadStream, fstatSync, openSync, type ReadStream, readSync, type Stats } from 'node:fs';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { reasonOf } from '../../platform/system-error.ts';
 
@@ -40,29 +39,22 @@ const unreadable: readonly [Buffer, string][] = [
 
 /** Opens a saved log. Throws an `InputError` if it is missing, is a folder, or has a format that is not text. */
 export function openInput(name: string, stdin: () => Readable = () => process.stdin): Input {
-  if (name === '-') return streamInput(stdin());
-  let fd: number;
+  if (name === '-') return streamInput(stdin(), name);
+  let fd: number | undefined;
   let stat: Stats;
   const head = Buffer.alloc(8);
   try {
     fd = openSync(name, 'r');
-  } catch (error) {
-    throw new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
-  }
-  try {
     stat = fstatSync(fd);
     if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
     // A FIFO or a device cannot be read again from its start, so it is read as a stream from this one descriptor.
     if (!stat.isFile()) return streamInput(createReadStream('', { fd, highWaterMark: blockSize }), name);
     readSync(fd, head, 0, head.length, 0);
+    const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
+    if (foreign) throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
   } catch (error) {
-    closeSyncQuietly(fd);
+    if (fd !== undefined) closeSync(fd);
     throw error instanceof InputError ? error : new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
-  }
-  const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
-  if (foreign) {
-    closeSync(fd);
-    throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
   }
   const facts = { name, size: stat.size, modified: stat.mtimeMs };
   const kind = kindOf(head);
@@ -79,6 +71,17 @@ function kindOf(head: Buffer): Kind | undefined {
 
 type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
 
+/** An error of `onBlock` (a closed pipe behind our output) passes through, because `blocks` does not see it. */
+function inputOf(facts: Facts, bytesRead: () => number, blocks: () => AsyncIterable<Buffer>): Input {
+  return {
+    ...facts,
+    bytesRead,
+    async read(onBlock) {
+      for await (const block of blocks()) onBlock(block);
+    },
+  };
+}
+
 /** Reads synchronously into one buffer, which is several times faster than a stream and makes no garbage. */
 function plainFile(fd: number, facts: Facts): Input {
   let bytes = 0;
@@ -87,54 +90,55 @@ function plainFile(fd: number, facts: Facts): Input {
     try {
       return readSync(fd, buffer, 0, blockSize, null);
     } catch (error) {
-      throw new InputError(`${facts.name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
+      throw brokenAt(facts.name, bytes, error);
     }
   };
-  return {
-    ...facts,
-    bytesRead: () => bytes,
-    async read(onBlock) {
+  return inputOf(
+    facts,
+    () => bytes,
+    // oxlint-disable-next-line typescript/require-await
+    async function* blocks() {
       try {
         for (let count = 0; (count = readBlock()) > 0;) {
           bytes += count;
-          onBlock(buffer.subarray(0, count));
+          yield buffer.subarray(0, count);
         }
       } finally {
-        closeSyncQuietly(fd);
+        closeSync(fd);
       }
     },
-  };
+  );
 }
 
 function packedFile(kind: Kind, facts: Facts): Input {
   const size = facts.size ?? 0;
   let done = 0;
   let file: ReadStream | undefined;
-  return {
-    ...facts,
-    bytesRead: () => done + (file?.bytesRead ?? 0),
-    async read(onBlock) {
+  return inputOf(
+    facts,
+    () => done + (file?.bytesRead ?? 0),
+    async function* blocks() {
       // Node.js reads all members of a gzip file as one stream, but only one frame of a Zstandard file (RFC 8878, 3.1).
       for (let more = true; more; more = kind === 'zstd' && done < size) {
         file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
-        const consumed = await unpack(kind, file, facts.name, onBlock);
+        const consumed = yield* unpacked(kind, file, facts.name);
         file = undefined;
         done += consumed;
       }
     },
-  };
+  );
 }
 
-async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (block: Buffer) => void): Promise<number> {
+/** Returns how many packed bytes were read. */
+async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, number> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
-  const guard = createGuard(onBlock);
+  packed.on('error', (error) => unpacker.destroy(error));
+  // Another frame may be reported when the loop has ended already.
+  unpacker.on('error', () => {});
   try {
-    await pipeline(packed, unpacker, async (blocks: AsyncIterable<Buffer>) => {
-      for await (const block of blocks) guard.call(block);
-    });
+    for await (const block of packed.pipe(unpacker)) yield block as Buffer;
   } catch (error) {
-    guard.rethrow();
     // If another frame follows this one, Node.js reports damage.
     const isNextFrame =
       (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown' && unpacker.bytesWritten > 0;
@@ -143,40 +147,35 @@ async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (bloc
       `${name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
       { cause: error },
     );
+  } finally {
+    packed.destroy();
   }
   return unpacker.bytesWritten;
 }
 
-function streamInput(stream: Readable, name = '-'): Input {
+function streamInput(stream: Readable, name: string): Input {
   let bytes = 0;
-  return {
-    name,
-    size: undefined,
-    modified: undefined,
-    bytesRead: () => bytes,
-    async read(onBlock) {
-      const guard = createGuard(onBlock);
+  return inputOf(
+    { name, size: undefined, modified: undefined },
+    () => bytes,
+    async function* blocks() {
       try {
-        const blocks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-        const first = await blocks.next();
+        const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+        const first = await chunks.next();
         if (first.done === true) return;
+        const all = rejoin(first.value, chunks);
         const kind = kindOf(first.value);
-        if (kind !== undefined) {
-          await unpack(kind, Readable.from(rejoin(first.value, blocks)), name, guard.call);
-          return;
-        }
-        for await (const block of rejoin(first.value, blocks)) {
-          bytes += block.length;
-          guard.call(block);
-        }
+        if (kind !== undefined) yield* unpacked(kind, Readable.from(all), name);
+        else
+          for await (const block of all) {
+            bytes += block.length;
+            yield block;
+          }
       } catch (error) {
-        guard.rethrow();
-        throw error instanceof InputError
-          ? error
-          : new InputError(`${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
+        throw error instanceof InputError ? error : brokenAt(name, bytes, error);
       }
     },
-  };
+  );
 }
 
 async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
@@ -184,28 +183,6 @@ async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Separates errors of the listener (a closed pipe behind our output) from errors of the input. */
-function createGuard(onBlock: (block: Buffer) => void): { call: (block: Buffer) => void; rethrow: () => void } {
-  let thrown: { error: unknown } | undefined;
-  return {
-    call(block) {
-      try {
-        onBlock(block);
-      } catch (error) {
-        thrown = { error };
-        throw error;
-      }
-    },
-    rethrow() {
-      if (thrown) throw thrown.error;
-    },
-  };
-}
-
-function closeSyncQuietly(fd: number): void {
-  try {
-    closeSync(fd);
-  } catch {
-    // The file was already closed.
-  }
+function brokenAt(name: string, bytes: number, error: unknown): InputError {
+  return new InputError(`${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
 }

@@ -47,7 +47,7 @@ function namesIn(list: string, what: string): string[] {
 }
 
 function anyOf(patterns: readonly string[]): string {
-  return `(?:${patterns.map((pattern) => pattern.split('*').map(RegExp.escape).join('[^_]*')).join('|')})`;
+  return `(?:${patterns.map((pattern) => RegExp.escape(pattern).replaceAll(String.raw`\*`, '[^_]*')).join('|')})`;
 }
 
 export interface FoundLog {
