@@ -20,6 +20,5 @@ export { createLogFinder } from './kubelet/find-logs.ts';
 export type { Json, LineOrigin, Loss, Notice, Position, Repeat, Repeats, Source, SourceListener } from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
-export { createBpfTrace, obstacleOf as bpfTraceObstacle } from './tracefs/bpf-trace.ts';
 export { createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
-export { defaultTracefs } from './tracefs/trace.ts';
+export { createBpfTrace, defaultTracefs, obstacleOf as bpfTraceObstacle } from './tracefs/trace.ts';

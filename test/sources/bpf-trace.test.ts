@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBpfTrace, obstacleOf } from '../../src/sources/tracefs/bpf-trace.ts';
+import { createBpfTrace, obstacleOf } from '../../src/sources/tracefs/trace.ts';
 import type { Device } from '../../src/sources/kmsg/device.ts';
 import { fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';

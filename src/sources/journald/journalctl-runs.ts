@@ -28,11 +28,12 @@ const settled: Millis = 5000;
 
 export function createJournalctlRuns(options: JournalctlRunsOptions) {
   const { spawn, schedule, reader, listener } = options;
-  const errors = createErrorOutput();
   let state: Source['state'] = 'waiting';
   let wait = shortestWait;
   let isWell = false;
   let published: string | undefined;
+  /** The end of what this run has written to its standard error. */
+  let errors = '';
   let kill: (() => void) | undefined;
   let cancelRun: (() => void) | undefined;
   let cancelSettling: (() => void) | undefined;
@@ -59,15 +60,16 @@ export function createJournalctlRuns(options: JournalctlRunsOptions) {
     const args = reader.begin();
     cancelSettling = schedule(well, settled);
     const errorOutput = (chunk: Buffer): void => {
-      errors.add(chunk);
-      if (isWell) publishErrors();
+      errors = (errors + chunk.toString('utf8')).slice(-longest);
+      if (isWell) complain();
     };
     kill = runJournalctl(spawn, args, { output: reader.take, errorOutput, ended }, schedule);
   }
 
   function ended(ending: Ending): void {
     cancelSettling?.();
-    const errorLines = errors.takeAll();
+    const errorLines = linesOf(errors);
+    errors = '';
     cancelRun = schedule(run, wait);
     wait = Math.min(2 * wait, longestWait);
     if (reader.end(errorLines)) return;
@@ -87,15 +89,13 @@ export function createJournalctlRuns(options: JournalctlRunsOptions) {
       published = undefined;
       listener.notice({ level: 'info', key: 'well', text: 'The journal is read now' });
     }
-    publishErrors();
+    complain();
   }
 
-  /** journalctl skips files of the journal that it cannot read, so its errors are reported while it runs. */
-  function publishErrors(): void {
-    for (const line of errors.takeNew()) {
-      if (state === 'stopped') return;
-      listener.notice({ level: 'warn', key: 'complaint', text: `journalctl says: ${line}` });
-    }
+  /** journalctl skips files of the journal that it cannot read, so its latest error is reported while it runs. */
+  function complain(): void {
+    const line = linesOf(errors).at(-1);
+    if (line !== undefined) listener.notice({ level: 'warn', key: 'complaint', text: `journalctl says: ${line}` });
   }
 }
 
@@ -132,35 +132,13 @@ function adviceOn(lastError = ''): string {
   return '';
 }
 
-/** How many characters are kept. Older ones are dropped. */
+/** How many characters are kept of the error output, and of a line of it. Older ones are dropped. */
 const longest = 2000;
 const longestLine = 300;
-const maxPublished = 10;
-
-/** Keeps the last output of a program's standard error, in a form that fits into a notice. */
-function createErrorOutput() {
-  const published = new Set<string>();
-  let text = '';
-  return {
-    add(chunk: Buffer): void {
-      text = (text + chunk.toString('utf8')).slice(-longest);
-    },
-    /** Returns lines that it has not returned before; if very many differ, only the first few. */
-    takeNew(): string[] {
-      const lines = linesOf(text).filter((line) => !published.has(line));
-      const fresh = lines.slice(0, maxPublished - published.size);
-      for (const line of fresh) published.add(line);
-      return fresh;
-    },
-    takeAll(): string[] {
-      const lines = linesOf(text);
-      text = '';
-      return lines;
-    },
-  };
-}
 
 function linesOf(text: string): string[] {
-  const lines = text.split('\n').map((line) => printable(line.trim()).slice(0, longestLine));
-  return [...new Set(lines)].filter((line) => line !== '');
+  return text
+    .split('\n')
+    .map((line) => printable(line.trim()).slice(0, longestLine))
+    .filter((line) => line !== '');
 }

@@ -2,19 +2,19 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Source } from '../source.ts';
-import { accessAdviceOn } from './bpf-trace.ts';
-import { readHistogram, startHistogram } from './histogram.ts';
 import {
   conditionOn,
   defineProbe,
   definitionFor,
   order,
+  readHistogram,
   readReasons,
   removeProbes,
+  startHistogram,
   toldNumbers,
   tracepoint,
 } from './probe.ts';
-import { createTrace, type TraceOptions } from './trace.ts';
+import { accessAdviceOn, createTrace, type TraceOptions } from './trace.ts';
 
 /** Also the group of the probe, in which no dash may stand. */
 const instance = 'kube_netfilter_tailer_drops';
