@@ -12,7 +12,6 @@ import { byDue, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
 /** A namespace or a peer, which takes turns with others. */
 export interface Party {
   lastTurn: number;
-  waiting: number;
 }
 
 export interface ReadySeries {

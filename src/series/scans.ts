@@ -42,7 +42,7 @@ export function createScans(restored: Iterable<Series>) {
 
   /** Returns whose Event counts a packet of a scan; undefined if the packet belongs to none. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
-    const details = refusals.hasSuspects ? exampleOf(given) : undefined;
+    const details = exampleOf(given);
     if (details === undefined) return undefined;
     if (isTry(details)) {
       if (!isScan(details.peer.identity, regarding)) return undefined;
@@ -76,26 +76,19 @@ export function createScans(restored: Iterable<Series>) {
 function createRefusals() {
   /** The number of series, by the peer's identity and then by object. */
   const byPeer = new Map<string, Map<string, number>>();
-  let suspects = 0;
 
   return {
-    /** Whether any peer scans, or would scan with one more object. If none does, packets need no check. */
-    get hasSuspects(): boolean {
-      return suspects > 0;
-    },
     objectsOf: (peer: string): ReadonlyMap<string, number> | undefined => byPeer.get(peer),
     add(peer: string, object: string): void {
       let objects = byPeer.get(peer);
       if (objects === undefined) byPeer.set(peer, (objects = new Map()));
-      const before = objects.size;
       objects.set(object, (objects.get(object) ?? 0) + 1);
-      if (before < manyObjects && objects.size === manyObjects) suspects++;
     },
     remove(peer: string, object: string): void {
       const objects = byPeer.get(peer);
       const left = (objects?.get(object) ?? 0) - 1;
       if (left > 0) objects?.set(object, left);
-      else if (objects?.delete(object) === true && objects.size === manyObjects - 1) suspects--;
+      else objects?.delete(object);
       if (objects?.size === 0) byPeer.delete(peer);
     },
   };

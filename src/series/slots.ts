@@ -16,16 +16,13 @@ export interface SlotLimits {
 export type Slots = ReturnType<typeof createSlots>;
 
 /** Counts the Events of each object in its window, and those about each peer. */
-export function createSlots(
-  { perObject, perPeer = 3 }: SlotLimits,
-  restored?: Pick<SeriesState, 'objects' | 'series'>,
-) {
+export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: Pick<SeriesState, 'objects'>) {
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
+  /** Series of an earlier run are left out, because they may have Events already, so they are never moved. */
   const flows = createFlows();
   /** The last slot is reserved for peers without an Event. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
-  for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
     /**

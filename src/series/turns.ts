@@ -2,18 +2,14 @@
  * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
  * namespace and peer have waited longest for a turn, and of that object the series with the most unpublished packets.
  */
-import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { createLines, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
-/** The most objects whose Events are remembered. The oldest is forgotten first. */
-const objectsKnown = 8192;
-
-/** The most idle namespaces and peers whose last turn is remembered. */
-const partiesKept = 1000;
+/** The most objects whose Events are remembered, and the most namespaces and peers whose turns are. */
+const kept = 8192;
 
 /** What a turn has changed. It is undone if the series could not be written, although it was not refused itself. */
 interface Begun extends ReadySeries {
@@ -26,11 +22,11 @@ export function createTurns(restored: readonly Series[]) {
   const entries = new Map<Series, ReadySeries>();
   const ready = createReady();
   const begun = new Map<Series, Begun>();
-  const objectOf = createObjects();
-  const parties = createParties();
+  const objectOf = createLatest<ReadySeries['object']>(() => ({ window: -1 }));
+  const partyOf = createLatest<Party>(() => ({ lastTurn: 0 }));
   let turn = 0;
   for (const series of restored)
-    if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(series), series);
+    if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(keyOf(series)), series);
 
   return {
     get size(): number {
@@ -48,12 +44,13 @@ export function createTurns(restored: readonly Series[]) {
     const { namespace = '' } = series.finding.regarding;
     const ledger = isUpdate(series) ? 'update' : 'new';
     const peer = peerOf(series);
+    const key = keyOf(series);
     const entry: ReadySeries = {
       series,
-      key: objectKey(series.finding.regarding),
-      object: objectOf(series),
-      namespace: parties.join(`${ledger} namespace ${namespace}`),
-      peer: peer === undefined ? undefined : parties.join(`${ledger} peer ${peer}`),
+      key,
+      object: objectOf(key),
+      namespace: partyOf(`${ledger} namespace ${namespace}`),
+      peer: peer === undefined ? undefined : partyOf(`${ledger} peer ${peer}`),
     };
     entries.set(series, entry);
     ready.add(entry);
@@ -65,9 +62,6 @@ export function createTurns(restored: readonly Series[]) {
     if (entry === undefined) return undefined;
     entries.delete(series);
     ready.remove(entry);
-    entry.namespace.waiting--;
-    if (entry.peer !== undefined) entry.peer.waiting--;
-    if (ready.size === 0) parties.clear();
     return entry;
   }
 
@@ -105,37 +99,20 @@ function peerOf({ finding: { details } }: Series): string | undefined {
   return details.kind === 'scan' || details.kind === 'ports' ? details.example.peer.identity : undefined;
 }
 
-function createObjects(): (series: Series) => ReadySeries['object'] {
-  const objects = new LRUCache<string, ReadySeries['object']>({ max: objectsKnown });
-  return ({ finding }) => {
-    const key = objectKey(finding.regarding);
-    let object = objects.get(key);
-    if (object === undefined) objects.set(key, (object = { window: -1 }));
-    return object;
-  };
+function keyOf({ finding }: Series): string {
+  return objectKey(finding.regarding);
 }
 
-function createParties() {
-  const parties = new Map<string, Party>();
-  let limit = partiesKept;
-
-  return {
-    join(name: string): Party {
-      let party = parties.get(name);
-      if (party === undefined) {
-        if (parties.size >= limit) forget();
-        parties.set(name, (party = { lastTurn: 0, waiting: 0 }));
-      }
-      party.waiting++;
-      return party;
-    },
-    clear: (): void => parties.clear(),
+/** Keeps the values of the keys that were asked for last. An LRU cache takes all its memory at once, for each node of a replay. */
+function createLatest<T>(create: () => T): (key: string) => T {
+  const values = new Map<string, T>();
+  return (key) => {
+    const value = values.get(key) ?? create();
+    values.delete(key);
+    values.set(key, value);
+    if (values.size > kept) for (const oldest of values.keys().take(1)) values.delete(oldest);
+    return value;
   };
-
-  function forget(): void {
-    for (const [name, { waiting }] of parties) if (waiting === 0) parties.delete(name);
-    limit = Math.max(partiesKept, 2 * parties.size);
-  }
 }
 
 /** Keeps the ready series. There may be tens of thousands, in a storm or at the end of a long log, so none is checked twice. */

@@ -155,6 +155,22 @@ describe('whose turn it is', () => {
     table.delay(first, at(60));
     expect(write(table, at(30))).toHaveLength(2);
     expect(table.next(at(60))).toMatchObject({ series: first, kind: 'first' });
+    write(table, at(60));
+    table.giveBack(first, at(61));
+    expect(table.next(at(61))).toBeUndefined();
+  });
+
+  test.each([
+    [8191, 'more'],
+    [8192, 'first'],
+  ])('after Events on %i other objects, the next about an object is one of its: %s', (others, kind) => {
+    const table = createSeriesTable();
+    table.count(drop('shop/web', 1), at(0));
+    write(table, at(2));
+    for (let pod = 0; pod < others; pod++) table.count(drop(`shop/other-${pod}`, 1, pod + 2), at(3));
+    write(table, at(5));
+    table.count(drop('shop/web', 2), at(6));
+    expect(table.next(at(8))?.kind).toBe(kind);
   });
 
   test('what waits until its hour is over comes after what happens now', () => {

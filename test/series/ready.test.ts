@@ -4,7 +4,7 @@ import type { Series, WriteKind } from '../../src/model/series.ts';
 import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/times.ts';
 import type { Party, ReadySeries } from '../../src/series/lines.ts';
 import { createReady } from '../../src/series/turns.ts';
-import { finding, flow, incident, nine, podRef } from '../builders.ts';
+import { finding, flow, incident, incidentDetails, nine, podRef } from '../builders.ts';
 
 const hour = 3_600_000;
 const kinds: readonly WriteKind[] = ['first', 'more', 'rest'];
@@ -17,7 +17,7 @@ const step = fc.oneof(
     peer: fc.nat(3),
     object: fc.nat(4),
     writes: fc.nat(1),
-    isIncident: fc.boolean(),
+    role: fc.constantFrom(undefined, 'full' as const, 'pod-notice' as const),
     window: fc.nat(1),
     due: fc.nat(20),
   }),
@@ -40,7 +40,7 @@ test('whose turn it is, is who comes first by a look at each', () => {
 function createWorld() {
   const ready = createReady();
   const entries: ReadySeries[] = [];
-  const parties = Array.from({ length: 7 }, (): Party => ({ lastTurn: 0, waiting: 0 }));
+  const parties = Array.from({ length: 7 }, (): Party => ({ lastTurn: 0 }));
   const objects = Array.from({ length: 5 }, () => ({ window: -1 }));
   let now = nine;
   let turn = 0;
@@ -73,7 +73,7 @@ function createWorld() {
     peer: number;
     object: number;
     writes: number;
-    isIncident: boolean;
+    role: 'full' | 'pod-notice' | undefined;
     window: number;
     due: number;
   }): void {
@@ -81,7 +81,9 @@ function createWorld() {
     const windowEnd = nine + each.window * hour + 120_000;
     const series = {
       finding: {
-        ...(each.isIncident ? incident() : finding({ details: flow({}) })),
+        ...(each.role === undefined
+          ? finding({ details: flow({}) })
+          : incident({ details: incidentDetails({ role: each.role }) })),
         identity: `s-${names++}`,
         regarding: podRef(object),
       },

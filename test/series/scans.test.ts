@@ -198,6 +198,15 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     const target = all(table).find((series) => kindOf(series) === 'scan of target');
     expect(target?.peers.seen).toHaveLength(30);
     expect(target?.count).toBe(30);
+    expect(table.counts).toEqual({ uncounted: 0, overflowed: 0 });
+  });
+
+  test('loses no packet where there is no room for another series but those of its Pods', () => {
+    const table = createSeriesTable({ limits: { perObject: 8, total: 9 } });
+    scanBy(stranger, table, { count: 9, ports: [22] });
+    expect(kinds(table)).toEqual({ 'scan of target': 9 });
+    expect(packets(table)).toBe(9);
+    expect(table.counts).toEqual({ uncounted: 0, overflowed: 0 });
   });
 });
 

@@ -214,6 +214,15 @@ describe('a series', () => {
     expect(latter).toMatchObject({ count: 1, window: (former?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
   });
 
+  test('goes on for its whole window, however long ago it was published', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    write(table, start + second);
+    table.count(drop(2), start + 20 * minute);
+    table.count(drop(1), start + 40 * minute);
+    expect(table.due(Infinity).map(({ count }) => count)).toEqual([1, 2]);
+  });
+
   test('a window that is over is not opened again by what comes late: its Event has a count already', () => {
     const table = createSeriesTable();
     table.count(drop(1), start);
@@ -296,8 +305,8 @@ describe('limits', () => {
 
   test('incidents are not held back', () => {
     const table = createSeriesTable({ limits: { perObject: 0, total: 100 } });
-    table.count(incident(), start);
-    expect(kinds(table)).toEqual(['incident']);
+    for (const identity of ['one', 'another']) table.count(incident({ identity }), start);
+    expect(kinds(table)).toEqual(['incident', 'incident']);
   });
 
   test('past the total packets are only counted', () => {
@@ -383,6 +392,9 @@ describe('suppress', () => {
     write(table, start + second);
     table.suppress(report('everything'), 'node-a', start + 2 * second);
     expect(marked(table)).toEqual(['drop 1']);
+    write(table, start + minute);
+    table.suppress(report('everything'), 'node-a', start + 3 * second);
+    expect(table.due(Infinity)).toEqual([]);
   });
 });
 
