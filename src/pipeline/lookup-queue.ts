@@ -88,7 +88,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         changes.changed(key);
         released.push(flow);
       }
-      if (released.length > 0) for (const [flow, key] of latest) if (!waiting.has(key)) latest.delete(flow);
+      for (const [flow, key] of latest) if (!waiting.has(key)) latest.delete(flow);
       return released;
     },
   };
@@ -154,7 +154,7 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
     /** Takes out the packets that have their owners, or have waited long enough. */
     takeDone(): QueuedFlow[] {
       if (isSynced()) syncedAt ??= now();
-      return syncedAt === undefined || queue.size === 0 ? [] : queue.release(isDone);
+      return syncedAt === undefined ? [] : queue.release(isDone);
     },
   };
 

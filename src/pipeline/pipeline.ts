@@ -148,7 +148,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     timer?.cancel();
     if (isStopped || lookups === undefined) return;
     const done = counting.takeDone();
-    if (done.length > 0) flush();
+    flush();
     for (const flow of done) counting.resume(flow);
     if (lookups.queue.size > 0) timer?.setEarliest(reviewInterval);
   }

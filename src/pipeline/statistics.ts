@@ -71,7 +71,7 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void) 
 }
 
 function hasPods(end: Endpoint | undefined): boolean {
-  return end !== undefined && (end.kind === 'pod' || (end.candidates !== undefined && end.candidates.length > 0));
+  return end?.kind === 'pod' || end?.candidates !== undefined;
 }
 
 function isUnresolved({ kind, address }: Endpoint): boolean {

@@ -153,8 +153,10 @@ test('answers as resolving and explaining afresh would, whatever came before', (
 test('a flow that comes back is remembered, and then not explained again', () => {
   const directory = createDirectory(cluster({ pods: [pod()] }));
   const { meaningOf } = createMeanings({ directory, node: undefined });
-  meaningOf(line(), observation());
+  const first = meaningOf(line(), observation());
   const second = meaningOf(line(), observation());
+  // What comes once, as in a flood of random addresses, takes no room.
+  expect(second).not.toBe(first);
   expect(
     meaningOf(
       line({ time: nine + 5000, line: 99 }),

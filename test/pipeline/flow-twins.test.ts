@@ -7,8 +7,8 @@ import { finding, flow, nine, podRef } from '../builders.ts';
 
 const receiving: Partial<FlowDetails> = { enforcer: 'network-policy', direction: 'receiving', refusedBy: 'receiver' };
 
-function findingOf(details: Partial<FlowDetails>, pod = 'db-0', node = 'node-a') {
-  return finding({ regarding: podRef(pod), node, details: flow({ ...receiving, ...details }) });
+function findingOf(details: Partial<FlowDetails>, pod = 'db-0', node = 'node-a', namespace = 'shop') {
+  return finding({ regarding: podRef(pod, namespace), node, details: flow({ ...receiving, ...details }) });
 }
 
 function logged(
@@ -47,17 +47,18 @@ test('lines of another Pod of the workload are its own, as a flow does not show 
   expect(flowed(twins, 5)).toBe(2);
 });
 
-test.each<[string, Partial<FlowDetails>, string?, string?]>([
+test.each<[string, Partial<FlowDetails>, string?, string?, string?]>([
   ['port', { port: 443 }],
   ['protocol', { protocol: 'UDP' }],
   ['direction', { direction: 'sending', refusedBy: 'sender' }],
   ['side that refused', { refusedBy: 'sender' }],
   ['enforcer', { enforcer: 'host-firewall' }],
   ['workload', {}, 'web-0'],
+  ['namespace', {}, 'db-0', 'node-a', 'other'],
   ['node', {}, 'db-0', 'node-b'],
-])('lines of another %s are other packets', (_, details, pod, node) => {
+])('lines of another %s are other packets', (_, details, pod, node, namespace) => {
   const twins = createFlowTwins(true);
-  logged(twins, 3, findingOf({ logger: 'netfilter', ...details }, pod, node));
+  logged(twins, 3, findingOf({ logger: 'netfilter', ...details }, pod, node, namespace));
   expect(flowed(twins, 3)).toBe(3);
 });
 

@@ -103,6 +103,12 @@ test('what a LOG line says is not said of packets that came by another device', 
   expect(detailsOf(findingsOf(other)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
 });
 
+test('what a LOG line says is not said of packets that come more than ten minutes later', () => {
+  const late = { ...drop(), time: nine + 600_001 };
+  const [, last] = decided([logged('[UFW BLOCK] '), late]);
+  expect(detailsOf(findingsOf(last)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
+});
+
 test.each(['IP_RPFILTER', 'IP_LOCAL_SOURCE', 'IP_INVALID_SOURCE'])(
   'a martian of the log and the drop for %s count once',
   (reason) => {

@@ -200,7 +200,9 @@ describe('remembered flows', () => {
       { from: nine + 10 * second },
       [
         [5, 'unknown'],
+        [10, 'pod'],
         [20, 'pod'],
+        [5, 'unknown'],
       ],
     ],
     [
@@ -208,7 +210,9 @@ describe('remembered flows', () => {
       { from: nine, until: nine + 10 * second },
       [
         [5, 'pod'],
+        [10, 'unknown'],
         [20, 'unknown'],
+        [5, 'pod'],
       ],
     ],
   ])('end when a Pod that was looked up %s', async (_, life, expected) => {

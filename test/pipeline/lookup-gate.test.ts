@@ -41,6 +41,8 @@ interface Rig {
   /** The time that each flow had waited since it could have been looked up. */
   waits: number[];
   full: () => number;
+  /** How many packets were told of each time. */
+  told: number[];
   snapshot: () => string;
 }
 
@@ -61,6 +63,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   const table = createSeriesTable({ restored: state?.series, limits: { perObject: 1000, total: 1000 } });
   const answered = new Set<number>();
   const waits: number[] = [];
+  const told: number[] = [];
   let syncedAt = synced ? Date.now() : Infinity;
   const incidents = nodeIncidents(table.count);
   const release: LookupQueue['release'] = (may) => {
@@ -76,6 +79,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     node: 'node-a',
     includeNoise: false,
     hasFlows: true,
+    packets: { drop: ({ weight }) => void told.push(weight) },
     lookups: {
       queue: Object.create(queue, { release: { value: release } }) as LookupQueue,
       remote: { startLookups },
@@ -88,6 +92,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     table,
     pipeline,
     waits,
+    told,
     read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
     repeat(lines) {
       const { repeats } = pipeline;
@@ -168,7 +173,7 @@ test('a packet that waits is counted once where a flow of Calico tells of it, to
   one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');
   expect(one.queue.size).toBe(2);
   one.sync();
-  expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
+  expect([one.counted(), one.told]).toEqual([['203.0.113.7 80 x1'], [1]]);
 });
 
 test('a flow of Calico does not count again what a line has shown since the flow before it', () => {
@@ -179,7 +184,7 @@ test('a flow of Calico does not count again what a line has shown since the flow
   one.read(7);
   const before = one.counted();
   takeFlow();
-  expect(one.counted()).toEqual(before);
+  expect([one.counted(), one.told]).toEqual([before, [1, 1]]);
 });
 
 type Step =

@@ -379,6 +379,7 @@ test('a source that lost an unknown number of records lost one at least', () => 
     counts: () => ({ table, incidents: nodeIncidents(() => {}, { node: 'node-a' }) }),
     packets: { drop: () => {}, gap: ({ by, count }) => void gaps.push([by, count]) },
   });
+  pipeline.take(line({ text: syn(), time: nine }), 'kernel');
   pipeline.lost('journal', undefined, nine);
   pipeline.lost('/dev/kmsg', 7, nine);
   expect(statistics.suppressed).toBe(8);
@@ -386,6 +387,7 @@ test('a source that lost an unknown number of records lost one at least', () => 
     ['journal', undefined],
     ['/dev/kmsg', 7],
   ]);
+  expect(table.due(Infinity)).toMatchObject([{ count: 1, suppressed: true }]);
 });
 
 test('lost lines mark the series of their node', () => {

@@ -20,12 +20,19 @@ function textOf(prefix: string, port: number): string {
   return `${prefix}IN=eth0 OUT=${veth} MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.7 DST=10.65.1.4 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
-function rig({ quietUntil, epoch }: { quietUntil?: () => number; epoch?: Directory['epoch'] } = {}) {
+interface RigOptions {
+  quietUntil?: () => number;
+  epoch?: Directory['epoch'];
+  hasKernelDrops?: boolean;
+}
+
+function rig({ quietUntil, epoch, hasKernelDrops = false }: RigOptions = {}) {
   const directory = createDirectory(cluster({ pods: [target] }));
   const table = createSeriesTable();
   const statistics = createStatistics();
   const advanced: number[] = [];
   const drops: [time: number, weight: number][] = [];
+  const logged: number[] = [];
   const counts: NodeCounts = {
     table,
     incidents: nodeIncidents(table.count),
@@ -40,7 +47,11 @@ function rig({ quietUntil, epoch }: { quietUntil?: () => number; epoch?: Directo
     counts: () => counts,
     isByLines: quietUntil !== undefined,
     includeNoise: false,
-    packets: { drop: ({ line: { time }, weight }) => void drops.push([time, weight]) },
+    hasKernelDrops,
+    packets: {
+      drop: ({ line: { time }, weight }) => void drops.push([time, weight]),
+      logged: ({ weight }) => void logged.push(weight),
+    },
   });
   const learn = (port: number, time: number, prefix = 'calico-drop: ') => {
     pipeline.take(line({ text: textOf(prefix, port), time }), 'kernel');
@@ -54,7 +65,7 @@ function rig({ quietUntil, epoch }: { quietUntil?: () => number; epoch?: Directo
       .toSorted((a, b) => a.window - b.window || b.count - a.count || a.first - b.first)
       .map(({ window, count, first, last }) => [window, count, first, last]);
   };
-  return { pipeline, learn, counted, advanced, drops, statistics, flush: () => pipeline.repeats?.flush() };
+  return { pipeline, learn, counted, advanced, drops, logged, statistics, flush: () => pipeline.repeats?.flush() };
 }
 
 test('lines that repeat one are added up, and counted together when they are flushed', () => {
@@ -144,6 +155,52 @@ test('time goes by before each line at which something is due', () => {
   learn(80, nine)(nine + 1, nine + 2, nine + 3, nine + 4);
   flush();
   expect(advanced).toEqual([nine, nine + 1, nine + 3, nine + 4]);
+});
+
+const icmpError = `calico-drop: IN=eth0 OUT=${veth} SRC=192.168.7.1 DST=10.65.1.4 LEN=88 TTL=64 ID=5 PROTO=ICMP TYPE=3 CODE=3 [SRC=10.65.1.4 DST=192.168.7.1 LEN=60 TTL=63 ID=9 PROTO=UDP SPT=40000 DPT=53 LEN=40 ] `;
+
+test.each([
+  ['an ICMP error', icmpError],
+  ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
+  ['a full table', 'nf_conntrack: table full, dropping packet'],
+  [
+    'what a logger has joined',
+    'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]',
+  ],
+  ['what is no line of ours', 'eth0: link is up'],
+])('is decided on line by line: %s', (_, text) => {
+  const { pipeline, statistics } = rig();
+  pipeline.take(line({ text }), 'unknown');
+  const { verdicts, conntrackFull } = statistics;
+  expect(verdicts.dropped + conntrackFull).toBe(text.startsWith('eth0') ? 0 : text.includes('5 packets') ? 5 : 1);
+  expect(pipeline.repeats?.last()).toBeUndefined();
+});
+
+test('is decided on line by line, where the kernel tells of the same packets', () => {
+  const { pipeline } = rig({ hasKernelDrops: true });
+  pipeline.take(line({ text: textOf('calico-drop: ', 80) }), 'kernel');
+  expect(pipeline.repeats?.last()).toBeUndefined();
+});
+
+test('other settings are those of the next line, also where it repeats one', () => {
+  const { pipeline, learn, drops, statistics } = rig();
+  const again = learn(80, nine);
+  again(nine + 1, nine + 2);
+  pipeline.change({
+    prefixes: createPrefixTable([{ prefix: 'calico-drop', verdict: 'accepted' }]),
+    includeNoise: false,
+  });
+  expect(drops.map(([, weight]) => weight)).toEqual([1, 2]);
+  expect(again(nine + 3)).toEqual([false]);
+  learn(80, nine + 3);
+  expect(statistics.verdicts).toMatchObject({ dropped: 3, accepted: 1 });
+});
+
+test('accepted packets that are alike are told together, with how many they are', () => {
+  const { learn, logged, flush } = rig();
+  learn(80, nine, 'ACCEPT ')(nine + 1, nine + 2);
+  flush();
+  expect(logged).toEqual([1, 2]);
 });
 
 test('before the first line there is nothing to repeat', () => {

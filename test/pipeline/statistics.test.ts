@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
 import type { Unparsable } from '../../src/model/observation.ts';
-import { line, observation } from '../builders.ts';
+import type { Ends } from '../../src/model/endpoint.ts';
+import { ends, externalEnd, line, observation, podEnd } from '../builders.ts';
 
 const bad = (reason: string): Unparsable => ({ kind: 'unparsable', format: 'netfilter', reason });
 
@@ -42,6 +43,43 @@ test('observed: unparsable lines keep their reasons, each with the first place',
     ['netfilter: no DST=', { count: 2, place: 'kern.log:3' }],
     ['netfilter: no SRC=', { count: 1, place: 'kern.log:8' }],
   ]);
+});
+
+const stranger = externalEnd();
+const nobody = externalEnd({ kind: 'unknown', address: '10.65.9.9' });
+
+test.each<[string, Partial<Ends>, { withPods: number; unresolved?: string[] }]>([
+  ['a Pod at its source', { source: podEnd(), destination: stranger }, { withPods: 3 }],
+  ['a Pod at its destination', { source: stranger, destination: podEnd() }, { withPods: 3 }],
+  [
+    'more than one Pod that may have sent it',
+    { source: { ...nobody, candidates: [podEnd()] } },
+    { withPods: 3, unresolved: ['10.65.9.9'] },
+  ],
+  [
+    'a Pod that sent what its error shows',
+    { source: stranger, inner: { source: podEnd(), destination: stranger } },
+    { withPods: 3 },
+  ],
+  [
+    'an address without an owner at each end',
+    { source: nobody, destination: { ...nobody, address: '10.65.9.8' } },
+    { withPods: 0, unresolved: ['10.65.9.9', '10.65.9.8'] },
+  ],
+  ['a name where an address should be', { source: { ...nobody, address: 'shop/web-*' } }, { withPods: 0 }],
+])('a lost packet with %s', (_, given, { withPods, unresolved = [] }) => {
+  const lost: number[] = [];
+  const statistics = createStatistics((_ends, weight) => void lost.push(weight));
+  statistics.resolved(ends({ source: stranger, destination: stranger, ...given }), false, 3, 2);
+  expect([statistics.withPods, statistics.withoutPods, lost]).toEqual([withPods, 3 - withPods, [3]]);
+  expect([...statistics.unresolved]).toEqual(unresolved.map((address) => [address, 2]));
+});
+
+test('chatter is neither with nor without Pods', () => {
+  const lost: number[] = [];
+  const statistics = createStatistics((_ends, weight) => void lost.push(weight));
+  statistics.resolved(ends(), true, 3);
+  expect([statistics.noise, statistics.withPods, statistics.withoutPods, lost]).toEqual([3, 0, 0, []]);
 });
 
 test('a hostile log does not fill the memory', () => {
