@@ -16,7 +16,7 @@ import {
 } from './api/fields.ts';
 import { refOf, unknownPolicy } from './api/read.ts';
 import type { Policy } from './policy.ts';
-import { anyTier } from './tiers.ts';
+import { anyTier } from './model.ts';
 
 interface Kind {
   readonly compile: (object: Json) => Policy | readonly Policy[];

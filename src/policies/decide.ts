@@ -1,16 +1,18 @@
 /** Decides the verdict of one direction: which outcomes are possible, and which missing facts would narrow them down. */
 import { nameOf } from './api/read.ts';
 import type { Rule } from './policy.ts';
-import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
 import {
   type Action,
   both,
   type ClauseTrace,
   type Decision,
+  isCalico,
   type Match,
+  networkPolicyTier,
   type PolicyRef,
   type PolicyTrace,
   type RuleTrace,
+  type Tier,
   type Trace,
   type Verdict,
 } from './model.ts';

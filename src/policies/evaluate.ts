@@ -17,36 +17,37 @@ import type {
 import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
-import { RequirementCollector, type Requirements } from './policy.ts';
-
-export interface Evaluator {
-  /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
-  readonly verdict: (flow: Flow, direction: Direction) => Verdict;
-  readonly trace: (flow: Flow, direction: Direction) => Trace;
-  /** Returns the other objects that policies of Calico need to decide it. */
-  readonly requirements: (flow: Flow, direction: Direction) => Requirements;
-}
+import { anyNamespace, type Needs, newNeeds, type Requirements } from './policy.ts';
 
 export interface EvaluatorOptions {
   readonly policies: PolicySet;
   readonly namespaces: Iterable<Namespace>;
 }
 
-/** Caches requirements by list, which stays the same object as long as the Pod and the policies do. */
-const requiredBy = new WeakMap<readonly TierPolicies[], RequirementCollector>();
+export type Evaluator = ReturnType<typeof createEvaluator>;
 
-export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
+/** Caches what policies need by list, which stays the same object as long as the Pod and the policies do. */
+const neededBy = new WeakMap<readonly TierPolicies[], Needs>();
+
+export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
   const namespaceLabels = createNamespaces(namespaces);
 
   return {
-    verdict: (flow, direction) => evaluate(flow, direction).verdict,
-    requirements(flow, direction) {
+    /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
+    verdict: (flow: Flow, direction: Direction): Verdict => evaluate(flow, direction).verdict,
+    /** Returns the other objects that policies of Calico need to decide it. */
+    requirements(flow: Flow, direction: Direction): Requirements {
       // Only Calico's policies need other objects.
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
-      const collected = isAsked ? collectRequirements(probeOf(flow, direction)) : new RequirementCollector();
-      return collected.read([flow.source, flow.destination].flatMap(accountOf));
+      const { services, networkSets, accountLabels } = isAsked ? needsOf(probeOf(flow, direction)) : newNeeds();
+      const accounts = accountLabels ? [flow.source, flow.destination].flatMap(accountOf) : [];
+      return {
+        services: [...services].toSorted(),
+        serviceAccounts: [...new Set(accounts)].toSorted(),
+        networkSets: networkSets.has(anyNamespace) ? 'all' : [...networkSets].toSorted(),
+      };
     },
-    trace(flow, direction) {
+    trace(flow: Flow, direction: Direction): Trace {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined)
         return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
@@ -75,19 +76,19 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   }
 
   /** Collects once for each Pod and the policies that select it. */
-  function collectRequirements({ pod, direction }: Probe): RequirementCollector {
-    const selecting = policies.selecting(pod, direction, namespaceLabels);
-    const known = requiredBy.get(selecting);
+  function needsOf(probe: Probe): Needs {
+    const list = selecting(policies, probe);
+    const known = neededBy.get(list);
     if (known !== undefined) return known;
-    const into = new RequirementCollector();
-    const staged = policies.staged?.selecting(pod, direction, namespaceLabels) ?? [];
-    for (const { policy } of [...selecting, ...staged].flatMap((each) => each.policies.flat())) {
-      policy.subject.requires?.(into);
-      for (const { groups } of policy.rules[direction] ?? [])
-        for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(into);
+    const needs = newNeeds();
+    const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
+    for (const { policy } of [...allSelecting(policies, probe), ...staged]) {
+      policy.subject.requires?.(needs);
+      for (const { groups } of policy.rules[probe.direction] ?? [])
+        for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(needs);
     }
-    requiredBy.set(selecting, into);
-    return into;
+    neededBy.set(list, needs);
+    return needs;
   }
 
   function ifEnforced(probe: Probe, { outcome }: Verdict): StagedVerdict | undefined {
@@ -99,12 +100,16 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     return { verdict, policies: refs.slice(0, maxTraced) };
   }
 
-  function allSelecting(asked: PolicySet, { pod, direction }: Probe): Selecting[] {
-    return asked.selecting(pod, direction, namespaceLabels).flatMap((each) => each.policies.flat());
+  function selecting(asked: PolicySet, { pod, direction }: Probe): readonly TierPolicies[] {
+    return asked.selecting(pod, direction, namespaceLabels);
+  }
+
+  function allSelecting(asked: PolicySet, probe: Probe): Selecting[] {
+    return selecting(asked, probe).flatMap((each) => each.policies.flat());
   }
 
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
-    return verdictOf(decide(asked.selecting(probe.pod, probe.direction, namespaceLabels), probe), probe);
+    return verdictOf(decide(selecting(asked, probe), probe), probe);
   }
 }
 

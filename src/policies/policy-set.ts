@@ -3,9 +3,8 @@ import { nameOf, unknownRules } from './api/read.ts';
 import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
-import type { Direction, Pod } from './model.ts';
+import { type Direction, type Pod, type Tier, anyTier, byTierOrder, isCalico, kubernetesTiers } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
-import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';
 
 /** `selects` is true, or the missing fact without which it is not known. */
 export interface Selecting {

@@ -4,9 +4,8 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Endpoint, LabelSet } from './clauses/labels.ts';
-import type { Action, Direction, Match, PolicyRef } from './model.ts';
+import { type Action, type Direction, type Match, type PolicyRef, isCalico } from './model.ts';
 import type { Probe } from './probe.ts';
-import { isCalico } from './tiers.ts';
 
 /** One alternative in a rule, such as a peer or a port. */
 export interface Clause {
@@ -18,7 +17,7 @@ export interface Clause {
   /** A warning about a match, for example that some network plug-ins do not see one. Empty if there is none. */
   readonly note?: (probe: Probe) => string;
   /** Adds the other objects of the cluster that it needs, apart from the two ends. */
-  readonly requires?: (into: RequirementCollector) => void;
+  readonly requires?: (into: Needs) => void;
 }
 
 /** Makes a clause from functions. Clauses that a cluster has many of are classes instead, which take less memory. */
@@ -59,7 +58,7 @@ export interface Subject {
   readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
   /** `podSelector app=postgres`. */
   readonly text: () => string;
-  readonly requires?: (into: RequirementCollector) => void;
+  readonly requires?: (into: Needs) => void;
 }
 
 /** What enforcing a staged policy would do: `set` adds it, `delete` removes the policy with its name, `nothing` changes nothing. */
@@ -105,32 +104,12 @@ export interface Requirements {
   readonly networkSets: readonly string[] | 'all';
 }
 
-export class RequirementCollector {
-  readonly #services = new Set<string>();
-  readonly #networkSets = new Set<string>();
-  #allNetworkSets = false;
-  #accountLabels = false;
+/** Stands for all Namespaces. No Namespace has this name. */
+export const anyNamespace = '*';
 
-  service(name: string): void {
-    this.#services.add(name);
-  }
+/** What the clauses of several policies need. */
+export type Needs = ReturnType<typeof newNeeds>;
 
-  accountLabels(): void {
-    this.#accountLabels = true;
-  }
-
-  /** Undefined means any Namespace. */
-  networkSets(namespaces: readonly string[] | undefined): void {
-    if (namespaces === undefined) this.#allNetworkSets = true;
-    for (const each of namespaces ?? []) this.#networkSets.add(each);
-  }
-
-  /** `accounts`: the ServiceAccounts of the two Pods. */
-  read(accounts: readonly string[]): Requirements {
-    return {
-      services: [...this.#services].toSorted(),
-      serviceAccounts: this.#accountLabels ? [...new Set(accounts)].toSorted() : [],
-      networkSets: this.#allNetworkSets ? 'all' : [...this.#networkSets].toSorted(),
-    };
-  }
+export function newNeeds() {
+  return { services: new Set<string>(), networkSets: new Set<string>(), accountLabels: false };
 }

@@ -2,8 +2,18 @@
 import type { Millis } from '../model/log-line.ts';
 import { humanDuration } from '../platform/duration.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
-import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, Verdict } from './model.ts';
-import { isCalico, isCilium, networkPolicyTier } from './tiers.ts';
+import {
+  type ClauseTrace,
+  type Direction,
+  type PolicyRef,
+  type PolicyTrace,
+  type RuleTrace,
+  type Trace,
+  type Verdict,
+  isCalico,
+  isCilium,
+  networkPolicyTier,
+} from './model.ts';
 
 export interface SentenceOptions {
   /** How the Event calls the Pod whose policies were asked. */

@@ -5,7 +5,20 @@ import { BlockPeer } from './clauses/peers.ts';
 import { namesOf, PortName } from './clauses/ports.ts';
 import { compilePolicy } from './compile.ts';
 import { createEvaluator } from './evaluate.ts';
-import type { Direction, End, Flow, Namespace, Pod, PolicyRef } from './model.ts';
+import {
+  type Direction,
+  type End,
+  type Flow,
+  type Namespace,
+  type Pod,
+  type PolicyRef,
+  type Tier,
+  byTierOrder,
+  isCalico,
+  isCilium,
+  networkPolicyOrder,
+  networkPolicyTier,
+} from './model.ts';
 import type { Clause, Policy, Rule } from './policy.ts';
 import { createPolicySet, type Selecting, type TierPolicies } from './policy-set.ts';
 import { createProbe, type Probe } from './probe.ts';
@@ -19,7 +32,6 @@ import {
   suggestedPeer,
   selectedBy,
 } from './suggest-selector.ts';
-import { byTierOrder, isCalico, isCilium, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
   readonly policy: object;

@@ -5,13 +5,11 @@
 import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
 import { parseNet, readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
-import type { Endpoint, LabelSet } from '../clauses/labels.ts';
-import type { Action, Direction, Match } from '../model.ts';
+import type { Action, Direction } from '../model.ts';
 import {
   type Clause,
   type ClauseGroup,
   type Policy,
-  type RequirementCollector,
   type Rule,
   type Staged,
   type Subject,
@@ -33,7 +31,7 @@ import {
   protocolClause,
   protocolOf,
   requireLabels,
-  ServiceClause,
+  serviceClause,
   unseenClause,
 } from '../calico/clauses.ts';
 import { readNetworks } from '../clauses/networks.ts';
@@ -73,7 +71,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
     ref,
     tier,
     order,
-    subject: new CalicoSubject(selector, selected),
+    subject: subjectOf(selector, selected),
     rules: { ingress: rules('ingress'), egress: rules('egress') },
     changed: changedOf(object),
   };
@@ -91,27 +89,13 @@ function typesOf(spec: Json, apiVersion: string): Direction[] {
   return has('ingress') ? ['ingress', 'egress'] : ['egress'];
 }
 
-/** Selects Pods by a selector of Calico. */
-class CalicoSubject implements Subject {
-  readonly #selector: Selector | string;
-  readonly #text: string;
-
-  constructor(selector: Selector | string, selected: string) {
-    this.#selector = selector;
-    this.#text = selected;
-  }
-
-  selects(_pod: LabelSet, _namespace: LabelSet, endpoint: Endpoint): Match {
-    return typeof this.#selector === 'string' ? this.#selector : selects(this.#selector, endpoint.labelOf);
-  }
-
-  requires(into: RequirementCollector): void {
-    if (typeof this.#selector !== 'string') requireLabels(this.#selector, into);
-  }
-
-  text(): string {
-    return this.#text;
-  }
+function subjectOf(selector: Selector | string, selected: string): Subject {
+  if (typeof selector === 'string') return { selects: () => selector, text: () => selected };
+  return {
+    selects: (_pod, _namespace, { labelOf }) => selects(selector, labelOf),
+    requires: (into) => requireLabels(selector, into),
+    text: () => selected,
+  };
 }
 
 const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny', Pass: 'pass', Log: 'log' };
@@ -231,7 +215,7 @@ function servicesClause(value: Json, side: Side, namespace: string | undefined):
   const within = spelled(text(at(value, 'namespace')) || namespace, isLabel);
   const name = spelled(at(value, 'name'), isLabel);
   if (within === undefined || name === undefined) return unusable('services of a rule names no Service');
-  return new ServiceClause(side, `${within}/${name}`);
+  return serviceClause(side, `${within}/${name}`);
 }
 
 function portClauses(value: Json, side: Side, protocol: string | undefined, selector: Selector | undefined): Clause[] {

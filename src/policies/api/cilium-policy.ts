@@ -15,12 +15,11 @@ import {
 import { protocolOf, unseenClause } from '../calico/clauses.ts';
 import { serviceAccountLabel } from '../calico/endpoint.ts';
 import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
-import { type Endpoint, type LabelSet, readSelector } from '../clauses/labels.ts';
+import { readSelector } from '../clauses/labels.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { exceptText, nodePeer } from '../clauses/peers.ts';
 import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import type { Action, Direction, Match, PolicyRef } from '../model.ts';
-import { anyTier, ciliumTier, networkPolicyTier } from '../tiers.ts';
+import { type Action, type Direction, type PolicyRef, anyTier, ciliumTier, networkPolicyTier } from '../model.ts';
 import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
@@ -46,11 +45,11 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
   if ((at(spec, 'nodeSelector') ?? null) !== null) return [];
   const strange = strangeField(spec, ciliumPolicyFields);
   if (strange !== undefined) return [unknownPolicy(object, anyTier, `it has the unknown field ${strange}`)];
-  const selector = readSelector(subjectOf(spec, namespace));
+  const selector = readSelector(endpointSelectorOf(spec, namespace));
   if (typeof selector === 'string') return [unknownPolicy(object, anyTier, selector)];
   const common = {
     ref,
-    subject: new CiliumSubject(new CiliumSelector(selector)),
+    subject: subjectOf(new CiliumSelector(selector)),
     changed: changedOf(object),
   };
   const sections = { ingress: sectionsOf(spec, 'ingress'), egress: sectionsOf(spec, 'egress') };
@@ -82,7 +81,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
 }
 
 /** A policy selects only Pods of its own Namespace: Cilium overwrites a label that names another one. */
-function subjectOf(spec: Json, namespace: string | undefined): Json {
+function endpointSelectorOf(spec: Json, namespace: string | undefined): Json {
   const given = at(spec, 'endpointSelector');
   const key = 'k8s:io.kubernetes.pod.namespace';
   if (namespace === undefined || at(given, 'matchLabels', key) === undefined) return given;
@@ -106,21 +105,14 @@ function sectionsOf(spec: Json, direction: Direction): Sections {
 }
 
 /** The selector need not contain the Namespace, because policies are found by it. */
-class CiliumSubject implements Subject {
-  readonly #selector: CiliumSelector;
-
-  constructor(selector: CiliumSelector) {
-    this.#selector = selector;
-  }
-
-  selects(pod: LabelSet, namespace: LabelSet, { labelOf }: Endpoint): Match {
-    const account = labelOf(serviceAccountLabel);
-    return this.#selector.matches({ pod, namespace, account: typeof account === 'string' ? account : undefined });
-  }
-
-  text(): string {
-    return `endpointSelector ${this.#selector.text()}`;
-  }
+function subjectOf(selector: CiliumSelector): Subject {
+  return {
+    selects(pod, namespace, { labelOf }) {
+      const account = labelOf(serviceAccountLabel);
+      return selector.matches({ pod, namespace, account: typeof account === 'string' ? account : undefined });
+    },
+    text: () => `endpointSelector ${selector.text()}`,
+  };
 }
 
 type ReadPeer = (value: Json, namespace: string | undefined) => Clause;

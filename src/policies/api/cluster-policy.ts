@@ -7,8 +7,7 @@ import { type Clause, clauseOf, type Policy, type Rule, type Subject, unusable }
 import { type LabelSelector, readSelector } from '../clauses/labels.ts';
 import { domainPeer, NetworkPeer, nodePeer, PodPeer } from '../clauses/peers.ts';
 import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import type { Action, Direction } from '../model.ts';
-import { anyTier } from '../tiers.ts';
+import { type Action, type Direction, anyTier } from '../model.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import {
   adminNetworkPolicyFields,

@@ -4,8 +4,7 @@ import { type Clause, type Policy, type Rule, unusable } from '../policy.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { BlockPeer, exceptText, PodPeer } from '../clauses/peers.ts';
 import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import type { Direction } from '../model.ts';
-import { networkPolicyOrder, networkPolicyTier } from '../tiers.ts';
+import { type Direction, networkPolicyOrder, networkPolicyTier } from '../model.ts';
 import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
 import {
   changedOf,

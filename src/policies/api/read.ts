@@ -7,7 +7,6 @@ import { type Clause, type Policy, type Rule, type Subject, unusable } from '../
 import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';
 import {
   type Action,
-  both,
   type Direction,
   type Labels,
   type NamedPort,
@@ -15,8 +14,9 @@ import {
   type Node,
   type Pod,
   type PolicyRef,
+  anyTier,
+  both,
 } from '../model.ts';
-import { anyTier } from '../tiers.ts';
 import { type Fields, strangeField } from './fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';

@@ -1,6 +1,6 @@
 /** Evaluates the conditions of Calico's rules on the ends of a connection and on the connection itself (felix/rules/policy.go). */
 import { LRUCache } from 'lru-cache';
-import { type Clause, clauseOf, type RequirementCollector } from '../policy.ts';
+import { anyNamespace, type Clause, clauseOf, type Needs } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
 import { missingPort, portText } from '../clauses/ports.ts';
 import { anyOf, type Match, not } from '../model.ts';
@@ -28,9 +28,9 @@ export class EndpointClause implements Clause {
     return match === false ? (missing ?? false) : match;
   }
 
-  requires(into: RequirementCollector): void {
+  requires(into: Needs): void {
     requireLabels(this.#selector, into);
-    into.networkSets(namespacesOf(this.#selector));
+    for (const namespace of namespacesOf(this.#selector) ?? [anyNamespace]) into.networkSets.add(namespace);
   }
 
   wants(): string {
@@ -60,7 +60,7 @@ export class NotClause implements Clause {
     return not(anyOf(this.#clauses, (clause) => clause.matches(probe)));
   }
 
-  requires(into: RequirementCollector): void {
+  requires(into: Needs): void {
     for (const clause of this.#clauses) clause.requires?.(into);
   }
 
@@ -188,47 +188,31 @@ export function unseenClause(text: string, missing: string, protocol?: (probe: P
 }
 
 /** Matches endpoints of a Service: a destination by address and port, a source by address alone (felix/calc/rule_scanner.go). */
-export class ServiceClause implements Clause {
-  readonly #side: Side;
-  readonly #service: string;
-
-  constructor(side: Side, service: string) {
-    this.#side = side;
-    this.#service = service;
-  }
-
-  matches({ flow, endpointsOf }: Probe): Match {
-    const { address } = flow[this.#side];
-    const endpoints = endpointsOf(this.#service);
+export function serviceClause(side: Side, service: string): Clause {
+  const matches = ({ flow, endpointsOf }: Probe): Match => {
+    const { address } = flow[side];
+    const endpoints = endpointsOf(service);
     if (typeof endpoints === 'string') return endpoints;
-    if (address === undefined) return endpoints.size > 0 && `address of ${endName(flow[this.#side])}`;
+    if (address === undefined) return endpoints.size > 0 && `address of ${endName(flow[side])}`;
     const ports = endpoints.get(address);
-    if (ports === undefined || this.#side === 'source') return ports !== undefined;
+    if (ports === undefined || side === 'source') return ports !== undefined;
     if (flow.port !== undefined) return ports.has(`${flow.protocol}/${flow.port}`);
     return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && missingPort;
-  }
-
-  requires(into: RequirementCollector): void {
-    into.service(this.#service);
-  }
-
-  wants(): string {
-    return `Service ${this.#service}`;
-  }
-
-  has(probe: Probe): string {
-    const end = probe.flow[this.#side];
-    const endpoints = probe.endpointsOf(this.#service);
+  };
+  const has = (probe: Probe): string => {
+    const end = probe.flow[side];
+    const endpoints = probe.endpointsOf(service);
     const isEndpoint = typeof endpoints === 'object' && endpoints.has(end.address ?? '');
     return isEndpoint
       ? `is an endpoint, but not on ${portText(probe)}`
       : `is ${end.address ?? endName(end)}, no endpoint of it`;
-  }
+  };
+  return { ...clauseOf(`Service ${service}`, matches, has), requires: ({ services }) => void services.add(service) };
 }
 
 /** Requires the labels of the Pod's ServiceAccount if the selector uses them, because a Pod has only its name. */
-export function requireLabels(selector: Selector, into: RequirementCollector): void {
-  if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
+export function requireLabels(selector: Selector, into: Needs): void {
+  if (labelsIn(selector).some(isOfAccount)) into.accountLabels = true;
 }
 
 /** Returns the Namespaces to which a selector is confined, if any. A network set can have any label except its Namespace's. */

@@ -6,8 +6,7 @@ import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, shown, spelled, strings, text } from '../../platform/json.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
-import type { Labels } from '../model.ts';
-import { isCalico, networkPolicyTier, type Tier } from '../tiers.ts';
+import { type Labels, type Tier, isCalico, networkPolicyTier } from '../model.ts';
 
 export interface NetworkSet {
   readonly namespace: string | undefined;
@@ -79,15 +78,10 @@ export function parseNet(net: string): Range | undefined {
   return parseRange(net.includes('/') ? net : `${net}/${isIPv6(net) ? 128 : 32}`);
 }
 
-export interface CalicoCollector {
-  /** Returns false for objects of other kinds. If two objects have the same name, the later one counts. */
-  readonly add: (object: Json) => boolean;
-  readonly unread: (kind: CalicoKind) => void;
-  readonly services: Omit<ServiceCollector, 'add'>;
-  readonly read: () => CalicoObjects;
-}
+export type CalicoCollector = ReturnType<typeof collectCalicoObjects>;
 
-export function collectCalicoObjects(): CalicoCollector {
+/** If two objects have the same name, the later one counts. */
+export function collectCalicoObjects() {
   const tiers = new Map<string, Tier>();
   const networkSets = new Map<string, NetworkSet>();
   const hostEndpoints = new Map<string, HostEndpoint>();
@@ -97,8 +91,8 @@ export function collectCalicoObjects(): CalicoCollector {
   return {
     add,
     services,
-    unread: (kind) => void unread.add(kind),
-    read: () => ({
+    unread: (kind: CalicoKind): void => void unread.add(kind),
+    read: (): CalicoObjects => ({
       tiers: [...tiers.values()],
       networkSets: [...networkSets.values()],
       hostEndpoints: [...hostEndpoints.values()],
@@ -108,6 +102,7 @@ export function collectCalicoObjects(): CalicoCollector {
     }),
   };
 
+  /** Returns false for objects of other kinds. */
   function add(object: Json): boolean {
     const apiVersion = text(at(object, 'apiVersion')) ?? '';
     const kind = text(at(object, 'kind'));
@@ -142,20 +137,7 @@ export const maxEndpoints = 5000;
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 
-export interface ServiceCollector {
-  /**
-   * Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too, as in Calico
-   * (felix/serviceindex/serviceindex.go).
-   */
-  readonly add: (object: Json) => boolean;
-  readonly complete: (service: string) => void;
-  /** Notes that no more objects come. If there was any EndpointSlice, the EndpointSlices of all Services are known. */
-  readonly completeIfAny: () => void;
-  readonly unread: (namespace: string) => void;
-  readonly endpointsOf: EndpointsOf;
-}
-
-export function collectServices(): ServiceCollector {
+export function collectServices() {
   const services = new Map<string, Map<string, Set<string>>>();
   const complete = new Set<string>();
   const unread = new Set<string>();
@@ -163,7 +145,8 @@ export function collectServices(): ServiceCollector {
   let isComplete = false;
 
   return {
-    add(object) {
+    /** Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too (felix/serviceindex/serviceindex.go). */
+    add(object: Json): boolean {
       const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
       const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
       if (text(at(object, 'kind')) !== 'EndpointSlice' || namespace === undefined) return false;
@@ -172,10 +155,11 @@ export function collectServices(): ServiceCollector {
       if (service !== undefined) addSlice(endpointsAt(`${namespace}/${service}`), object);
       return true;
     },
-    complete: (service) => void complete.add(service),
-    completeIfAny: () => void (isComplete = isAny),
-    unread: (namespace) => void unread.add(namespace),
-    endpointsOf(service) {
+    complete: (service: string): void => void complete.add(service),
+    /** Notes that no more objects come. If there was any EndpointSlice, the EndpointSlices of all Services are known. */
+    completeIfAny: (): void => void (isComplete = isAny),
+    unread: (namespace: string): void => void unread.add(namespace),
+    endpointsOf(this: void, service: string): ServiceEndpoints | string {
       const [namespace = ''] = service.split('/', 1);
       if (unread.has(namespace)) return `EndpointSlices of Namespace ${namespace}, which could not be listed`;
       const found = services.get(service);
