@@ -46,26 +46,19 @@ export function findFacts(incident: Incident, recent: Recent, sources: FactSourc
   const felix = isAsked ? askFelix(sources, delay) : undefined;
   const { proc, kernel, kubeProxyHere } = sources;
   const withLog = (found: Partial<NodeFacts>): NodeFacts => ({
-    ...factsOfLog(incident, recent, kernel),
+    ebpf: recent.ebpf ?? hasEbpf(kernel),
+    ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
+    felix: undefined,
     kubeProxyHere: attempt(kubeProxyHere),
+    conntrack: undefined,
+    topSources: [],
+    backends: recent.backends(incident.last),
+    firewallDropsSince: recent.firewallDropsSince(incident.first),
     ...found,
   });
   return proc === undefined && !(felix instanceof Promise)
     ? withLog({ felix })
     : askInTime(incident, sources, felix, delay).then(withLog);
-}
-
-function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
-  return {
-    ebpf: recent.ebpf ?? hasEbpf(kernel),
-    ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
-    felix: undefined,
-    kubeProxyHere: undefined,
-    conntrack: undefined,
-    topSources: [],
-    backends: recent.backends(incident.last),
-    firewallDropsSince: recent.firewallDropsSince(incident.first),
-  };
 }
 
 function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Millis): FelixAnswer {
@@ -77,16 +70,13 @@ function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Mill
   /** Asks again if the API server does not answer, because the rules for its own Service may be missing. */
   async function untilAnswered(asked: Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
     let settings = await asked;
-    for (let left = felixTimeout - felixPause; left > 0 && isUnanswered(settings); left -= felixPause) {
+    for (let left = felixTimeout - felixPause; left > 0; left -= felixPause) {
+      if (settings?.kind !== 'unreadable' || settings.reason !== 'failed') break;
       await pause(felixPause);
       settings = await felix?.();
     }
     return settings;
   }
-}
-
-function isUnanswered(settings: NodeFacts['felix']): boolean {
-  return settings?.kind === 'unreadable' && settings.reason === 'failed';
 }
 
 async function askInTime(

@@ -36,7 +36,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
     /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
     verdict: (flow: Flow, direction: Direction): Verdict => evaluate(flow, direction).verdict,
     /** Returns the other objects that policies of Calico need to decide it. */
-    requirements(flow: Flow, direction: Direction): Requirements {
+    requirements(this: void, flow: Flow, direction: Direction): Requirements {
       // Only Calico's policies need other objects.
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const { services, networkSets, accountLabels } = isAsked ? needsOf(probeOf(flow, direction)) : newNeeds();
@@ -47,7 +47,7 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
         networkSets: networkSets.has(anyNamespace) ? 'all' : [...networkSets].toSorted(),
       };
     },
-    trace(flow: Flow, direction: Direction): Trace {
+    trace(this: void, flow: Flow, direction: Direction): Trace {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined)
         return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
@@ -77,16 +77,9 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
 
   /** Collects once for each Pod and the policies that select it. */
   function needsOf(probe: Probe): Needs {
-    const list = selecting(policies, probe);
-    const known = neededBy.get(list);
-    if (known !== undefined) return known;
-    const needs = newNeeds();
+    const list = tiersOf(policies, probe);
     const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
-    for (const { policy } of [...allSelecting(policies, probe), ...staged]) {
-      policy.subject.requires?.(needs);
-      for (const { groups } of policy.rules[probe.direction] ?? [])
-        for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(needs);
-    }
+    const needs = neededBy.get(list) ?? collectNeeds([...allSelecting(policies, probe), ...staged], probe.direction);
     neededBy.set(list, needs);
     return needs;
   }
@@ -100,17 +93,27 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
     return { verdict, policies: refs.slice(0, maxTraced) };
   }
 
-  function selecting(asked: PolicySet, { pod, direction }: Probe): readonly TierPolicies[] {
+  function tiersOf(asked: PolicySet, { pod, direction }: Probe): readonly TierPolicies[] {
     return asked.selecting(pod, direction, namespaceLabels);
   }
 
   function allSelecting(asked: PolicySet, probe: Probe): Selecting[] {
-    return selecting(asked, probe).flatMap((each) => each.policies.flat());
+    return tiersOf(asked, probe).flatMap((each) => each.policies.flat());
   }
 
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
-    return verdictOf(decide(selecting(asked, probe), probe), probe);
+    return verdictOf(decide(tiersOf(asked, probe), probe), probe);
   }
+}
+
+function collectNeeds(asked: readonly Selecting[], direction: Direction): Needs {
+  const needs = newNeeds();
+  for (const { policy } of asked) {
+    policy.subject.requires?.(needs);
+    for (const { groups } of policy.rules[direction] ?? [])
+      for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(needs);
+  }
+  return needs;
 }
 
 /** Returns each policy once, because one of Cilium may be split into several parts. */

@@ -1,4 +1,4 @@
-import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
 
 /** A Pod that runs well. */
 export function affectedPod(name: string, given: Partial<AffectedPod> = {}): AffectedPod {

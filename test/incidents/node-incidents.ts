@@ -1,8 +1,4 @@
-import {
-  createNodeIncidents,
-  type NodeIncidents,
-  type NodeIncidentsOptions,
-} from '../../src/incidents/node-incidents.ts';
+import { createNodeIncidents, type NodeIncidents, type NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
 import { nodeRef } from '../../src/resolving/endpoints.ts';
 import { node as nodeObject } from '../builders.ts';
 

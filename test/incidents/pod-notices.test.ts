@@ -5,7 +5,7 @@ import {
   podNoticeLimit,
   type AffectedPod,
   affectedPodsOf,
-} from '../../src/incidents/reporting/pod-notices.ts';
+} from '../../src/incidents/reporting/details.ts';
 import { nine } from '../builders.ts';
 import { affectedPod } from './affected-pod.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRecent } from '../../src/incidents/facts.ts';
 import type { Incident, TrackedIncident } from '../../src/incidents/incident.ts';
-import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
 import { Reporter, type ReporterOptions, type ReporterState } from '../../src/incidents/reporting/reporter.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';

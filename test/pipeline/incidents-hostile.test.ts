@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
-import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/node-incidents.ts';
+import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { felixSettings, line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';

@@ -11,7 +11,7 @@ import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import type { LineOrigin } from '../../src/sources/source.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
-import type { NodeIncidents } from '../../src/incidents/node-incidents.ts';
+import type { NodeIncidents } from '../../src/incidents/incidents.ts';
 import { cluster, line, nine, node, pod } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 

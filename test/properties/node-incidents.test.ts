@@ -6,7 +6,7 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing } from '../../src/model/program-record.ts';
-import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/node-incidents.ts';
+import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';

@@ -1,7 +1,7 @@
 import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
-import { createNodeIncidents } from '../../src/incidents/node-incidents.ts';
+import { createNodeIncidents } from '../../src/incidents/incidents.ts';
 import type { IncidentChange } from '../../src/incidents/incident.ts';
 import { createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
 import type { Connection } from '../../src/kubernetes/connection.ts';

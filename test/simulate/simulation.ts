@@ -1,5 +1,5 @@
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
-import { affectedPodsOf, type AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
+import { affectedPodsOf, type AffectedPod } from '../../src/incidents/reporting/details.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { AgentState } from '../../src/state/state.ts';
 import { createRandom } from '../soak/random.ts';

@@ -28,8 +28,7 @@ import {
   nftWithoutJson,
 } from './kube-proxy-modes.ts';
 import { moduleMissing } from './module-missing.ts';
-import { portTaken } from './port-taken.ts';
-import { cannotStart, restarting } from './starting.ts';
+import { cannotStart, portTaken, restarting } from './starting.ts';
 import { short } from './texts.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';

@@ -1,7 +1,7 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow } from './cause.ts';
-import { textOf, isProblem, lineAt } from './record-text.ts';
-import { failingPodArguments, plural, podArguments, program, shellWords } from './texts.ts';
+import { find, isProblem, lineAt, textOf } from './record-text.ts';
+import { failingPodArguments, plural, podArguments, program, shellWords, subjects } from './texts.ts';
 
 /** The longest pause before a container that ends at once is started again. */
 const crashLoop = 300_000;
@@ -99,4 +99,30 @@ export const restarting: CauseRow = {
       ? 'Read kubectl -n kube-system get pods -o wide, then logs --previous and describe of the Pod: look for OOMKilled and failed probes.'
       : `Read kubectl logs ${pod} --all-containers --previous, and kubectl describe pod ${pod}: look for OOMKilled, failed probes and the exit code.`;
   },
+};
+
+/**
+ * Matches the ports of kube-proxy's health and metrics, in a text or in an error [1.8 to 1.36: pkg/proxy/healthcheck,
+ * cmd/kube-proxy/app/server.go].
+ */
+const taken =
+  /(?:starting metrics server failed|ailed to start (?:node|proxier) healthz on [\w.:[\]]{1,60})(?:: |\n)listen tcp ([\w.:[\]]{1,60}): bind: address already in use/;
+
+export const portTaken: CauseRow = {
+  code: 'KN118',
+  name: 'kube-proxy-port-taken',
+  title: 'Another program listens on a port of kube-proxy',
+  reason: 'KubeProxyPortTaken',
+  overReason: 'KubeProxyPortFree',
+  programs: ['kube-proxy'],
+  needles: ['starting metrics server failed', 'ailed to start node healthz', 'ailed to start proxier healthz'],
+  match: (record) => (isProblem(record) ? find(textOf(record), [taken]) : undefined),
+  retryInterval: 60_000,
+  neverFatal: true,
+  what: (details, node) =>
+    `kube-proxy on ${node} cannot listen on ${subjects(details) || 'a port'}: another program does, often a second kube-proxy.`,
+  why: () =>
+    'Two kube-proxies delete the rules of each other, and health checks of load balancers reach the wrong program: a kube-proxy on the host beside its Pod, k3s with a second one, or another program on that port.',
+  fix: (details) =>
+    `On the node: pgrep -a kube-proxy. Remove the one that is not meant to run, then restart the other: kubectl delete pod ${podArguments(details)}.`,
 };

@@ -5,8 +5,16 @@ import type { Millis } from '../../model/log-line.ts';
 import { type FactSources, findFacts, type Recent } from '../facts.ts';
 import { type Incident, isUnpublished, keyOf } from '../incident.ts';
 import type { Tracker } from '../tracker/tracker.ts';
-import { affectedPods, createFindingBuilder, distinct, type FindingBuilder, type Surroundings } from './details.ts';
-import { nextPodNotice, type NotifiedPod, type NextPodNotice } from './pod-notices.ts';
+import {
+  affectedPods,
+  createFindingBuilder,
+  distinct,
+  type FindingBuilder,
+  nextPodNotice,
+  type NextPodNotice,
+  type NotifiedPod,
+  type Surroundings,
+} from './details.ts';
 
 export interface Output {
   count: (finding: Finding, time: Millis, weight: number) => void;

@@ -146,7 +146,7 @@ export function collectServices() {
 
   return {
     /** Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too (felix/serviceindex/serviceindex.go). */
-    add(object: Json): boolean {
+    add(this: void, object: Json): boolean {
       const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
       const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
       if (text(at(object, 'kind')) !== 'EndpointSlice' || namespace === undefined) return false;
