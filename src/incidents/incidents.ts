@@ -54,7 +54,6 @@ export function createNodeIncidents(options: NodeIncidentsOptions) {
 
   return {
     tracker: tracker as Pick<Tracker, 'incidents' | 'counts' | 'unrepeated'>,
-    /** Changes with every change of `state`. */
     get revision(): number {
       return tracker.revision + reporter.revision;
     },

@@ -214,16 +214,16 @@ export interface NextPodNotice {
  * cause more and more Events.
  */
 export function nextPodNotice(
-  affectedPods: readonly AffectedPod[],
+  affected: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,
   since: Millis,
 ): NextPodNotice | undefined {
   const notified = Object.entries(notifiedPods);
   const latest = notified.reduce((last, [, { at }]) => Math.max(last, at), since);
-  const first = affectedPods.find(({ uid }) => notifiedPods[uid] === undefined);
+  const first = affected.find(({ uid }) => notifiedPods[uid] === undefined);
   const at = latest + (first?.problem === undefined ? spacing : unhealthySpacing);
   if (first !== undefined && notified.length < podNoticeLimit) return { pod: first, at, inPlaceOf: undefined };
-  const here = new Map(affectedPods.map((pod) => [pod.uid, pod]));
+  const here = new Map(affected.map((pod) => [pod.uid, pod]));
   const steps = notified.flatMap(([uid, { at: before }]): NextPodNotice[] => {
     const pod = here.get(uid);
     if (pod !== undefined) return [{ pod, at: Math.max(before + lifetime, latest + spacing), inPlaceOf: undefined }];
