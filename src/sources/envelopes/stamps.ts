@@ -15,8 +15,6 @@ const unixSeconds = /^(\d{10})\.(\d{6}) /;
 
 export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
-  const length = readInMinute(envelope, clock);
-  if (length > 0) return afterStamp(envelope, length, false);
   const found = stamp.exec(text);
   if (found && found[4] !== '_' && isStampEnd(text[found[0].length])) {
     setTime(envelope, stampTime(found, clock));
@@ -73,40 +71,6 @@ function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
     recent.minuteStart = start;
   }
   return recent.minuteStart + rest;
-}
-
-/**
- * Reads a stamp in the same minute as the last one, character by character, because matching takes longer. Returns its length; 0 if it must
- * be read otherwise.
- */
-function readInMinute(envelope: Envelope, { recent }: Clock): number {
-  const { text } = envelope;
-  if (recent.minute === '' || !text.startsWith(recent.minute)) return 0;
-  const tens = digitAt(text, minuteLength);
-  const ones = digitAt(text, minuteLength + 1);
-  if (tens < 0 || ones < 0 || tens > 5) return 0;
-  let at = minuteLength + 2;
-  let fraction = 0;
-  if (text[at] === '.') {
-    const from = ++at;
-    let scale = 1;
-    for (let digit = 0; at - from < 9 && (digit = digitAt(text, at)) >= 0; at++) {
-      fraction = fraction * 10 + digit;
-      scale *= 10;
-    }
-    if (at === from) return 0;
-    fraction /= scale;
-  }
-  if (!text.startsWith(recent.minuteZone, at)) return 0;
-  at += recent.minuteZone.length;
-  if (!isStampEnd(text[at])) return 0;
-  setTime(envelope, recent.minuteStart + ((tens * 10 + ones) * 1000 + fraction * 1000));
-  return at;
-}
-
-function digitAt(text: string, at: number): number {
-  const digit = text.charCodeAt(at) - 48;
-  return digit >= 0 && digit <= 9 ? digit : -1;
 }
 
 /** Matches `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */
