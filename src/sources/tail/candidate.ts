@@ -1,11 +1,11 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 import { unpackedHead } from './content.ts';
-import { endOfCut, endOfFile, type FilePosition, type Place } from './file-position.ts';
+import { endOfCut, type FilePosition, type Place } from './file-position.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, headLength, isSame, type Obstacle, openLog, readHead } from './open-log.ts';
 import type { FinishedFile } from './reading-order.ts';
-import { begins, type Candidate, fingerprintOf, isCopy, isCopyInMaking, partLength, relationOf } from './relation.ts';
+import { begins, type Candidate, fingerprintOf, isCopy, isCopyInMaking, partLength } from './relation.ts';
 import { siblingsOf } from './siblings.ts';
 
 export interface Entry extends Candidate {
@@ -48,12 +48,7 @@ export function refresh(candidate: Candidate): boolean {
   return candidate.size >= size && begins(candidate.head, head);
 }
 
-/** Returns where to continue in the file of the position `saved`; undefined if this is another file. */
-export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
-  return relationOf(candidate, saved) === 'other' ? undefined : placeOf(candidate, saved);
-}
-
-/** Does the same for a file that is known to be the one of `saved`. */
+/** Returns where to continue in the file of the position `saved`. */
 export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
   return size < offset ? endOfCut(size) : { offset, skipping };
 }
@@ -111,7 +106,11 @@ export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePos
   return { ...log.identity, ...whole, skipping: false, ...fingerprintOf(head) };
 }
 
-/** Throws the system's error. */
+/** Begins at the end. A line that has already begun there is skipped. Throws the system's error. */
 export function atEnd(candidate: Candidate): Entry {
-  return { ...candidate, place: endOfFile(candidate.log) };
+  const { fd } = candidate.log;
+  const offset = fstatSync(fd).size;
+  const last = Buffer.alloc(1);
+  const skipping = offset > 0 && readSync(fd, last, 0, 1, offset - 1) === 1 && last.toString() !== '\n';
+  return { ...candidate, place: { offset, skipping } };
 }

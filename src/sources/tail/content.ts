@@ -1,4 +1,5 @@
 import { createReadStream, fstatSync, open, read, readSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import { Tail } from 'tail';
 import type { Millis } from '../../model/log-line.ts';
@@ -150,56 +151,47 @@ const borrowed = { open, read, close: (_: number, done: () => void): void => don
 
 /** Reads a packed file (gzip) in one go. Offsets count unpacked bytes. A file is packed only once, so it never changes. */
 export const openPackedContent: OpenContent = ({ fd }, listener) => {
-  let stop: (() => void) | undefined;
+  const closing = new AbortController();
+  const { signal } = closing;
+  let isBusy = false;
   let size = Infinity;
 
   return {
     isWatched: true,
     get isBusy() {
-      return stop !== undefined;
+      return isBusy;
     },
     size: () => size,
     read(from) {
-      if (stop !== undefined) return;
-      let at = 0;
-      const packed = createReadStream('', { fd, start: 0, autoClose: false, fs: borrowed });
-      const unpacked = createGunzip();
-      const end = (): void => {
-        packed.destroy();
-        unpacked.destroy();
-      };
-      const fail = (error: unknown): void => {
-        if (stop !== end) return;
-        stop = undefined;
-        end();
-        listener.failed(error);
-      };
-      stop = end;
-      packed.on('error', fail);
-      // `pipeline` ends before all output has come, and a later error would have no listener.
-      unpacked.on('error', fail);
-      unpacked.on('data', (block: Buffer) => {
-        if (stop !== end) return;
-        const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
-        at += block.length;
-        if (unread.length === 0) return;
-        listener.block(unread);
-        listener.turnEnded();
-      });
-      unpacked.on('end', () => {
-        if (stop !== end) return;
-        stop = undefined;
-        size = at;
-        listener.changed();
-      });
-      packed.pipe(unpacked);
+      if (isBusy) return;
+      isBusy = true;
+      void unpack(from).then(
+        () => !signal.aborted && listener.changed(),
+        (error: unknown) => !signal.aborted && listener.failed(error),
+      );
     },
-    close() {
-      const last = stop;
-      stop = undefined;
-      last?.();
-    },
+    close: () => closing.abort(),
   };
+
+  async function unpack(from: number): Promise<void> {
+    let at = 0;
+    try {
+      const packed = createReadStream('', { fd, start: 0, autoClose: false, fs: borrowed });
+      const take = async (blocks: AsyncIterable<Buffer>): Promise<void> => {
+        for await (const block of blocks) {
+          const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
+          at += block.length;
+          if (unread.length === 0) continue;
+          listener.block(unread);
+          listener.turnEnded();
+        }
+        size = at;
+      };
+      await pipeline(packed, createGunzip(), take, { signal });
+    } finally {
+      isBusy = false;
+    }
+  }
 };
 
 /** The size of a gzip file with no content (RFC 1952: header and trailer). */

@@ -1,5 +1,4 @@
-import { fstatSync, readSync } from 'node:fs';
-import type { Identity, OpenLog } from './open-log.ts';
+import type { Identity } from './open-log.ts';
 import type { Position } from '../source.ts';
 
 export interface Place {
@@ -51,13 +50,6 @@ export function readLogPosition(saved: Position | undefined): LogPosition | unde
 /** Returns the place in a file that was cut off: the end, because the rest was read before, and the writer begins a new line there. */
 export function endOfCut(size: number): Place {
   return { offset: size, skipping: false };
-}
-
-/** Returns the place at the end. A line that has already begun there is skipped. Throws the system's error. */
-export function endOfFile({ fd }: OpenLog): Place {
-  const offset = fstatSync(fd).size;
-  const last = Buffer.alloc(1);
-  return { offset, skipping: offset > 0 && readSync(fd, last, 0, 1, offset - 1) === 1 && last.toString() !== '\n' };
 }
 
 function isCount(value: unknown): value is number {

@@ -1,12 +1,12 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Beginning } from './begin-log.ts';
-import { distinct, type Entry, openCandidate, placeAfter } from './candidate.ts';
+import { distinct, type Entry, openCandidate, placeOf } from './candidate.ts';
 import { type FilePosition, type Place, startOfFile } from './file-position.ts';
 import type { LogFile } from './log-file.ts';
 import { maxFiles, type OpenFiles, type OpenFilesOptions } from './open-files.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
 import type { ReadingOrder } from './reading-order.ts';
-import { type Candidate, isCopy, isCopyInMaking, isUndecided } from './relation.ts';
+import { type Candidate, isCopy, isCopyInMaking, isUndecided, relationOf } from './relation.ts';
 import type { Report } from './report.ts';
 import { type Sibling, siblingsOf, changeStampOf } from './siblings.ts';
 
@@ -22,7 +22,6 @@ export type FileSearch = ReturnType<typeof createFileSearch>;
 
 /** Finds new files under all names that a file of this log may get, and has them read in order. */
 export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions) {
-  const passed = new Map<string, Buffer>();
   let live: Look['live'] | undefined;
   let stamp: string | undefined;
   /** The number of scans in a row that could open nothing at the path. */
@@ -47,7 +46,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     discover(): void {
       if (isAsBefore()) return;
       for (let again = true, cuts = 0; again && !report.isStopped;) {
-        const found = discoverFiles({ path, order, passed, missing, now: wall() });
+        const found = discoverFiles({ path, order, missing, now: wall() });
         if (found === undefined) {
           stamp = undefined;
           again = ++cuts < maxCuts;
@@ -103,9 +102,6 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
 interface Look {
   path: string;
   order: ReadingOrder;
-  /** The first bytes of known files that need not be read, from the scan before. */
-  passed: Map<string, Buffer>;
-  stillPassed: Map<string, Buffer>;
   /** Positions in files that were not found. A position is removed when its file is found. */
   missing: FilePosition[];
   now: Millis;
@@ -114,7 +110,7 @@ interface Look {
   atPath: Candidate | undefined;
   seen: Buffer[];
   /** Known files, and opened siblings that may be new; the oldest first. */
-  there: (LogFile | Opened)[];
+  there: (LogFile | Candidate)[];
   /** New files after the last known one. They come before the next known one. */
   between: Entry[];
   /** New files, each with the file before which it is read; undefined means at the end. */
@@ -125,39 +121,30 @@ interface Look {
   isUndecided: boolean;
 }
 
-interface Opened {
-  candidate: Candidate;
-  /** Changes with every write to the file. */
-  key: string;
-}
-
 /**
  * Scans all files. Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never
  * throws.
  */
-function discoverFiles(search: Pick<Look, 'path' | 'order' | 'passed' | 'missing' | 'now'>): Look | undefined {
-  const [live, stillPassed] = [{ kind: 'missing', text: '' } as const, new Map<string, Buffer>()];
+function discoverFiles(search: Pick<Look, 'path' | 'order' | 'missing' | 'now'>): Look | undefined {
+  const live = { kind: 'missing', text: '' } as const;
   const nothing = { atPath: undefined, seen: [], there: [], between: [], entries: [], cut: [], isUndecided: false };
-  const look: Look = { ...search, ...nothing, live, stillPassed };
+  const look: Look = { ...search, ...nothing, live };
   for (const sibling of siblingsOf(look.path)) openSibling(look, sibling);
   openLive(look);
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
   if (haveBeenCut(look.order)) {
-    for (const each of look.there) if ('candidate' in each) closeLog(each.candidate.log);
+    for (const each of look.there) if (!('reader' in each)) closeLog(each.log);
     if (look.atPath !== undefined) closeLog(look.atPath.log);
     return undefined;
   }
   for (const each of look.there)
-    if ('candidate' in each) takeSibling(look, each);
-    else {
+    if ('reader' in each) {
       look.seen.push(each.reader.head);
       placeBefore(look, each);
-    }
+    } else takeSibling(look, each);
   placeBefore(look, undefined);
   if (look.atPath !== undefined) takeLive(look, look.atPath);
   look.order.done.keepOnly(look.seen);
-  look.passed.clear();
-  for (const [key, head] of look.stillPassed) look.passed.set(key, head);
   return look;
 }
 
@@ -166,15 +153,9 @@ function openSibling(look: Look, sibling: Sibling): void {
   if ('kind' in there) return;
   const known = fileOf(look.order, there);
   if (known !== undefined) return void look.there.push(known);
-  const key = `${there.device}.${there.inode}.${there.version}`;
-  const passedHead = look.passed.get(key);
-  if (passedHead !== undefined) {
-    look.seen.push(passedHead);
-    return void look.stillPassed.set(key, passedHead);
-  }
   const candidate = openCandidate(sibling.path, sibling.isPacked);
   if ('kind' in candidate) return void (look.isUndecided = true);
-  look.there.push({ candidate, key });
+  look.there.push(candidate);
 }
 
 function haveBeenCut({ all }: ReadingOrder): boolean {
@@ -195,14 +176,12 @@ function openLive(look: Look): void {
   look.atPath = candidate;
 }
 
-function takeSibling(look: Look, { candidate, key }: Opened): void {
+function takeSibling(look: Look, candidate: Candidate): void {
   look.seen.push(candidate.head);
   const openings = look.order.all.map(({ reader }) => reader.head);
   if (look.atPath !== undefined) openings.push(look.atPath.head);
-  if (isKnown(look.order, candidate)) {
-    closeLog(candidate.log);
-    look.stillPassed.set(key, candidate.head);
-  } else if (isUndecided(candidate, openings, look.now)) {
+  if (isKnown(look.order, candidate)) closeLog(candidate.log);
+  else if (isUndecided(candidate, openings, look.now)) {
     closeLog(candidate.log);
     look.isUndecided = true;
   } else look.between.push({ ...candidate, place: placeIn(look, candidate) });
@@ -230,8 +209,8 @@ function takeLive({ order, entries, seen }: Look, candidate: Candidate): void {
 /** Returns where an earlier run stopped, if it had read this file. */
 function placeIn({ missing, cut }: Look, candidate: Candidate): Place {
   for (const [index, saved] of missing.entries()) {
-    const place = placeAfter(candidate, saved);
-    if (place === undefined) continue;
+    if (relationOf(candidate, saved) === 'other') continue;
+    const place = placeOf(candidate, saved);
     missing.splice(index, 1);
     if (place.offset < saved.offset) cut.push(saved);
     return place;

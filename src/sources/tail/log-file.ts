@@ -13,7 +13,7 @@ export interface LogFile {
   readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
   readonly position: FilePosition;
   /** When something was last read from it, or when the next file was begun, whichever is later. */
-  readonly lastNeeded: Millis;
+  lastNeeded: Millis;
   /** The size in bytes; if it cannot be found out, the last known one. */
   readonly size: number;
   /** The modification time when the file was last verified, in milliseconds since 1970. */
@@ -21,8 +21,6 @@ export interface LogFile {
   /** Checks that the file still begins with the same bytes, and reads more of its beginning. */
   verify: () => void;
   pump: () => void;
-  /** Notes that the next file is begun, though this one may still be written. */
-  pass: () => void;
   close: () => void;
 }
 
@@ -67,7 +65,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
       return { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
     },
     lastNeeded: now(),
-    lastModified: modifiedAt(log, 0),
+    lastModified: fstatSync(log.fd).mtimeMs,
     get size() {
       return (size = sizeOf(content, size));
     },
@@ -76,9 +74,6 @@ export function createLogFile(options: LogFileOptions): LogFile {
       if (isClosed || content.isBusy) return;
       if (file.size > reader.offset) content.read(reader.offset);
       else file.verify();
-    },
-    pass() {
-      file.lastNeeded = now();
     },
     close,
   };
@@ -91,7 +86,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
       size = content.size();
       if (size >= bytes && reader.holds()) {
         lastSize = size;
-        file.lastModified = modifiedAt(log, file.lastModified);
+        file.lastModified = fstatSync(log.fd).mtimeMs;
         return true;
       }
     } catch (error) {
@@ -176,14 +171,6 @@ function createFileReader({ log, isPacked, place: start, needles, lines, ...know
 function sizeOf(content: Content, otherwise: number): number {
   try {
     return content.size();
-  } catch {
-    return otherwise;
-  }
-}
-
-function modifiedAt({ fd }: OpenLog, otherwise: Millis): Millis {
-  try {
-    return fstatSync(fd).mtimeMs;
   } catch {
     return otherwise;
   }

@@ -7,11 +7,6 @@ export interface Identity {
   inode: string;
 }
 
-export interface Seen extends Identity {
-  /** Changes with every write to the file. */
-  version: string;
-}
-
 /** A file that is held open. Its content stays readable even if it is renamed or deleted. */
 export interface OpenLog {
   fd: number;
@@ -24,12 +19,10 @@ export interface Obstacle {
   text: string;
 }
 
-export function lookAt(path: string): Seen | Obstacle {
+export function lookAt(path: string): Identity | Obstacle {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    if (stat === undefined) return missing(path);
-    const identity = identityOf(path, stat);
-    return 'kind' in identity ? identity : { ...identity, version: `${stat.size}.${stat.mtimeNs}` };
+    return stat === undefined ? missing(path) : identityOf(path, stat);
   } catch (error) {
     return obstacle(path, error);
   }

@@ -1,3 +1,4 @@
+import type { Millis } from '../../model/log-line.ts';
 import { addTo } from '../framing/scanner.ts';
 import type { Position } from '../source.ts';
 import type { FilePosition, LogPosition, Place } from './file-position.ts';
@@ -53,12 +54,12 @@ export function createReadingOrder() {
       order.remove(file);
     },
     /** Moves to the next file if the current one is at its end. Returns whether it moved. */
-    goOn(): boolean {
+    goOn(now: Millis): boolean {
       // Check this first: a writer that has begun the next file no longer writes to this one.
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
       const file = files[current];
       if (!hasNext || file === undefined || !isAtEnd(file)) return false;
-      file.pass();
+      file.lastNeeded = now;
       current++;
       return true;
     },

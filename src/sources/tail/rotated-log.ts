@@ -114,7 +114,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     for (const file of order.readable) file.pump();
     if (report.isStopped) return;
     replacement.beginIfDeleted();
-    if (order.goOn()) turns.set(0);
+    if (order.goOn(now())) turns.set(0);
     else if (order.readable.some(({ content }) => !content.isWatched)) turns.setEarliest(pollInterval);
   }
 
