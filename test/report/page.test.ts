@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type PageData, rowColumns, textColumns } from '../../src/report/page/row-format.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { hostileRows, linesOf, printed, row, writer } from './scene.ts';
+import { gap, hostileRows, linesOf, printed, row, writer } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writer(path);
@@ -100,8 +100,42 @@ test('the page has each row, with its time, packets and names', async () => {
 
 test('the page has words for each section also without rows', async () => {
   const html = await page([]);
-  expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 }, marks: [], edges: [] });
+  expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 } });
   expect(html.match(/class="empty"/g)?.length).toBeGreaterThan(7);
+});
+
+test('the time line has a bar for each interval, with its outcomes, its lost records and the scans and incidents in it', async () => {
+  const scan = Array.from({ length: 9 }, (_, number) =>
+    row(2, {
+      'event.id': `s${number}`,
+      'source.k8s.owner.name': 'scanner',
+      'destination.k8s.owner.name': `w${number}`,
+    }),
+  );
+  const html = await page([
+    row(0, { 'network.packets': 7 }),
+    row(1, { 'event.action': 'odd' }),
+    ...scan,
+    gap(3),
+    row(4),
+  ]);
+  const [svg = ''] = /<svg class="time-line".*?<\/svg>/s.exec(html) ?? [];
+  const bars = [...svg.matchAll(/<g class="interval"><title>(.*?)<\/title>(.*?)<\/g>/gs)];
+  expect(bars.map(([, title]) => title?.split('\n').map((line) => line.split(' ')[0]))).toEqual([
+    ['2026-11-20', '7'],
+    ['2026-11-20', '1'],
+    ['2026-11-20', '9', 'Scan:'],
+    ['2026-11-20', 'no', 'Records'],
+    ['2026-11-20', '1'],
+  ]);
+  expect(bars.map(([, , parts]) => [...(parts ?? '').matchAll(/class="(\w+)"/g)].map(([, name]) => name))).toEqual([
+    ['none', 'dropped'],
+    ['none', 'other'],
+    ['none', 'dropped'],
+    ['gap'],
+    ['none', 'dropped'],
+  ]);
+  expect(svg.match(/<rect class="scan"/g)).toHaveLength(1);
 });
 
 test('the page is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {

@@ -15,12 +15,13 @@ function hashOf(content: string): string {
 
 export function documentOf(
   report: Report,
-  { script, style, licences }: Awaited<ReturnType<typeof pageAssets>>,
+  timeLine: string,
+  { script, style }: Awaited<ReturnType<typeof pageAssets>>,
   data: PageData,
   rows: string,
 ): string {
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
-  const { events, changes, top, policies, rankings, rest } = listsHtml(report);
+  const lists = listsHtml(report);
   const { first, last } = report.extent;
   const period = first === undefined ? 'no records' : `${timeText(first)} to ${timeText(last)} UTC`;
   const hasMatrix = report.namespaces.rows.length > 0;
@@ -36,31 +37,29 @@ export function documentOf(
 <style>${style}</style>
 </head>
 <body>
-<header><h1>Dropped traffic</h1><p class="period">${text(period)}</p><button type="button" id="theme" hidden>Dark</button></header>
-<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
+<header><h1>Dropped traffic</h1><p class="period">${text(period)}</p></header>
+<nav aria-label="Sections">${lists.events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
 <main>
 <section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
-${events}
-<section id="time" class="needs-script" hidden><h2>Time line</h2><p class="lead">Packets by outcome. A bar shows its records below.</p><div id="time-chart" class="chart"></div><p id="time-text" class="more"></p></section>
+${lists.events}
+<section id="time"><h2>Time line</h2>${timeLine}</section>
 <section id="matrix"><div class="head"><h2>Who to whom</h2>
 <div class="tabs needs-script" role="group" aria-label="Names of the matrix" hidden><button type="button" id="show-namespaces" aria-pressed="true">Namespaces</button><button type="button" id="show-workloads" aria-pressed="false">Workloads</button></div></div>
 ${hasMatrix ? '<p class="lead">Packets from a row to a column; the stronger the colour, the more.</p>' : ''}
 <div id="by-namespaces">${matrixHtml(report.namespaces, 'namespaces')}</div>
 <div id="by-workloads">${hasMatrix ? matrixHtml(report.workloads, 'workloads') : ''}</div>
 <p id="cell-text" class="more" aria-live="polite"></p></section>
-${changes}
-${top}
-${policies}
-${rankings}
-<section id="graph-section" class="needs-script" hidden><h2>Graph</h2><p class="lead">Who sends most to whom, as far as a picture can show it. A workload or an edge shows its records below.</p><div id="graph" class="chart tall"></div></section>
-${rest}
+${lists.pairs}
+<div class="rankings">${lists.rankings}</div>
+${lists.rest}
 <section id="rows" class="needs-script" hidden><h2>Records</h2>
 <form id="filters" role="search"><label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="workload, address, rule, node"></label><label>Outcome <select id="outcome"><option value="">any</option></select></label><label>Service <select id="service"><option value="">any</option></select></label><label>Policy <select id="policy"><option value="">any</option></select></label><label>Verdict <select id="verdict"><option value="">any</option></select></label><span id="chips"></span></form>
 <p id="rows-text" class="more" aria-live="polite">…</p>
-<div id="rows-table"></div></section>
-<noscript><p class="lead">The time line, the graph and the single records need JavaScript.</p></noscript>
+<div class="scroll" tabindex="0" role="region" aria-label="Records"><table id="rows-table"></table></div>
+<p class="pages"><button type="button" id="previous">Previous</button> <span id="page"></span> <button type="button" id="next">Next</button></p></section>
+<noscript><p class="lead">The single records need JavaScript.</p></noscript>
 </main>
-<footer><p>Made by kube-netfilter-tailer from records of its audit. Counts are of what was logged.</p><details><summary>Licences of the libraries in this page</summary><pre>${licences}</pre></details></footer>
+<footer><p>Made by kube-netfilter-tailer from records of its audit. Counts are of what was logged.</p></footer>
 <script type="application/json" id="data">${json(data)}</script>
 <script type="text/plain" id="row-data">${rows}</script>
 <script>${script}</script>
@@ -78,23 +77,21 @@ function summaryHtml(report: Report): string {
 }
 
 /** Writes the lists of the page, in groups. */
-function listsHtml(report: Report): Record<'events' | 'changes' | 'top' | 'policies' | 'rankings' | 'rest', string> {
-  const sections = sectionsOf(report, mostRows);
-  const html = (ids: (id: string) => boolean): string =>
-    sections
-      .filter(({ id }) => ids(id))
-      .map(sectionHtml)
-      .join('');
-  const changes = new Set(['appeared', 'vanished', 'policies-appeared', 'policies-vanished']);
-  const apart = new Set([...changes, 'top', 'policies', 'events']);
+function listsHtml(report: Report): Record<'events' | 'pairs' | 'rankings' | 'rest', string> {
+  const groups = Map.groupBy(sectionsOf(report, mostRows), ({ id }) => groupOf(id));
+  const html = (group: ReturnType<typeof groupOf>): string => (groups.get(group) ?? []).map(sectionHtml).join('');
   return {
-    events: html((id) => id === 'events'),
-    changes: report.changes === undefined ? noBaseline : html((id) => changes.has(id)),
-    top: html((id) => id === 'top'),
-    policies: html((id) => id === 'policies'),
-    rankings: `<div class="rankings">${html((id) => id.startsWith('ranking-'))}</div>`,
-    rest: html((id) => !apart.has(id) && !id.startsWith('ranking-')),
+    events: html('events'),
+    pairs: (report.changes === undefined ? noBaseline : '') + html('pairs'),
+    rankings: html('rankings'),
+    rest: html('rest'),
   };
+}
+
+function groupOf(id: string) {
+  if (id === 'events') return 'events';
+  if (id.startsWith('ranking-')) return 'rankings';
+  return id === 'scans' || id === 'gaps' || id === 'incidents' ? 'rest' : 'pairs';
 }
 
 const noBaseline = `<section id="appeared"><h2>New and gone</h2><p class="empty">Rows of an earlier time show what a change opened or closed: <code>report --baseline before.ndjson after.ndjson</code></p></section>`;
@@ -118,13 +115,18 @@ function tableHtml(title: string, columns: readonly Column[], rows: readonly (re
   return `<div class="scroll" tabindex="0" role="region" aria-label="${text(title)}"><table><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
 
-const outcomes = new Set(['dropped', 'rejected', 'logged', 'accepted']);
+export const outcomes = ['dropped', 'rejected', 'logged', 'accepted'];
+
+/** Returns the class of the style for an outcome. */
+export function classOf(action: string): string {
+  return outcomes.includes(action) ? action : 'other';
+}
 
 function cellHtml(kind: Column['kind'] | undefined, cell: Cell, mostShare: number): string {
   if (typeof cell === 'number') return `<td class="n">${numberText(cell)}</td>`;
   switch (kind) {
     case 'outcome':
-      return `<td><span class="outcome ${outcomes.has(cell) ? cell : ''}">${text(cell)}</span></td>`;
+      return `<td><span class="outcome ${classOf(cell)}">${text(cell)}</span></td>`;
     case 'share':
       return `<td class="share">${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
     case 'message':
@@ -178,7 +180,7 @@ function nameHtml(name: string): string {
 }
 
 /** Escapes any text, also a stranger's, for the content of an element or a quoted attribute. */
-function text(value: string): string {
+export function text(value: string): string {
   return escaped(plain(value));
 }
 
@@ -199,6 +201,6 @@ function json(value: unknown): string {
 }
 
 /** Returns `12.3k` for 12,300. */
-function shortNumber(value: number): string {
+export function shortNumber(value: number): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value).toLowerCase();
 }

@@ -1,90 +1,39 @@
 /** Makes the page: one file that needs no network and no server, with its records as packed bytes. */
 import { gzipSync } from 'node:zlib';
-import { readGapIntervals, views } from '../aggregate/aggregate.ts';
+import { views } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
 import type { Matrix, Report, Pair } from '../model.ts';
 import { pageAssets } from './assets.ts';
 import { documentOf, mostRows } from './html.ts';
-import { type Mark, type PageData, type Side, type Packed, rowColumns, textColumns } from './row-format.ts';
-import { countText, plain } from '../texts/plain.ts';
-
-/** More edges would make the graph useless. */
-const mostEdges = 60;
+import { type PageData, type Side, type Packed, rowColumns, textColumns } from './row-format.ts';
+import { timeLineHtml } from './time-line.ts';
+import { plain } from '../texts/plain.ts';
 
 /** The most bytes of a page: few enough for the attachment of a mail, and for a browser to open it at once. */
 const largest = 3_000_000;
 
 export async function pageHtml(engine: Engine, report: Report): Promise<string> {
   const assets = await pageAssets();
-  const marks = await readMarks(engine, report);
+  const timeLine = await timeLineHtml(engine, report);
   const rows = await readPageRows(engine);
   let most = rows.ranks.length;
   for (;;) {
     const packed = packRows(rows, most);
-    const html = documentOf(report, assets, dataOf(report, marks, packed.count), packed.data);
+    const html = documentOf(report, timeLine, assets, dataOf(report, packed.count), packed.data);
     const excess = Buffer.byteLength(html) - largest;
     if (excess <= 0 || most === 0) return html;
     most = Math.max(0, Math.floor(most * (1 - excess / Math.max(1, packed.data.length)) * 0.98) - 1);
   }
 }
 
-function dataOf(report: Report, marks: PageData['marks'], count: number): PageData {
-  const { timeLine, namespaces, workloads, top, policies } = report;
-  const edges = Map.groupBy(top.top, ({ from, to }) => JSON.stringify([from, to]));
+function dataOf({ extent, timeLine, namespaces, workloads, policies }: Report, count: number): PageData {
   return {
-    rows: { count, all: report.extent.records },
-    timeLine: timeLine && {
-      ...timeLine,
-      series: timeLine.series.map(({ action, packets }) => ({ action: plain(action), packets })),
-    },
-    marks,
+    rows: { count, all: extent.records },
+    timeLine: timeLine && { start: timeLine.start, step: timeLine.step },
     namespaces: sidesOf(namespaces),
     workloads: sidesOf(workloads),
     policies: policies.top.slice(0, mostRows).map(({ policy, verdict }) => ({ policy: plain(policy), verdict })),
-    edges: [...edges.values()].slice(0, mostEdges).map((pairs) => ({
-      from: plain(pairs[0]?.from ?? ''),
-      to: plain(pairs[0]?.to ?? ''),
-      packets: pairs.reduce((sum, { packets }) => sum + packets, 0),
-    })),
   };
-}
-
-/** Marks intervals with loss, scans and incidents in the time line. */
-async function readMarks(engine: Engine, { timeLine, scans, incidents }: Report): Promise<Mark[]> {
-  if (timeLine === undefined) return [];
-  const { step, start } = timeLine;
-  const gaps = (await readGapIntervals(engine, timeLine)).map((interval): Mark => ({
-    kind: 'gap',
-    first: start + interval * step,
-    last: start + (interval + 1) * step,
-    text: 'Records of a log were lost',
-  }));
-  return [
-    ...joined(gaps),
-    ...scans.top.map(({ from, destinations, first, last }): Mark => ({
-      kind: 'scan',
-      first,
-      last,
-      text: `Scan: ${plain(from)}, ${countText(destinations, 'destination')}`,
-    })),
-    ...incidents.top.map(({ reason, object, first, last }): Mark => ({
-      kind: 'incident',
-      first,
-      last,
-      text: `${plain(reason)} on ${plain(object)}`,
-    })),
-  ];
-}
-
-/** Joins gaps that follow each other. */
-function joined(gaps: readonly Mark[]): Mark[] {
-  const found: Mark[] = [];
-  for (const gap of gaps) {
-    const before = found.at(-1);
-    if (before !== undefined && before.last === gap.first) before.last = gap.last;
-    else found.push({ ...gap });
-  }
-  return found;
 }
 
 function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Side; to: Side } {

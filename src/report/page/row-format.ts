@@ -30,13 +30,6 @@ export interface Packed {
   data: string;
 }
 
-export interface Mark {
-  kind: 'gap' | 'scan' | 'incident';
-  first: number;
-  last: number;
-  text: string;
-}
-
 export interface Side {
   names: string[];
   /** Whether the last row or column of the matrix sums up all others. */
@@ -46,12 +39,9 @@ export interface Side {
 /** The data for the script, apart from the rows. */
 export interface PageData {
   rows: { count: number; all: number };
-  timeLine: { start: number; step: number; series: { action: string; packets: number[] }[] } | undefined;
-  marks: Mark[];
+  timeLine: { start: number; step: number } | undefined;
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
   /** The policies of the list, which the script makes into buttons. */
   policies: { policy: string; verdict: string }[];
-  /** The pairs with most packets, for the graph. */
-  edges: { from: string; to: string; packets: number }[];
 }

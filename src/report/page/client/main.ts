@@ -1,46 +1,18 @@
 /** The script of the page. It shows only the data in the page; texts never become HTML. */
-import { createCharts } from './charts.ts';
-import { type Chip, element, readData, readRows } from './records.ts';
-import { createRowsTable } from './rows-table.ts';
+import { type Chip, element, readData, readRows, timeText } from './records.ts';
+import { createRecordsTable } from './records-table.ts';
 import type { PageData, Side, TextColumn } from '../row-format.ts';
 
 async function start(): Promise<void> {
   const data = readData();
   for (const each of document.querySelectorAll<HTMLElement>('.needs-script')) each.hidden = false;
-  const table = readRows(data.rows.count).then((rows) => createRowsTable(data.rows, rows));
+  const table = readRows(data.rows.count).then((rows) => createRecordsTable(data.rows, rows));
   const show: Show = (chips) => void table.then((showRows) => showRows(chips));
   createMatrices(data, show);
   createPolicies(data, show);
-  createTheme(createCharts(data, show));
+  createTimeLine(data, show);
   await table;
   document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
-}
-
-/** Follows the theme of the system, and has a button to change it. A printed page is light. */
-function createTheme(onChange: () => void): void {
-  const button = element('theme');
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  let isDark = dark.matches;
-  let isPrinted = false;
-  const set = (): void => {
-    document.documentElement.dataset['theme'] = isDark && !isPrinted ? 'dark' : 'light';
-    button.textContent = isDark ? 'Light' : 'Dark';
-    onChange();
-  };
-  const choose = (next: boolean): void => {
-    isDark = next;
-    set();
-  };
-  const print = (next: boolean): void => {
-    isPrinted = next;
-    if (isDark) set();
-  };
-  button.hidden = false;
-  button.textContent = isDark ? 'Light' : 'Dark';
-  button.addEventListener('click', () => choose(!isDark));
-  dark.addEventListener('change', ({ matches }) => choose(matches));
-  addEventListener('beforeprint', () => print(true));
-  addEventListener('afterprint', () => print(false));
 }
 
 type Show = (chips: readonly Chip[]) => void;
@@ -129,6 +101,15 @@ function chipOf(id: 'from' | 'to', side: Side, place: number, column: TextColumn
   return name === undefined
     ? { id, label, column, names: side.names, not: true }
     : { id, label, column, names: [name] };
+}
+
+/** A click on a bar of the time line shows its records. */
+function createTimeLine({ timeLine }: PageData, show: Show): void {
+  if (timeLine === undefined) return;
+  for (const [index, bar] of document.querySelectorAll('.time-line .interval').entries()) {
+    const span = [timeLine.start + index * timeLine.step, timeLine.start + (index + 1) * timeLine.step] as const;
+    bar.addEventListener('click', () => show([{ id: 'time', label: span.map(timeText).join(' to '), span }]));
+  }
 }
 
 /** Makes each policy in the list a button that shows its records. */
