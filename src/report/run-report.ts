@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { printable, printableJson } from '../platform/printable.ts';
-import { aggregate, pairTables } from './aggregate/aggregate.ts';
+import { aggregate, missingIn, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { type ChangedPair, type Report, ReportError, type ReportOptions } from './model.ts';
 import { pageHtml } from './page/page.ts';
@@ -124,16 +124,11 @@ async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPa
     return;
   }
   yield* engine.batches<ChangedPair>(
-    `SELECT p.* EXCLUDE (denied), CASE WHEN s.place IS NULL THEN 'new' ELSE '' END AS change FROM ${rows} AS p
-      LEFT JOIN (SELECT place FROM ${same(rows, baseline)}) AS s ON s.place = p.place ORDER BY p.place`,
+    `SELECT * EXCLUDE (denied), CASE WHEN ${missingIn(baseline, rows)} THEN 'new' ELSE '' END AS change FROM ${rows} ORDER BY place`,
   );
   yield* engine.batches<ChangedPair>(
-    `SELECT * EXCLUDE (denied), 'gone' AS change FROM ${baseline} WHERE place NOT IN (SELECT place FROM ${same(baseline, rows)}) ORDER BY place`,
+    `SELECT * EXCLUDE (denied), 'gone' AS change FROM ${baseline} WHERE ${missingIn(rows, baseline)} ORDER BY place`,
   );
-}
-
-function same(one: string, other: string): string {
-  return `${one} AS a SEMI JOIN ${other} AS b ON a."from" = b."from" AND a."to" = b."to" AND a.service = b.service AND a.denied = b.denied`;
 }
 
 /** Writes one JSON object in parts, because it contains all pairs. */

@@ -152,7 +152,8 @@ async function readChanges(engine: Engine, { policy, now }: Options): Promise<Ch
   };
 }
 
-function missingIn(other: string, own: string): string {
+/** Returns the condition that the other table lacks the pair. */
+export function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
 }
 
