@@ -3,29 +3,7 @@ import { createRecent, type FactSources, findFacts } from '../../src/incidents/f
 import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import { nine } from '../builders.ts';
-
-function incident(some: Partial<Incident> = {}): Incident {
-  return {
-    code: 'KN102',
-    failing: 'kube-proxy',
-    failingPod: undefined,
-    phase: 'open',
-    first: nine,
-    last: nine + 30_000,
-    opened: nine + 30_000,
-    ended: undefined,
-    endedBy: undefined,
-    failures: 2,
-    unpublished: 0,
-    endUnpublished: false,
-    families: [],
-    subjects: [],
-    moreSubjects: 0,
-    quote: '',
-    restarts: 0,
-    ...some,
-  };
-}
+import { openIncident as incident } from './node-incidents.ts';
 
 const never = (): Promise<never> => new Promise(() => {});
 const fail = (): never => {

@@ -3,26 +3,10 @@ import type { Incident } from '../../src/incidents/incident.ts';
 import { causeOf, causes } from '../../src/incidents/catalogue/catalogue.ts';
 import { rulesConditionOf } from '../../src/incidents/reporting/message.ts';
 import { nine } from '../builders.ts';
+import { openIncident } from './node-incidents.ts';
 
-function open(code: string, given: Partial<Incident> = {}): Incident {
-  return {
-    code,
-    failing: 'kube-proxy',
-    phase: 'open',
-    first: nine,
-    last: nine,
-    opened: nine + 30_000,
-    failures: 2,
-    unpublished: 0,
-    endUnpublished: false,
-    families: [],
-    subjects: [],
-    moreSubjects: 0,
-    quote: 'a line of a stranger <!channel>',
-    restarts: 0,
-    ...given,
-  };
-}
+const open = (code: string, given: Partial<Incident> = {}): Incident =>
+  openIncident({ code, last: nine, quote: 'a line of a stranger <!channel>', ...given });
 
 test('is False as long as no incident is open', () => {
   const none = { status: 'False', reason: 'NetfilterRulesCurrent', since: undefined };

@@ -1,6 +1,9 @@
 import { createNodeIncidents, type NodeIncidents, type NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
+import type { TrackedIncident } from '../../src/incidents/incident.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
+import { newFailure } from '../../src/incidents/tracker/attempts.ts';
 import { nodeRef } from '../../src/resolving/endpoints.ts';
-import { node as nodeObject } from '../builders.ts';
+import { nine, node as nodeObject } from '../builders.ts';
 
 /** Makes the incidents of a node about which nothing can be found out. */
 export function nodeIncidents(
@@ -19,4 +22,24 @@ export function nodeIncidents(
     isReady: () => true,
     ...given,
   });
+}
+
+/** An incident that opened with its second failure, 30 s after nine. */
+export function openIncident(given: Partial<TrackedIncident> = {}): TrackedIncident {
+  const { incident } = newFailure('KN102', 'kube-proxy', nine);
+  return { ...incident, phase: 'open', last: nine + 30_000, opened: nine + 30_000, failures: 2, ...given };
+}
+
+/** A Pod that runs well. */
+export function affectedPod(name: string, given: Partial<AffectedPod> = {}): AffectedPod {
+  return {
+    namespace: 'shop',
+    name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '7',
+    hostNetwork: false,
+    running: true,
+    problem: undefined,
+    ...given,
+  };
 }

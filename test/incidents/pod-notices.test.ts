@@ -7,7 +7,7 @@ import {
   affectedPodsOf,
 } from '../../src/incidents/reporting/details.ts';
 import { nine } from '../builders.ts';
-import { affectedPod } from './affected-pod.ts';
+import { affectedPod } from './node-incidents.ts';
 
 const second = 1000;
 const hour = 3_600_000;

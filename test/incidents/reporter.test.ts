@@ -7,7 +7,7 @@ import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, nodeRef } from '../builders.ts';
-import { affectedPod } from './affected-pod.ts';
+import { affectedPod, openIncident } from './node-incidents.ts';
 
 const none = () => Promise.resolve(undefined);
 const second = 1000;
@@ -41,26 +41,7 @@ beforeEach(() => {
 });
 
 function incident(given: Partial<Incident> = {}): TrackedIncident {
-  const made: TrackedIncident = {
-    code: 'KN102',
-    failing: 'kube-proxy',
-    failingPod: proxy,
-    phase: 'open',
-    first: nine,
-    last: nine + 30 * second,
-    opened: nine + 30 * second,
-    ended: undefined,
-    endedBy: undefined,
-    failures: 2,
-    unpublished: 2,
-    endUnpublished: false,
-    families: ['IPv4'],
-    subjects: [chain],
-    moreSubjects: 0,
-    quote: 'Error occurred at line: 177',
-    restarts: 0,
-    ...given,
-  };
+  const made = openIncident({ failingPod: proxy, unpublished: 2, subjects: [chain], ...given });
   incidents.push(made);
   return made;
 }

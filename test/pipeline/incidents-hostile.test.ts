@@ -6,8 +6,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { felixSettings, line, nine, nodeRef, postgresService } from '../builders.ts';
-import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/affected-pod.ts';
+import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
 import { nastyLines } from './nasty-lines.ts';
 
 const second = 1000;

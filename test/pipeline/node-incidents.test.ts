@@ -4,8 +4,7 @@ import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { felixSettings, line, nine, postgresService } from '../builders.ts';
-import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/affected-pod.ts';
+import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
 
 const second = 1000;
 const minute = 60 * second;

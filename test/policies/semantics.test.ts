@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { orient } from '../../src/model/flow-identity.ts';
 import { TcpFlag } from '../../src/model/packet.ts';
-import { connectionOf, type End, type Flow, type Pod, type Verdict } from '../../src/policies/policies.ts';
+import { connectionOf, type End } from '../../src/policies/policies.ts';
 import { packet } from '../builders.ts';
 import {
   adminNetworkPolicy,
@@ -11,64 +11,25 @@ import {
   clusterNetworkPolicy,
   evaluator,
   namedPort,
-  namespace,
   networkPolicy,
   pod,
 } from './objects.ts';
-
-type Expected = Verdict['outcome'];
-
-interface Row {
-  policies: object[];
-  flow: Partial<Flow>;
-  ingress?: Expected;
-  egress?: Expected;
-}
-
-const postgres = pod({ ports: [namedPort('db', 5432)] });
-const worker = pod({
-  namespace: 'batch',
-  name: 'worker-7',
-  labels: { app: 'worker' },
-  addresses: ['10.65.2.9'],
-  node: 'node-b',
-});
-const web = pod({ name: 'web-0', labels: { app: 'web' }, addresses: ['10.65.3.3'], node: 'node-b' });
-const onNodeA = pod({
-  namespace: 'kube-system',
-  name: 'proxy-a',
-  labels: { app: 'web' },
-  hostNetwork: true,
-  addresses: ['192.168.7.11'],
-});
-
-const end = (of: Pod): End => ({ kind: 'pod', pod: of, address: of.addresses[0] });
-const external = (address: string): End => ({ kind: 'external', address });
-const node = (name: string, address: string): End => ({ kind: 'node', node: { name, labels: { zone: 'a' } }, address });
-
-const namespaces = [
-  namespace('shop', { team: 'shop' }),
-  namespace('batch', { team: 'batch' }),
-  namespace('kube-system'),
-];
-
-const received = (ingress: Expected, policies: object[], flow: Partial<Flow> = {}): Row => ({
-  policies,
-  flow,
-  ingress,
-});
-const sent = (egress: Expected, policies: object[], flow: Partial<Flow> = {}): Row => ({ policies, flow, egress });
-
-/** From worker to postgres on 5432/TCP, but for what the row changes. */
-function check({ policies, flow, ...expected }: Row): void {
-  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432, ...flow };
-  const { verdict } = evaluator(policies, namespaces);
-  for (const direction of ['ingress', 'egress'] as const) {
-    const wanted = expected[direction];
-    if (wanted !== undefined)
-      expect({ [direction]: verdict(connection, direction).outcome }).toEqual({ [direction]: wanted });
-  }
-}
+import {
+  both,
+  check,
+  connection,
+  end,
+  external,
+  namespaces,
+  node,
+  onNodeA,
+  postgres,
+  received,
+  type Row,
+  sent,
+  web,
+  worker,
+} from './rows.ts';
 
 const inBatch = (spec: object, name?: string): object => networkPolicy(spec, name, 'batch');
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
@@ -223,12 +184,12 @@ const networkPolicyRows: Record<string, Row> = {
     admitting({ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }),
     { source: external('2001:db8::1'), destination: { kind: 'pod', pod: postgres, address: 'fd00::4' } },
   ),
-  'addresses of two families are in no packet, so what policies would say of it is unknown': {
-    policies: admitting({}),
-    flow: { source: external('2001:db8::1') },
-    ingress: 'unknown',
-    egress: 'unknown',
-  },
+  'addresses of two families are in no packet, so what policies would say of it is unknown': both(
+    'unknown',
+    'unknown',
+    admitting({}),
+    { source: external('2001:db8::1') },
+  ),
   '9: a block with leading zeros is read in two ways, and the verdict is unknown': received(
     'unknown',
     admitting({ from: [{ ipBlock: { cidr: '010.0.0.0/8' } }] }),
@@ -463,7 +424,7 @@ const strangeRows: Record<string, Row> = {
       ([place, spec]) =>
         [
           `a field of a newer API in ${place}`,
-          { policies: [networkPolicy({ podSelector: {}, ...spec })], flow: {}, ingress: 'unknown' },
+          received('unknown', [networkPolicy({ podSelector: {}, ...spec })]),
         ] satisfies [string, Row],
     ),
   ),
@@ -485,11 +446,7 @@ const strangeRows: Record<string, Row> = {
       ([place, spec]) =>
         [
           `a ClusterNetworkPolicy with a field of a newer API in ${place}`,
-          {
-            policies: [clusterNetworkPolicy({ tier: 'Admin', priority: 1, subject: all, ...spec })],
-            flow: {},
-            ingress: 'unknown',
-          },
+          received('unknown', [clusterNetworkPolicy({ tier: 'Admin', priority: 1, subject: all, ...spec })]),
         ] satisfies [string, Row],
     ),
   ),
@@ -500,12 +457,9 @@ const strangeRows: Record<string, Row> = {
   'a policy of a newer version may do anything': received('unknown', [
     { ...npAdmits, apiVersion: 'networking.k8s.io/v7' },
   ]),
-  'a policy of a kind that is not evaluated may do anything to the Pods of its Namespace': {
-    policies: [{ apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
-    flow: {},
-    ingress: 'unknown',
-    egress: 'admits',
-  },
+  'a policy of a kind that is not evaluated may do anything to the Pods of its Namespace': both('unknown', 'admits', [
+    { apiVersion: 'cilium.io/v3', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
+  ]),
   'a staged policy does nothing': received('admits', [
     { apiVersion: 'projectcalico.org/v3', kind: 'StagedNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } },
   ]),
@@ -559,14 +513,14 @@ describe('replies', () => {
     ['14: a SYN from the port of a service is a connection of its own', packet({ ...answer, tcpFlags: SYN }), 'denies'],
   ] as const)('%s', (_title, observed, expected) => {
     const ends = { source: byAddress(observed.source), destination: byAddress(observed.destination) };
-    const connection = connectionOf(observed, ends, orient(observed));
-    expect(evaluator(policies, namespaces).verdict(connection, 'ingress').outcome).toBe(expected);
+    const observedFlow = connectionOf(observed, ends, orient(observed));
+    expect(evaluator(policies, namespaces).verdict(observedFlow, 'ingress').outcome).toBe(expected);
   });
 
   test('13: a packet of a Pod to itself that was logged came by way of a Service', () => {
     const observed = packet({ source: '10.65.1.4', destination: '10.65.1.4', tcpFlags: SYN });
-    const connection = connectionOf(observed, { source: end(postgres), destination: end(postgres) }, orient(observed));
-    expect(connection.viaService).toBe(true);
+    const itself = connectionOf(observed, { source: end(postgres), destination: end(postgres) }, orient(observed));
+    expect(itself.viaService).toBe(true);
   });
 });
 
@@ -578,7 +532,6 @@ test('18: when a policy changed is part of the decision, because no API shows wh
     managedFields: [{ time: '2026-11-21T08:59:56Z' }, { time: '2026-11-21T08:30:00Z' }],
   };
   const [rule] = admitting({});
-  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
   const { decision } = evaluator([{ ...rule, metadata }], namespaces).verdict(connection, 'ingress');
   expect(decision?.changed).toBe(Date.parse('2026-11-21T08:59:56Z'));
 });
@@ -589,7 +542,6 @@ test.each([
   ['Calico', calico('NetworkPolicy', { ingress: [{ action: 'Mirror' }, { action: 'Deny' }] }, 'p', 'shop')],
   ['the cluster', clusterNetworkPolicy({ ...cluster, ingress: [strange, { action: 'Deny', from: [all] }] })],
 ])('a rule of %s after one with an unknown action is named by its place', (_title, policy) => {
-  const flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 } as const;
-  const [traced] = evaluator([policy], namespaces).trace(flow, 'ingress').policies;
+  const [traced] = evaluator([policy], namespaces).trace(connection, 'ingress').policies;
   expect(traced?.rules.map(({ path }) => path)).toEqual(['ingress[0]', 'ingress[0]', 'ingress[0]', 'ingress[1]']);
 });

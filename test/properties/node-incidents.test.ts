@@ -9,8 +9,7 @@ import type { Failing } from '../../src/model/program-record.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
-import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/affected-pod.ts';
+import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
 
 const second = 1000;
 const minute = 60 * second;

@@ -1,45 +1,23 @@
 /** Tests the meaning of Calico's policies where evaluators go wrong: a row for each, with the reference that settles it. */
 import { describe, expect, test } from 'vitest';
+import { createEvaluator } from '../../../src/policies/policies.ts';
+import { clusterNetworkPolicy, calico, namedPort, networkPolicy, pod, policySet } from '../objects.ts';
 import {
-  type CalicoKind,
-  createEvaluator,
-  type End,
-  type Flow,
-  type Pod,
-  type Verdict,
-} from '../../../src/policies/policies.ts';
-import { clusterNetworkPolicy, calico, namedPort, namespace, networkPolicy, pod, policySet } from '../objects.ts';
-
-interface Row {
-  objects: object[];
-  flow?: Partial<Flow>;
-  unread?: CalicoKind[];
-  ingress?: Verdict['outcome'];
-  egress?: Verdict['outcome'];
-  missing?: string;
-}
-
-const postgres = pod({ ports: [namedPort('db', 5432)], serviceAccount: 'postgres' });
-const worker = pod({
-  namespace: 'batch',
-  name: 'worker-7',
-  labels: { app: 'worker' },
-  addresses: ['10.65.2.9'],
-  node: 'node-b',
-  serviceAccount: 'robot',
-});
-const web = pod({ name: 'web-0', labels: { app: 'web' }, addresses: ['10.65.3.3'], node: 'node-b' });
-const onNode = pod({
-  namespace: 'kube-system',
-  name: 'proxy-a',
-  labels: { app: 'proxy' },
-  addresses: ['192.168.7.11'],
-  hostNetwork: true,
-});
-const end = (of: Pod): End => ({ kind: 'pod', pod: of, address: of.addresses[0] });
-const external = (address: string): End => ({ kind: 'external', address });
-const node = (name: string, address: string): End => ({ kind: 'node', node: { name, labels: {} }, address });
-const namespaces = [namespace('shop', { team: 'shop' }), namespace('batch', { team: 'batch' })];
+  both,
+  check,
+  connection,
+  end,
+  external,
+  namespaces,
+  node,
+  onNodeA,
+  postgres,
+  received,
+  type Row,
+  sent,
+  web,
+  worker,
+} from '../rows.ts';
 
 const local = (spec: object, name?: string): object => calico('NetworkPolicy', spec, name, 'shop');
 const global = (spec: object, name?: string): object => calico('GlobalNetworkPolicy', spec, name);
@@ -52,27 +30,6 @@ const from = (source: object): object => ingress(allow({ source }));
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const open = networkPolicy({ podSelector: {}, ingress: [{}] }, 'open');
 const office = calico('GlobalNetworkSet', { nets: ['192.0.2.0/24'] }, 'office', undefined, { place: 'office' });
-
-type More = Omit<Row, 'objects' | 'ingress' | 'egress'>;
-const received = (expected: Verdict['outcome'], objects: object[], more?: More): Row => ({
-  ...more,
-  objects,
-  ingress: expected,
-});
-const sent = (egress: Verdict['outcome'], objects: object[], more?: More): Row => ({ ...more, objects, egress });
-
-/** From worker to postgres on 5432/TCP, but for what the row changes. */
-function check({ objects, flow, unread = [], missing, ...expected }: Row): void {
-  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432, ...flow };
-  const { verdict } = createEvaluator({ policies: policySet(objects, unread), namespaces });
-  for (const direction of ['ingress', 'egress'] as const) {
-    const wanted = expected[direction];
-    if (wanted === undefined) continue;
-    const found = verdict(connection, direction);
-    expect({ [direction]: found.outcome }).toEqual({ [direction]: wanted });
-    if (missing !== undefined) expect(found.missing.join('; ')).toContain(missing);
-  }
-}
 
 const order: Record<string, Row> = {
   '24: a policy without an order comes last': received('admits', [
@@ -117,15 +74,17 @@ const order: Record<string, Row> = {
     }),
   ]),
   ...Object.fromEntries(
-    [
-      ['kube-admin', 'denies'],
-      ['adminnetworkpolicy', 'denies'],
-      ['default', 'denies'],
-      ['kube-baseline', 'admits'],
-      ['baselineadminnetworkpolicy', 'admits'],
-    ].map(([name = '', expected]): [string, Row] => [
+    (
+      [
+        ['kube-admin', 'denies'],
+        ['adminnetworkpolicy', 'denies'],
+        ['default', 'denies'],
+        ['kube-baseline', 'admits'],
+        ['baselineadminnetworkpolicy', 'admits'],
+      ] as const
+    ).map(([name, expected]): [string, Row] => [
       `27: a policy of the tier ${name} is asked with those of Kubernetes that Calico puts there`,
-      { objects: [local({ tier: name, order: 1, ingress: [deny()] }), open], ingress: expected as Verdict['outcome'] },
+      received(expected, [local({ tier: name, order: 1, ingress: [deny()] }), open]),
     ]),
   ),
   '20: of equal priorities Calico takes the first name (network-policy-api#292)': received('denies', [
@@ -186,26 +145,16 @@ const ends: Record<string, Row> = {
 };
 
 const types: Record<string, Row> = {
-  '25: without types and rules a policy is for ingress only (api/pkg/defaults)': {
-    objects: [global({})],
-    ingress: 'denies',
-    egress: 'admits',
-  },
-  '25: without types, rules of egress alone make it one for egress': {
-    objects: [global({ egress: [deny()] })],
-    ingress: 'admits',
-    egress: 'denies',
-  },
-  '25: without types, rules of both make it one for both': {
-    objects: [global({ ingress: [allow()], egress: [deny()] })],
-    ingress: 'admits',
-    egress: 'denies',
-  },
-  '25: what is stored without types is for both (ExtractPolicyMetadata)': {
-    objects: [stored(global({ ingress: [allow()] }))],
-    ingress: 'admits',
-    egress: 'denies',
-  },
+  '25: without types and rules a policy is for ingress only (api/pkg/defaults)': both('denies', 'admits', [global({})]),
+  '25: without types, rules of egress alone make it one for egress': both('admits', 'denies', [
+    global({ egress: [deny()] }),
+  ]),
+  '25: without types, rules of both make it one for both': both('admits', 'denies', [
+    global({ ingress: [allow()], egress: [deny()] }),
+  ]),
+  '25: what is stored without types is for both (ExtractPolicyMetadata)': both('admits', 'denies', [
+    stored(global({ ingress: [allow()] })),
+  ]),
 };
 
 const selectors: Record<string, Row> = {
@@ -224,22 +173,22 @@ const selectors: Record<string, Row> = {
   '29: global() selects a GlobalNetworkSet': received(
     'admits',
     [office, from({ namespaceSelector: 'global()', selector: 'place == "office"' })],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   '29: all() as namespaceSelector selects no GlobalNetworkSet': received(
     'denies',
     [office, from({ namespaceSelector: 'all()', selector: 'place == "office"' })],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   '30: !has selects endpoints only, never a stranger': received(
     'denies',
     [global({ ingress: [allow({ source: { selector: '!has(app)' } })] })],
-    { flow: { source: external('198.51.100.7') } },
+    { source: external('198.51.100.7') },
   ),
   '30: notSelector matches strangers': received(
     'admits',
     [global({ ingress: [allow({ source: { notSelector: 'has(app)' } })] })],
-    { flow: { source: external('198.51.100.7') } },
+    { source: external('198.51.100.7') },
   ),
   '30: beside a selector, notSelector is about the same Pod or set (rule_scanner.go)': received('admits', [
     calico('GlobalNetworkSet', { nets: ['10.65.0.0/16'] }, 'pods', undefined, { place: 'here' }),
@@ -251,7 +200,7 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'shop', { role: 'partner' }),
       from({ selector: 'role == "partner"' }),
     ],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   'two NetworkSets of one name, in two Namespaces, are two sets': received(
     'admits',
@@ -260,7 +209,7 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.0/24'] }, 'office', 'shop', { place: 'office' }),
       calico('NetworkSet', { nets: ['198.51.100.0/24'] }, 'office', 'batch', { place: 'office' }),
     ],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   'a NetworkSet has the labels of its Namespace': received(
     'admits',
@@ -268,7 +217,7 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'batch', {}),
       from({ namespaceSelector: 'team == "batch"' }),
     ],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   'an address of a set that is no network is left out': received(
     'admits',
@@ -276,7 +225,7 @@ const selectors: Record<string, Row> = {
       calico('GlobalNetworkSet', { nets: ['010.0.0.1', '192.0.2.7'] }, 'office', undefined, { place: 'office' }),
       global({ ingress: [allow({ source: { selector: 'place == "office"' } })] }),
     ],
-    { flow: { source: external('192.0.2.7') } },
+    { source: external('192.0.2.7') },
   ),
   'projectcalico.org/name is the name of a Namespace (conversion.go)': received('admits', [
     from({ namespaceSelector: 'projectcalico.org/name == "batch"' }),
@@ -284,12 +233,12 @@ const selectors: Record<string, Row> = {
   'labels of a Pod with the prefix of Namespaces do not count (workloadendpointprocessor.go)': received(
     'denies',
     [global({ ingress: [allow({ source: { selector: 'pcns.team == "shop"' } })] })],
-    { flow: { source: end({ ...worker, labels: { 'pcns.team': 'shop' } }) } },
+    { source: end({ ...worker, labels: { 'pcns.team': 'shop' } }) },
   ),
   'a ServiceAccount is matched by name, in the Namespace of the policy': received(
     'admits',
     [from({ serviceAccounts: { names: ['robot'] } })],
-    { flow: { source: end({ ...web, serviceAccount: 'robot' }) } },
+    { source: end({ ...web, serviceAccount: 'robot' }) },
   ),
   'a ServiceAccount of another Namespace is not': received('denies', [from({ serviceAccounts: { names: ['robot'] } })]),
   'a serviceAccountSelector of a policy selects Pods by labels of their ServiceAccount': received('denies', [
@@ -311,7 +260,7 @@ const matching: Record<string, Row> = {
   'addresses of two families are in no packet, whatever notNets of a rule have (npm run fuzz, 857886144)': received(
     'unknown',
     [global({ ingress: [allow({ destination: { notNets: ['0.0.0.0/0', 'fd00::/127'] } })] })],
-    { flow: { source: { kind: 'pod', pod: web, address: 'fd00::1' } }, missing: 'addresses of one family' },
+    { source: { kind: 'pod', pod: web, address: 'fd00::1' }, missing: 'addresses of one family' },
   ),
   'notNets match what is in none of them': received('admits', [from({ notNets: ['10.66.0.0/16', 'fd00::/8'] })]),
   'an address without a mask is a network': received('admits', [from({ nets: ['10.65.2.9'] })]),
@@ -327,7 +276,7 @@ const matching: Record<string, Row> = {
   'of two ports of one name both match (named_port_index.go)': received(
     'admits',
     [ingress(allow({ protocol: 'TCP', destination: { ports: ['db'] } }))],
-    { flow: { port: 5433, destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) } },
+    { port: 5433, destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) },
   ),
   'a named port is of a Pod that the rule selects, not of a set that has its address (rule_scanner.go)': received(
     'denies',
@@ -347,7 +296,7 @@ const matching: Record<string, Row> = {
   'the type of an ICMP packet is not part of what is asked': received(
     'unknown',
     [ingress(allow({ protocol: 'ICMP', icmp: { type: 8 } }))],
-    { flow: { protocol: 'ICMP', port: undefined }, missing: 'type and code' },
+    { protocol: 'ICMP', port: undefined, missing: 'type and code' },
   ),
   'a rule for ICMP does not match TCP, whatever its type': received('denies', [
     ingress(allow({ protocol: 'ICMP', icmp: { type: 8 } })),
@@ -423,49 +372,47 @@ const unknown: Record<string, Row> = {
     'unknown',
     [global({ ingress: [deny({ protocol: 'ICMP' }), allow()] })],
     {
-      flow: {
-        source: { kind: 'pod', pod: worker, address: undefined },
-        destination: { kind: 'pod', pod: postgres, address: undefined },
-        protocol: 'ICMP',
-        port: undefined,
-      },
+      source: { kind: 'pod', pod: worker, address: undefined },
+      destination: { kind: 'pod', pod: postgres, address: undefined },
+      protocol: 'ICMP',
+      port: undefined,
       missing: 'the addresses',
     },
   ),
   'a HostEndpoint of the Node at this end': received(
     'unknown',
     [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
-    { flow: { destination: node('node-a', '192.168.7.11') }, missing: 'HostEndpoint node-a-auto' },
+    { destination: node('node-a', '192.168.7.11'), missing: 'HostEndpoint node-a-auto' },
   ),
   'a HostEndpoint of the Node at this end, for what it sends': sent(
     'unknown',
     [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
-    { flow: { source: node('node-a', '192.168.7.11') }, missing: 'HostEndpoint node-a-auto' },
+    { source: node('node-a', '192.168.7.11'), missing: 'HostEndpoint node-a-auto' },
   ),
   'a HostEndpoint of the Node whose network a Pod is on, though a policy denies all that Pods get': received(
     'unknown',
     [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto'), global({ ingress: [deny()] })],
-    { flow: { destination: end(onNode) }, missing: 'HostEndpoint node-a-auto' },
+    { destination: end(onNodeA), missing: 'HostEndpoint node-a-auto' },
   ),
   'HostEndpoints, one of which may be of the Node whose network a Pod is on': received(
     'unknown',
     [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto')],
-    { flow: { destination: end({ ...onNode, node: undefined }) }, missing: 'kube-system/proxy-a' },
+    { destination: end({ ...onNodeA, node: undefined }), missing: 'kube-system/proxy-a' },
   ),
   'HostEndpoints of other Nodes do not matter to a Pod on the network of its Node': received(
     'admits',
     [calico('HostEndpoint', { node: 'node-c' }, 'node-c'), global({ ingress: [deny()] })],
-    { flow: { destination: end(onNode) } },
+    { destination: end(onNodeA) },
   ),
   'HostEndpoints that may not be read, and a Pod on the network of its Node': received(
     'unknown',
     [global({ ingress: [deny()] })],
-    { unread: ['hostendpoints'], flow: { destination: end(onNode) }, missing: '192.168.7.11' },
+    { unread: ['hostendpoints'], destination: end(onNodeA), missing: '192.168.7.11' },
   ),
   'a HostEndpoint of an address outside the cluster': received(
     'unknown',
     [calico('HostEndpoint', { node: 'router', expectedIPs: ['198.51.100.1'] }, 'router')],
-    { flow: { destination: external('198.51.100.1') }, missing: 'HostEndpoint router' },
+    { destination: external('198.51.100.1'), missing: 'HostEndpoint router' },
   ),
   'a HostEndpoint at the other end, which a selector may select': received(
     'unknown',
@@ -473,12 +420,12 @@ const unknown: Record<string, Row> = {
       calico('HostEndpoint', { node: 'node-c', expectedIPs: ['192.168.7.13'] }, 'node-c'),
       global({ ingress: [allow({ source: { selector: 'has(host)' } })] }),
     ],
-    { flow: { source: node('node-c', '192.168.7.13') }, missing: 'HostEndpoint node-c' },
+    { source: node('node-c', '192.168.7.13'), missing: 'HostEndpoint node-c' },
   ),
   'a Node without a HostEndpoint is a stranger': received(
     'denies',
     [global({ ingress: [allow({ source: { selector: 'all()' } })] })],
-    { flow: { source: node('node-c', '192.168.7.13') } },
+    { source: node('node-c', '192.168.7.13') },
   ),
   'a policy without spec is for ingress': received('denies', [
     calico('NetworkPolicy', undefined as never, 'p', 'shop'),
@@ -508,7 +455,6 @@ describe('staged policies', () => {
     metadata: { name: 'parts', namespace: 'shop' },
     spec: { endpointSelector: {}, ingress: [{ fromEntities: ['all'] }], ingressDeny: [{ fromEntities: ['all'] }] },
   };
-  const flow: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
   test.each([
     ['would deny', [stage('StagedNetworkPolicy', { ingress: [deny()] })], 'denies'],
@@ -532,7 +478,7 @@ describe('staged policies', () => {
     ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny()] })], undefined],
   ])('one %s', (_title, objects, expected) => {
     const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
-    expect(trace(flow, 'ingress').staged?.verdict.outcome).toBe(expected);
+    expect(trace(connection, 'ingress').staged?.verdict.outcome).toBe(expected);
   });
 });
 
@@ -543,6 +489,5 @@ test('10,000 policies of a Namespace, each of its own tier, are asked in order',
     local({ tier: `t-${index}`, ingress: [index === count - 1 ? deny() : { action: 'Pass' }] }, `p-${index}`),
   ]).flat();
   const { verdict } = createEvaluator({ policies: policySet(objects), namespaces });
-  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
   expect(verdict(connection, 'ingress').decision?.policy.name).toBe(`p-${count - 1}`);
 });

@@ -3,7 +3,6 @@ import {
   collectCalicoObjects,
   createEvaluator,
   createPolicySet,
-  type End,
   type Flow,
   type Namespace,
   type Pod,
@@ -11,20 +10,10 @@ import {
   type Requirements,
 } from '../../../src/policies/policies.ts';
 import { collectServices, maxEndpoints } from '../../../src/policies/calico/objects.ts';
-import { calico, namespace, pod, policySet } from '../objects.ts';
+import { calico, namespace, policySet } from '../objects.ts';
+import { connection, end, postgres, worker } from '../rows.ts';
 
 /** Rules of Calico with `services`, and what policies say that has to be read for them. */
-
-const postgres = pod({ serviceAccount: 'postgres' });
-const worker = pod({
-  namespace: 'batch',
-  name: 'worker-7',
-  labels: { app: 'worker' },
-  addresses: ['10.65.2.9'],
-  serviceAccount: 'robot',
-});
-const end = (of: Pod): End => ({ kind: 'pod', pod: of, address: of.addresses[0] });
-const flow: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
 const slice = (service: string, more: object = {}, namespaceName = 'shop') => ({
   apiVersion: 'discovery.k8s.io/v1',
@@ -45,7 +34,7 @@ const other = slice('other', { endpoints: [] });
 const outcome = (objects: object[], given: Partial<Flow> = {}, complete = true): string => {
   const { verdict } = createEvaluator({ policies: policySet(objects, [], complete), namespaces: [] });
   const { outcome: found, missing } = verdict(
-    { ...flow, ...given },
+    { ...connection, ...given },
     JSON.stringify(objects).includes('"egress"') ? 'egress' : 'ingress',
   );
   return found === 'unknown' && missing.some((each) => each.includes('shop/db')) ? 'unknown: shop/db' : found;
@@ -140,7 +129,7 @@ test.each([
 const required = (spec: object, given: Partial<Flow> = {}): Requirements => {
   const policies = policySet([calico('NetworkPolicy', spec, 'p', 'shop')]);
   const { requirements } = createEvaluator({ policies, namespaces: [namespace('shop')] });
-  return requirements({ ...flow, ...given }, 'ingress');
+  return requirements({ ...connection, ...given }, 'ingress');
 };
 const nothing: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 const source = (given: object): object => ({ ingress: [{ action: 'Allow', source: given }] });
@@ -192,7 +181,7 @@ test('needs of a policy: worked out once, until the Pod or the labels of its Nam
   const policies = createPolicySet([policy], collectCalicoObjects().read());
   const ask = (given: Namespace, asked: Pod): void => {
     const { requirements } = createEvaluator({ policies, namespaces: [given] });
-    requirements({ ...flow, destination: end(asked) }, 'ingress');
+    requirements({ ...connection, destination: end(asked) }, 'ingress');
   };
   const shop = namespace('shop');
   for (let again = 0; again < 3; again++) ask(shop, postgres);
