@@ -6,7 +6,6 @@
  *     npm run bench -- events --events 500
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
@@ -18,7 +17,6 @@ import { messageOf } from '../../src/pipeline/message.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { externalEnd, finding, flow, podRef, series } from '../builders.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
-import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { processorTimeOf } from './processor-time.ts';
@@ -37,8 +35,8 @@ try {
   const clock = createSteadyClock();
   const access = readKubeconfig(plane.adminKubeconfig);
   const store = createEventStore(createConnection({ access, userAgent: 'bench', onRequest: () => {}, clock }));
-  const [etcd = 0, apiServer = 0] = readFileSync(join(plane.folder, PIDS_FILE), 'utf8').split('\n').map(Number);
-  const cpu = (): number[] => [apiServer, etcd].map((pid) => processorTimeOf(pid).seconds);
+  const pids = ['kube-apiserver', 'etcd'].map(plane.pidOf);
+  const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid).seconds);
   const versions = new Map<number, string>();
   // Not what the first requests of a kind cost.
   await inTurns(50, async (number) => void (await created(-1 - number)));
@@ -58,12 +56,12 @@ try {
     console.error(rows.at(-1)?.join('  '));
   };
   await measure('an Event is created', async (number) => void versions.set(number, await created(number)));
-  const first = await bytesInEtcd(plane.folder);
+  const first = await bytesInEtcd(pids[0]);
   await measure('the same is patched', async (number) => {
     const answer = await store.update(eventFor(number, 2), versions.get(number) ?? '');
     if (answer.kind !== 'stored') throw new Error(`${answer.status} ${answer.message}`);
   });
-  const second = await bytesInEtcd(plane.folder);
+  const second = await bytesInEtcd(pids[0]);
   const sent = Buffer.byteLength(JSON.stringify(eventFor(1, 1)));
   console.log(`${count.toLocaleString('en-US')} Events\n${alignColumns(rows).join('\n')}`);
   console.log(`sent: ${sent} bytes of JSON; in etcd: ${first.toFixed(0)} bytes each, patched ${second.toFixed(0)}`);
@@ -97,8 +95,8 @@ async function inTurns(times: number, one: (number: number) => Promise<void>): P
 }
 
 /** Measures the key and the value of an Event, on average, without the earlier revisions that etcd keeps until they are compacted. */
-async function bytesInEtcd(folder: string): Promise<number> {
-  const [, address = ''] = /--etcd-servers=(\S+?)\0/.exec(commandLine(folder)) ?? [];
+async function bytesInEtcd(apiServer = 0): Promise<number> {
+  const [, address = ''] = /--etcd-servers=(\S+?)\0/.exec(readFileSync(`/proc/${apiServer}/cmdline`, 'latin1')) ?? [];
   const prefix = `/registry/events/${namespace}/`;
   const ends = [prefix, `${prefix.slice(0, -1)}0`].map((key) => Buffer.from(key).toString('base64'));
   const [key, range_end] = ends;
@@ -106,9 +104,4 @@ async function bytesInEtcd(folder: string): Promise<number> {
   const { kvs } = (await response.json()) as { kvs: { key: string; value: string }[] };
   const bytes = kvs.flatMap((each) => [each.key, each.value]).map((text) => Buffer.from(text, 'base64').length);
   return bytes.reduce((sum, each) => sum + each, 0) / kvs.length;
-}
-
-function commandLine(folder: string): string {
-  const [, apiServer = ''] = readFileSync(join(folder, PIDS_FILE), 'utf8').split('\n');
-  return readFileSync(`/proc/${apiServer}/cmdline`, 'latin1');
 }

@@ -6,7 +6,7 @@
  *     node test/bench/lookups.ts               20,000 Pods
  *     node test/bench/lookups.ts --pods 2000
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,7 +31,6 @@ import { definitionOf } from '../deploy/custom-resources.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
-import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
@@ -62,7 +61,7 @@ try {
     onRequest: () => {},
     clock,
   });
-  const pid = Number(readFileSync(join(plane.folder, PIDS_FILE), 'utf8').split('\n')[1]);
+  const pid = plane.pidOf('kube-apiserver');
   const idle = await idleShare(pid);
   const rows: string[][] = [['one look-up', 'CPU of the API server', 'of the selector', 'requests']];
   let selector = 0;

@@ -13,7 +13,7 @@ import { ensurePrograms } from '../control-plane/build.ts';
 import { type Address, connect, type Connection } from '../control-plane/connection.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
-import { lastLines } from '../control-plane/folder.ts';
+import { lastLines } from '../control-plane/running.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { ensureImages, KUBE_PROXY_IMAGE, writeArchive } from './images.ts';
 import { CONTROL_ADDRESS, createLan } from './lan.ts';

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Paths } from '../control-plane/build.ts';
-import { lastLines } from '../control-plane/folder.ts';
+import { lastLines } from '../control-plane/running.ts';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 import type { Lan } from './lan.ts';
 import { enter, type Machine, startMachine } from './machine.ts';

@@ -1,25 +1,19 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { execPath } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensurePrograms } from './build.ts';
 import { connect, kubeconfigPath } from './connection.ts';
 import type { Address, Connection } from './connection.ts';
-import { createFolder, lastLines, logFile, removeLeftovers } from './folder.ts';
+import { createOwnFolder } from '../own-folder.ts';
 import { freePorts } from './ports.ts';
+import { type Running, type Server, startServers } from './running.ts';
 import { apiServer, CERTIFICATES, etcd, writeCredentials } from './servers.ts';
-import type { Order, Server } from './supervisor.ts';
 
-export interface ControlPlane extends Connection {
-  /** Kills, starts again, pauses or resumes a server; resolves when that is done, not when a started one is ready. */
-  readonly order: (order: Order, server: 'etcd' | 'kube-apiserver') => Promise<void>;
-  /** Kills the servers and removes their folder; resolves when both are gone. */
-  readonly stop: () => Promise<void>;
-}
+/** The servers are `etcd` and `kube-apiserver`. */
+export interface ControlPlane extends Connection, Pick<Running, 'order' | 'pidOf' | 'stop'> {}
 
 const READY_WITHIN_MS = 60_000;
 const ADMIN = 'admin';
@@ -48,9 +42,8 @@ export async function startControlPlane({
   place,
   flags = [],
 }: { readonly place?: Place; readonly flags?: readonly string[] } = {}): Promise<ControlPlane> {
-  removeLeftovers();
   const binaries = await ensurePrograms(['etcd', 'kube-apiserver', 'kubectl', 'kube-proxy']);
-  const folder = createFolder();
+  const folder = createOwnFolder('control-plane');
   const [etcdPort = 0, etcdPeerPort = 0, port = 0] = await freePorts(3);
   const adminToken = randomBytes(16).toString('hex');
   await writeCredentials(folder, adminToken, place?.nodes);
@@ -61,7 +54,7 @@ export async function startControlPlane({
     etcd(binaries.etcd, folder, etcdPort, etcdPeerPort),
     apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { address, flags }),
   ];
-  const supervisor = supervise(folder, place ? inNetwork(place.network, servers, folder, port) : servers);
+  const running = startServers(folder, place ? inNetwork(place.network, servers, folder, port) : servers);
   const known: Unreached = {
     // A name that the API server's certificate has, where it listens on all addresses.
     server: `https://${place ? 'localhost' : '127.0.0.1'}:${port}`,
@@ -72,11 +65,12 @@ export async function startControlPlane({
     folder,
   };
   try {
-    const connection = await untilReady(known, supervisor.failure);
-    return { ...connection, order: supervisor.order, stop: supervisor.stop };
+    const connection = await untilReady(known, running.failure);
+    const { order, pidOf, stop } = running;
+    return { ...connection, order, pidOf, stop };
   } catch (cause) {
-    const logs = servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(folder, name), 15)}`).join('\n');
-    await supervisor.stop();
+    const logs = running.logs();
+    await running.stop();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`[control-plane] did not start: ${reason}\n${logs}`, { cause });
   }
@@ -95,43 +89,6 @@ function inNetwork(network: string, servers: readonly Server[], folder: string, 
     ...inside.map(({ name, command, args }) => ({ name, command: 'nsenter', args: [...enter, command, ...args] })),
     relay('relay-outside', `127.0.0.1:${port}`, socket),
   ];
-}
-
-/** `failure` rejects when a server or the supervisor itself ends; it never resolves. `stop` removes the folder, too. */
-export function supervise(
-  folder: string,
-  servers: readonly Server[],
-): { failure: Promise<never>; order: (order: Order, server: string) => Promise<void>; stop: () => Promise<void> } {
-  const script = fileURLToPath(new URL('supervisor.ts', import.meta.url));
-  // Detached: Ctrl-C in the terminal must reach the tests first, and the servers only through them.
-  const child = spawn(execPath, [script, folder, JSON.stringify(servers)], {
-    detached: true,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const closed = new Promise<void>((resolve) => child.on('close', () => resolve()).on('error', () => resolve()));
-  const waiting: (() => void)[] = [];
-  const failure = new Promise<never>((_, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      if (line === 'done') waiting.shift()?.();
-      else reject(new Error(line));
-    });
-    child.on('error', reject).on('exit', (code) => reject(new Error(`the supervisor exited with code ${code}`)));
-  });
-  // No code waits for it after the start.
-  failure.catch(() => {});
-  child.stdin.on('error', () => {});
-  return {
-    failure,
-    order: (order, server) =>
-      new Promise((resolve) => {
-        waiting.push(resolve);
-        child.stdin.write(`${order} ${server}\n`);
-      }),
-    stop: async () => {
-      child.stdin.end();
-      await closed;
-    },
-  };
 }
 
 async function untilReady(known: Unreached, failure: Promise<never>): Promise<Connection> {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ensurePrograms } from './build.ts';
 import type { Connection } from './connection.ts';
-import { supervise } from './control-plane.ts';
-import { createFolder, lastLines, logFile } from './folder.ts';
+import { createOwnFolder } from '../own-folder.ts';
+import { startServers } from './running.ts';
 import { controllerManager, scheduler } from './servers.ts';
 
 const READY_WITHIN_MS = 60_000;
@@ -15,20 +15,20 @@ const READY_WITHIN_MS = 60_000;
  */
 export async function startControllers(connection: Connection): Promise<{ readonly stop: () => Promise<void> }> {
   const binaries = await ensurePrograms(['kube-controller-manager', 'kube-scheduler']);
-  const folder = createFolder();
+  const folder = createOwnFolder('control-plane');
   const authority = join(folder, 'ca.crt');
   await writeFile(authority, connection.certificateAuthority);
   const servers = [
     controllerManager(binaries['kube-controller-manager'], folder, connection.adminKubeconfig, authority),
     scheduler(binaries['kube-scheduler'], folder, connection.adminKubeconfig),
   ];
-  const { failure, stop } = supervise(folder, servers);
+  const { failure, logs, stop } = startServers(folder, servers);
   try {
     await Promise.race([failure, untilTheyWork(connection)]);
   } catch (cause) {
-    const logs = servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(folder, name), 15)}`).join('\n');
+    const printed = logs();
     await stop();
-    throw new Error(`[control-plane] the controllers did not start: ${String(cause)}\n${logs}`, { cause });
+    throw new Error(`[control-plane] the controllers did not start: ${String(cause)}\n${printed}`, { cause });
   }
   return { stop };
 }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Server } from './supervisor.ts';
+import type { Server } from './running.ts';
 
 /** Where, in a control plane's folder, the API server keeps the certificate that it signs for itself. */
 export const CERTIFICATES = 'certificates';
