@@ -5,21 +5,21 @@
  *
  *     npm run bench -- live                                     100, 1,000 and 10,000 lines/s for 10 s each
  *     npm run bench -- live --rates 100,1000 --seconds 20
- *     npm run bench -- live --bundle other.cjs               a bundle built before, to compare with
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
-import { startAgent } from '../e2e/agent-process.ts';
-import { createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
-import { buildBundle, bundle as ownBundle } from '../e2e/bundle.ts';
+import type { AgentProcess } from '../e2e/agent-process.ts';
+import { type AgentRig, createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
+import { buildBundle } from '../e2e/bundle.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { startJournald } from '../e2e/journal/rig.ts';
 import { run } from '../e2e/network/command.ts';
 import { createNetwork } from '../e2e/network/network.ts';
+import { datagrams } from '../e2e/network/sending.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { counterOf } from '../soak/agents/agents.ts';
 import { agentFlags, startProgram } from '../soak/program.ts';
@@ -32,7 +32,6 @@ const { values } = parseArgs({
     rates: { type: 'string', default: '100,1000,10000' },
     seconds: { type: 'string', default: '10' },
     sources: { type: 'string', default: 'file,kernel,journal' },
-    bundle: { type: 'string' },
   },
 });
 const rates = values.rates.split(',').map(Number);
@@ -45,7 +44,7 @@ const settling = 20_000;
 const limit = 60_000;
 
 await preparePrograms('e2e');
-if (values.bundle === undefined) await buildBundle();
+await buildBundle();
 const folder = scratchFolder('live');
 const plane = await startControlPlane();
 const journald = await startJournald();
@@ -59,7 +58,7 @@ try {
   const rig = await createAgentRig(plane);
   await createObjects(plane, { items: [nodeObject(node, '192.0.2.1'), ...[web, db].map(podOf)] });
   const rows = [['source', 'lines/s', 'agent', 'of it as at rest', 'journalctl', 'wake-ups/s', 'lost', 'p50', 'p99']];
-  for (const name of values.sources.split(',') as Name[]) rows.push(...(await measure(name, rig.kubeconfig)));
+  for (const name of values.sources.split(',') as Name[]) rows.push(...(await measure(name, rig)));
   console.log(`\n${alignColumns(rows).join('\n')}`);
   console.log('agent, journalctl: µs of CPU for a line; p50, p99: ms from being logged to being handed over');
 } finally {
@@ -72,18 +71,9 @@ function podOf(pod: typeof web) {
   return podObject({ ...pod, node });
 }
 
-async function measure(name: Name, kubeconfig: string): Promise<string[][]> {
+async function measure(name: Name, rig: AgentRig): Promise<string[][]> {
   console.error(`${name} …`);
-  const agent = startAgent([process.execPath, ...agentFlags, values.bundle ?? ownBundle], {
-    KUBECONFIG: kubeconfig,
-    NODE_NAME: node,
-    SOURCES: settings[name],
-    STATE_DIR: join(folder, name),
-    METRICS_ADDRESS: '127.0.0.1:0',
-    REVERSE_DNS: 'false',
-    MALLOC_ARENA_MAX: '1',
-    PATH: process.env['PATH'] ?? '',
-  });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: settings[name], PATH: process.env['PATH'] ?? '' });
   const rows: string[][] = [];
   try {
     await agent.untilReady();
@@ -153,16 +143,15 @@ async function usedWhile(pid: number, act: () => Promise<unknown>): Promise<Used
   return { agent: perSecond[0] ?? none, journalctl: perSecond[1] ?? none, duration };
 }
 
-async function countsOf(agent: ReturnType<typeof startAgent>): Promise<{ lines: number; lost: number }> {
+async function countsOf(agent: AgentProcess): Promise<{ lines: number; lost: number }> {
   return { lines: await counterOf(agent, 'lines_total'), lost: await counterOf(agent, 'lost_records_total') };
 }
 
 async function logLines(name: Name, rate: number, duration = seconds): Promise<void> {
   if (name === 'file') return await writeLines(rate, duration);
-  const sender = join(import.meta.dirname, 'live-sender.ts');
-  const args = ['--to', db.addresses[0] as string, '--rate', String(rate), '--seconds', String(duration)];
+  const args = [db.addresses[0] as string, '5000', String(rate * duration), String(rate)];
   const namespace = network.namespaceOf('bench/web');
-  await run('ip', ['netns', 'exec', namespace, process.execPath, sender, ...args]);
+  await run('ip', ['netns', 'exec', namespace, process.execPath, datagrams, ...args]);
 }
 
 /** Writes the kernel's lines on the same packets as rsyslog does, every ten milliseconds those that are due. */

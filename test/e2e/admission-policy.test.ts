@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { root } from '../deploy/manifests.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
@@ -12,6 +11,7 @@ import { createObjects } from './control-plane/objects.ts';
 import { createDeploying, succeed } from './deploying.ts';
 import { run } from './network/command.ts';
 import { clusterRights } from './granted.ts';
+import { until } from './until.ts';
 
 /**
  * deploy/components/admission-policy at a real API server, with tokens as the kubelet fetches them for a Pod. In a namespace of its
@@ -25,7 +25,6 @@ const namespace = 'admitted';
 const account = 'kube-netfilter-tailer';
 const [nodeA, nodeB] = ['admitted-a', 'admitted-b'] as const;
 const tenant = 'admitted-tenant';
-const WITHIN_MS = 30_000;
 
 let folder: string;
 let rig: AgentRig;
@@ -319,16 +318,16 @@ async function tokenOf(serviceAccount: string, pod?: string): Promise<string> {
 
 /** The API server takes up policies, and what RBAC grants, a moment after it has stored them. */
 async function untilInForce(): Promise<void> {
-  const deadline = performance.now() + WITHIN_MS;
-  for (;;) {
-    const answers = [
-      await create(tokens.a, event({ source: { host: nodeB } })),
-      await annotateNewer(nameOf(await create(connection.adminToken, event({ source: { host: nodeB } })))),
+  let answers: Answer[] = [];
+  const isInForce = async (): Promise<boolean> => {
+    const foreign = event({ source: { host: nodeB } });
+    answers = [
+      await create(tokens.a, foreign),
+      await annotateNewer(nameOf(await create(connection.adminToken, foreign))),
+      await create(tokens.stranger, event({})),
     ];
-    const messages = answers.map(({ body }) => (body as { message?: string }).message ?? '');
-    const stranger = await create(tokens.stranger, event({}));
-    if (messages.every((text) => text.includes('denied request')) && stranger.status === 201) return;
-    if (performance.now() > deadline) throw new Error(`not in force: ${JSON.stringify([...answers, stranger])}`);
-    await delay(50);
-  }
+    const denied = answers.slice(0, 2).map(({ body }) => String((body as { message?: string }).message));
+    return denied.every((text) => text.includes('denied request')) && answers[2]?.status === 201;
+  };
+  await until(isInForce, () => `not in force: ${JSON.stringify(answers)}`);
 }

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from './until.ts';
 
 /** Only what hangs takes so long; a loaded machine is slow. */
 const WITHIN_MS = 60_000;
@@ -78,7 +78,7 @@ export function startAgent(
     const state = exit === undefined ? '' : `; it ended with ${exit.signal ?? `code ${exit.code}`}`;
     return new Error(`[agent] ${what}${state}. It printed last:\n${printed.slice(-20).join('\n')}`, { cause });
   };
-  const until = async <T>(what: string, look: () => T | undefined, withinMs = WITHIN_MS): Promise<T> => {
+  const untilChange = async <T>(what: string, look: () => T | undefined, withinMs = WITHIN_MS): Promise<T> => {
     const signal = AbortSignal.timeout(withinMs);
     for (;;) {
       const found = look();
@@ -89,7 +89,7 @@ export function startAgent(
     }
   };
   const untilLog: AgentProcess['untilLog'] = (matches, withinMs) =>
-    until(`no log line for ${String(matches)}`, () => log.find(matches), withinMs);
+    untilChange(`no log line for ${String(matches)}`, () => log.find(matches), withinMs);
   const get: AgentProcess['get'] = async (path) => {
     const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
     try {
@@ -112,14 +112,12 @@ export function startAgent(
     untilLog,
     get,
     untilReady: async () => {
-      const deadline = performance.now() + WITHIN_MS;
-      for (let answer = await get('/readyz'); answer.status !== 200; answer = await get('/readyz')) {
-        if (performance.now() > deadline) throw problem(`not ready: ${answer.status} ${answer.body}`);
-        await delay(50);
-      }
+      let answer = { status: 0, body: '' };
+      const isReady = async (): Promise<boolean> => (answer = await get('/readyz')).status === 200;
+      await until(isReady, () => problem(`not ready: ${answer.status} ${answer.body}`).message, WITHIN_MS);
     },
     signal: (signal) => void child.kill(signal),
-    untilExit: () => until('it does not end', () => exit),
+    untilExit: () => untilChange('it does not end', () => exit),
     kill: async () => {
       child.kill('SIGKILL');
       await closed;

@@ -1,6 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { rightsFile } from '../../src/kubernetes/rights.ts';
 import { imageCommand } from '../deploy/image-command.ts';
@@ -11,6 +10,7 @@ import { bundle, bundleNode } from './bundle.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createOwnFolder } from './own-folder.ts';
+import { until } from './until.ts';
 
 const namespace = 'kube-netfilter-tailer';
 
@@ -88,14 +88,11 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
       await Promise.all(agents.splice(0).map((agent) => agent.kill()));
     },
     async untilEvents(place, matches, object, within = WITHIN_MS) {
-      const deadline = performance.now() + within;
-      for (;;) {
-        const found = await events(place, object);
-        if (matches(found)) return found;
-        if (performance.now() > deadline)
-          throw new Error(`the Events of ${place} are not those expected:\n${found.map(shown).join('\n')}`);
-        await delay(50);
-      }
+      let found: StoredEvent[] = [];
+      const isThere = async (): Promise<boolean> => matches((found = await events(place, object)));
+      const problem = (): string => `the Events of ${place} are not those expected:\n${found.map(shown).join('\n')}`;
+      await until(isThere, problem, within);
+      return found;
     },
   };
 }
@@ -188,11 +185,7 @@ export function sumOf(events: StoredEvent[], object?: string): number {
 
 /** Waits until a scrape of the agent has that line. */
 export async function untilMetric(agent: AgentProcess, expected: RegExp, within = WITHIN_MS): Promise<void> {
-  const deadline = performance.now() + within;
-  for (;;) {
-    const { body } = await agent.get('/metrics');
-    if (expected.test(body)) return;
-    if (performance.now() > deadline) throw new Error(`${expected} is not in\n${body}`);
-    await delay(50);
-  }
+  let body = '';
+  const isThere = async (): Promise<boolean> => expected.test(({ body } = await agent.get('/metrics')).body);
+  await until(isThere, () => `${expected} is not in\n${body}`, within);
 }

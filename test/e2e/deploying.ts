@@ -1,16 +1,17 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Manifest, type PodSpec, daemonSetOf, parseManifests, root } from '../deploy/manifests.ts';
-import type { CommandResult, Connection } from './control-plane/connection.ts';
+import type { Connection } from './control-plane/connection.ts';
+import type { Outcome } from './outcome.ts';
 
 /** kubectl's rendering of manifests, and the API server's answer to them. */
 export interface Deploying {
   /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
   render: (base: string, components?: readonly string[]) => Promise<string>;
   /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
-  apply: (input: string, more?: readonly string[]) => Promise<CommandResult>;
+  apply: (input: string, more?: readonly string[]) => Promise<Outcome>;
   /** Lets the API server look at a Pod as if it were created. */
-  admit: (spec: PodSpec, namespace: string) => Promise<CommandResult>;
+  admit: (spec: PodSpec, namespace: string) => Promise<Outcome>;
 }
 
 /** `folder`: for overlays that are made up. */
@@ -56,7 +57,7 @@ export function podOf(rendered: string): PodSpec {
   return daemonSetOf(parseManifests(rendered)).spec.template.spec;
 }
 
-export async function succeed(command: Promise<CommandResult>): Promise<string> {
+export async function succeed(command: Promise<Outcome>): Promise<string> {
   const { code, stdout, stderr } = await command;
   if (code !== 0) throw new Error(stderr);
   return stdout;

@@ -1,8 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { readManifests } from '../deploy/manifests.ts';
 import type { Connection } from './control-plane/connection.ts';
-
-const WITHIN_MS = 60_000;
+import { until } from './until.ts';
 
 /** A rule of a ClusterRole; rules for addresses that are no resources have the last field alone. */
 export interface Rule {
@@ -67,13 +65,11 @@ export async function untilRights(
   granted: boolean,
   namespace?: string,
 ): Promise<void> {
-  const deadline = performance.now() + WITHIN_MS;
-  for (const right of rules.flatMap(rightsOf))
-    while ((await isGranted(connection, token, { ...right, namespace })) !== granted) {
-      if (performance.now() > deadline)
-        throw new Error(`[rights] ${granted ? 'not granted' : 'still granted'}: ${JSON.stringify(right)}`);
-      await delay(20);
-    }
+  for (const right of rules.flatMap(rightsOf)) {
+    const isDone = async (): Promise<boolean> =>
+      (await isGranted(connection, token, { ...right, namespace })) === granted;
+    await until(isDone, () => `[rights] ${granted ? 'not granted' : 'still granted'}: ${JSON.stringify(right)}`);
+  }
 }
 
 interface Right {

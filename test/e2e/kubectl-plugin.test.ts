@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
-import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
+import { type Connection, connect } from './control-plane/connection.ts';
+import type { Outcome } from './outcome.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
@@ -276,6 +277,6 @@ async function send(event: CoreEvent): Promise<void> {
   if (status !== 201) throw new Error(`an Event was refused: ${status} ${JSON.stringify(body)}`);
 }
 
-function drops(args: readonly string[], config?: string): Promise<CommandResult> {
+function drops(args: readonly string[], config?: string): Promise<Outcome> {
   return shell.kubectl(['drops', ...args], config);
 }

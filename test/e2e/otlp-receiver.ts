@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { fromJSON } from '@grpc/proto-loader';
 
 /** One LogRecord, by the names of its attributes; `EventName` beside them. */
 export type Received = Readonly<Record<string, string | number | boolean>>;
@@ -43,52 +44,42 @@ export function take(response: ServerResponse): 'taken' | 'refused' {
   return 'taken';
 }
 
-/** ExportLogsServiceRequest.resource_logs = 1, ResourceLogs.scope_logs = 2, ScopeLogs.log_records = 2 (opentelemetry-proto 1.x). */
+const field = (id: number, type: string) => ({ type, id });
+const repeated = (id: number, type: string) => ({ type, id, rule: 'repeated' });
+
+/** The part of opentelemetry-proto 1.x that is read. */
+const { Logs } = fromJSON(
+  {
+    nested: {
+      Logs: { methods: { Export: { requestType: 'Request', responseType: 'Request', comment: '' } } },
+      Request: { fields: { resourceLogs: repeated(1, 'ResourceLogs') } },
+      ResourceLogs: { fields: { scopeLogs: repeated(2, 'ScopeLogs') } },
+      ScopeLogs: { fields: { logRecords: repeated(2, 'LogRecord') } },
+      LogRecord: { fields: { attributes: repeated(6, 'KeyValue'), eventName: field(12, 'string') } },
+      KeyValue: { fields: { key: field(1, 'string'), value: field(2, 'AnyValue') } },
+      AnyValue: { fields: { text: field(1, 'string'), truth: field(2, 'bool'), number: field(3, 'int64') } },
+    },
+  },
+  { longs: Number },
+) as unknown as { Logs: { Export: { requestDeserialize: (bytes: Buffer) => LogsRequest } } };
+
+interface LogsRequest {
+  resourceLogs: { scopeLogs: { logRecords: LogRecord[] }[] }[];
+}
+
+interface LogRecord {
+  attributes: { key: string; value: Received }[];
+  eventName: string;
+}
+
 function readRequest(request: Buffer): Received[] {
-  return messages(request, 1)
-    .flatMap((resource) => messages(resource, 2))
-    .flatMap((scope) => messages(scope, 2))
-    .map(readRecord);
-}
-
-/** LogRecord.attributes = 6 of KeyValue { key = 1, value = 2 }, event_name = 12; AnyValue { string = 1, bool = 2, int = 3 }. */
-function readRecord(record: Buffer): Received {
-  const attributes = messages(record, 6).map((pair) => {
-    const [key = Buffer.of()] = messages(pair, 1);
-    const [value = Buffer.of()] = messages(pair, 2);
-    const [{ field, number, bytes } = { field: 0, number: 0, bytes: Buffer.of() }] = [...fieldsOf(value)];
-    return [key.toString(), field === 1 ? bytes.toString() : field === 2 ? number === 1 : number] as const;
-  });
-  const [name = Buffer.of()] = messages(record, 12);
-  return { ...Object.fromEntries(attributes), EventName: name.toString() };
-}
-
-function messages(of: Buffer, wanted: number): Buffer[] {
-  return [...fieldsOf(of)].filter(({ field }) => field === wanted).map(({ bytes }) => bytes);
-}
-
-/** The wire format of protobuf: a varint with number and type, then a varint, four or eight bytes, or a length and so many bytes. */
-function* fieldsOf(buffer: Buffer): Generator<{ field: number; number: number; bytes: Buffer }> {
-  for (let at = 0; at < buffer.length;) {
-    const tag = varint();
-    const type = tag % 8;
-    let number = 0;
-    let bytes: Buffer = Buffer.of();
-    if (type === 0) number = varint();
-    else {
-      const length = type === 2 ? varint() : type === 1 ? 8 : 4;
-      bytes = buffer.subarray(at, at + length);
-      at += length;
-    }
-    yield { field: Math.floor(tag / 8), number, bytes };
-
-    function varint(): number {
-      let value = 0;
-      for (let shift = 1; ; shift *= 128) {
-        const byte = buffer[at++] ?? 0;
-        value += (byte % 128) * shift;
-        if (byte < 128) return value;
-      }
-    }
-  }
+  const { resourceLogs } = Logs.Export.requestDeserialize(request);
+  return resourceLogs
+    .flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+    .map(({ attributes, eventName }) =>
+      Object.fromEntries([
+        ...attributes.map(({ key, value }) => [key, Object.values(value)[0] ?? ''] as const),
+        ['EventName', eventName],
+      ]),
+    );
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from './until.ts';
 
 export interface Rotel {
   readonly url: string;
@@ -36,17 +36,11 @@ export async function startRotel(folder: string, [http = 0, grpc = 0]: readonly 
     { stdio: ['ignore', file, file] },
   );
   const closed = once(child, 'close');
-  for (const deadline = performance.now() + 20_000; ; await delay(50)) {
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false,
-      )
-    )
-      break;
-    if (performance.now() > deadline || child.exitCode !== null)
-      throw new Error(`[rotel] does not listen: ${readFileSync(printed, 'utf8').slice(0, 1000)}`);
-  }
+  await until(
+    () => fetch(url).catch(() => undefined),
+    () => `[rotel] does not listen: ${readFileSync(printed, 'utf8').slice(0, 1000)}`,
+    20_000,
+  );
   return {
     url,
     records: () => recordsIn(readFileSync(printed, 'utf8')),

@@ -1,14 +1,15 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { networkPolicy } from '../policies/objects.ts';
 import { bundle, bundleNode } from './bundle.ts';
-import { type CommandResult, connect } from './control-plane/connection.ts';
+import { connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { clusterRights, makeAccount } from './granted.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import { createOwnFolder } from './own-folder.ts';
 
 /** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
@@ -103,12 +104,8 @@ async function accountOf(namespace: string, name: string, resources: string[]): 
   return await controlPlane.writeKubeconfig(name, token);
 }
 
-function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = asked): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    execFile(bundleNode, [bundle, command, ...ends, '--kubeconfig', kubeconfig], (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
+function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = asked): Promise<Outcome> {
+  return outcomeOf(spawn(bundleNode, [bundle, command, ...ends, '--kubeconfig', kubeconfig]));
 }
 
 test('why names the policies that deny a connection', async () => {

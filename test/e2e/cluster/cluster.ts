@@ -8,13 +8,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ensurePrograms } from '../control-plane/build.ts';
 import { type Address, connect, type Connection } from '../control-plane/connection.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
 import { lastLines } from '../control-plane/running.ts';
 import { createOwnFolder } from '../own-folder.ts';
+import { until } from '../until.ts';
 import { ensureImages, KUBE_PROXY_IMAGE, writeArchive } from './images.ts';
 import { CONTROL_ADDRESS, createLan } from './lan.ts';
 import { connectNode, type Node, type NodeData, startNode } from './node.ts';
@@ -108,17 +108,12 @@ export function connectCluster(data: ClusterData): Cluster {
 
 /** Returns the range that the controllers gave a node for its Pods. */
 async function podRangeOf({ request }: Connection, { name, machine }: NodeData): Promise<string> {
-  const deadline = performance.now() + READY_WITHIN_MS;
-  for (;;) {
-    const { status, body } = await request('GET', `/api/v1/nodes/${name}`);
-    const range = (body as { spec?: { podCIDR?: string } }).spec?.podCIDR;
-    if (status === 200 && range !== undefined) return range;
-    if (performance.now() > deadline) {
-      const log = lastLines(join(machine.folder, 'kubelet.log'), 15);
-      throw new Error(`[cluster] the Node ${name} has no range for its Pods: ${status}\n${log}`);
-    }
-    await delay(50);
-  }
+  const range = async (): Promise<string | undefined> => {
+    const { body } = await request('GET', `/api/v1/nodes/${name}`);
+    return (body as { spec?: { podCIDR?: string } }).spec?.podCIDR;
+  };
+  const log = (): string => lastLines(join(machine.folder, 'kubelet.log'), 15);
+  return await until(range, () => `[cluster] the Node ${name} has no range for its Pods:\n${log()}`, READY_WITHIN_MS);
 }
 
 async function startKubeProxy({ kubectl }: Connection): Promise<void> {

@@ -5,7 +5,7 @@ import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './age
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
 import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilEvents } from './pods.ts';
-import type { CommandResult } from '../control-plane/connection.ts';
+import type { Outcome } from '../outcome.ts';
 import { createPluginShell, type PluginShell } from '../kubectl-plugin/plugin-shell.ts';
 import { openTerminal, type Terminal } from '../kubectl-plugin/terminal.ts';
 import { createOwnFolder } from '../own-folder.ts';
@@ -140,7 +140,7 @@ test.each([
   expect(stderr).toMatch(/^kubectl drops top: .+\n$/);
 });
 
-function drops(...args: readonly string[]): Promise<CommandResult> {
+function drops(...args: readonly string[]): Promise<Outcome> {
   return plugin.kubectl(['drops', ...args]);
 }
 

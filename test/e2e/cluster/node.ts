@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Paths } from '../control-plane/build.ts';
 import { lastLines } from '../control-plane/running.ts';
-import { type Outcome, outcomeWith } from '../outcome.ts';
+import { type Outcome, outcomeOf, outcomeWith } from '../outcome.ts';
+import { until } from '../until.ts';
 import type { Lan } from './lan.ts';
 import { enter, type Machine, startMachine } from './machine.ts';
 import { CGROUPS, writeConfiguration } from './node-configuration.ts';
@@ -36,7 +36,6 @@ export interface Node extends NodeData {
 }
 
 const SOCKET = '/run/containerd/containerd.sock';
-const ANSWERS_WITHIN_MS = 60_000;
 
 const emptyRun = `
 # Some are hidden by the machine's own /run, and cannot be taken away.
@@ -125,19 +124,11 @@ function startService({ machine, path }: NodeData, program: string, command: rea
 }
 
 async function untilAnswers({ machine, binaries }: NodeData): Promise<void> {
-  const deadline = performance.now() + ANSWERS_WITHIN_MS;
   const [program = '', ...args] = enter(machine);
-  for (;;) {
-    const isLast = performance.now() > deadline;
-    const { code, stderr } = await outcomeWith(
-      spawn(program, [...args, binaries.ctr, '--address', SOCKET, 'version']),
-      '',
-    );
-    if (code === 0) return;
-    const log = join(machine.folder, 'containerd.log');
-    if (isLast) throw new Error(`[cluster] containerd does not answer: ${stderr}\n${lastLines(log, 15)}`);
-    await delay(100);
-  }
+  const command = [...args, binaries.ctr, '--address', SOCKET, 'version'];
+  const answers = async (): Promise<boolean> => (await outcomeOf(spawn(program, command))).code === 0;
+  const log = (): string => lastLines(join(machine.folder, 'containerd.log'), 15);
+  await until(answers, () => `[cluster] containerd does not answer:\n${log()}`);
 }
 
 /** Groups of processes outlive these; one can be removed when it has none below it. */

@@ -4,6 +4,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { type Outcome, outcomeWith } from '../outcome.ts';
 
 const REQUEST_WITHIN_MS = 30_000;
 /** The API server closes a connection that was idle for 90 s: one as old as that is not used for another request. */
@@ -20,12 +21,6 @@ export interface Address {
   readonly kubeProxyPath: string;
   /** The folder of the servers' logs and kubeconfigs, removed with the control plane. */
   readonly folder: string;
-}
-
-export interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 export interface Answer {
@@ -51,7 +46,7 @@ export interface Connection extends Address {
   /** The plain data alone, to hand to another process. */
   readonly address: Address;
   /** The real kubectl, as the administrator by default; resolves whatever its exit code. */
-  readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<CommandResult>;
+  readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<Outcome>;
   /** The same; resolves to what it prints, and rejects with its error output unless it exits with 0. */
   readonly succeed: (args: readonly string[], options?: KubectlOptions) => Promise<string>;
   /** Creates or changes objects by `kubectl apply`. */
@@ -67,7 +62,10 @@ export function connect(address: Address): Connection {
   const { server, certificateAuthority, adminToken, adminKubeconfig, kubectlPath, folder } = address;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca: certificateAuthority });
   const kubectl: Connection['kubectl'] = (args, { input = '', kubeconfig = adminKubeconfig } = {}) =>
-    runKubectl(kubectlPath, ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args], input);
+    outcomeWith(
+      spawn(kubectlPath, ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args]),
+      input,
+    );
   const succeed: Connection['succeed'] = async (args, options) => {
     const { code, stdout, stderr } = await kubectl(args, options);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
@@ -124,17 +122,6 @@ function kubeconfigText(server: string, certificateAuthority: string, token: str
     contexts: [{ name: 'e2e', context: { cluster: 'e2e', user: 'e2e' } }],
     'current-context': 'e2e',
   });
-}
-
-async function runKubectl(path: string, args: readonly string[], input: string): Promise<CommandResult> {
-  const child = spawn(path, args, { stdio: 'pipe' });
-  const exited = new Promise<number>((resolve, reject) => {
-    child.on('error', reject).on('close', (code) => resolve(code ?? -1));
-  });
-  // kubectl may end without reading what it was given.
-  child.stdin.on('error', () => {}).end(input);
-  const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr };
 }
 
 // /readyz and some refusals are plain text.

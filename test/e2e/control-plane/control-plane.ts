@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensurePrograms } from './build.ts';
 import { connect, kubeconfigPath } from './connection.ts';
 import type { Address, Connection } from './connection.ts';
 import { createOwnFolder } from '../own-folder.ts';
+import { until } from '../until.ts';
 import { freePorts } from './ports.ts';
 import { type Running, type Server, startServers } from './running.ts';
 import { apiServer, CERTIFICATES, etcd, writeCredentials } from './servers.ts';
@@ -15,7 +15,6 @@ import { apiServer, CERTIFICATES, etcd, writeCredentials } from './servers.ts';
 /** The servers are `etcd` and `kube-apiserver`. */
 export interface ControlPlane extends Connection, Pick<Running, 'order' | 'pidOf' | 'stop'> {}
 
-const READY_WITHIN_MS = 60_000;
 const ADMIN = 'admin';
 
 type Unreached = Omit<Address, 'certificateAuthority'>;
@@ -92,13 +91,14 @@ function inNetwork(network: string, servers: readonly Server[], folder: string, 
 }
 
 async function untilReady(known: Unreached, failure: Promise<never>): Promise<Connection> {
-  const deadline = performance.now() + READY_WITHIN_MS;
-  for (;;) {
+  let reason = '';
+  const reached = async (): Promise<Connection | undefined> => {
     const attempt = await Promise.race([failure, tryToReach(known)]);
     if (typeof attempt !== 'string') return attempt;
-    if (performance.now() > deadline) throw new Error(`not ready after ${READY_WITHIN_MS / 1000} s: ${attempt}`);
-    await delay(50);
-  }
+    reason = attempt;
+    return undefined;
+  };
+  return await until(reached, () => `not ready after a minute: ${reason}`);
 }
 
 /** The connection, or why there is none yet. */

@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ensurePrograms } from './build.ts';
 import type { Connection } from './connection.ts';
 import { createOwnFolder } from '../own-folder.ts';
+import { until } from '../until.ts';
 import { startServers } from './running.ts';
 import { controllerManager, scheduler } from './servers.ts';
-
-const READY_WITHIN_MS = 60_000;
 
 /**
  * A real kube-controller-manager and a real kube-scheduler. They act on all that the API server has: for a control plane of one's own,
@@ -35,14 +33,10 @@ export async function startControllers(connection: Connection): Promise<{ readon
 
 /** Each namespace gets them soon; without them no Pod is admitted. */
 async function untilTheyWork({ request }: Connection): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN_MS;
   const place = '/api/v1/namespaces/default';
-  for (const path of [`${place}/serviceaccounts/default`, `${place}/configmaps/kube-root-ca.crt`]) {
-    for (;;) {
-      const { status } = await request('GET', path);
-      if (status === 200) break;
-      if (performance.now() > deadline) throw new Error(`GET ${path}: ${status} after ${READY_WITHIN_MS / 1000} s`);
-      await delay(50);
-    }
-  }
+  for (const path of [`${place}/serviceaccounts/default`, `${place}/configmaps/kube-root-ca.crt`])
+    await until(
+      async () => (await request('GET', path)).status === 200,
+      () => `${path} is not there after a minute`,
+    );
 }

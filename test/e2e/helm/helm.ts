@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chartFolder } from '../../../scripts/helm-chart.ts';
 import { root } from '../../deploy/manifests.ts';
 import { ensurePrograms } from '../control-plane/build.ts';
-import type { CommandResult } from '../control-plane/connection.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
 export const chart = join(root, chartFolder);
@@ -15,7 +15,7 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface Helm {
   readonly path: string;
   /** Runs helm in the project's folder; resolves whatever its exit code. `values` stand in a file. */
-  readonly run: (args: readonly string[], values?: Values) => Promise<CommandResult>;
+  readonly run: (args: readonly string[], values?: Values) => Promise<Outcome>;
   /** Objects as text; rejects with what helm says. */
   readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;
   /** Where it writes; others may, too. */
@@ -52,12 +52,7 @@ export async function createHelm(kubeconfig?: string): Promise<Helm> {
       ...(values === undefined ? [] : [values]),
     ];
     const given = (await Promise.all(files.map(fileOf))).flatMap((file) => ['--values', file]);
-    return new Promise((resolve, reject) => {
-      execFile(path, [...args, ...given], { cwd: root, env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
-        if (error !== null && typeof error.code !== 'number') reject(error);
-        else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
-      });
-    });
+    return outcomeOf(spawn(path, [...args, ...given], { cwd: root, env }));
   };
 
   async function fileOf(values: Values): Promise<string> {

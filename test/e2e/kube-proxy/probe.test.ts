@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { nodeObject } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
+import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { createCriLog, type CriLog } from './cri-log.ts';
 import { createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
-import { changeEndpoints, serviceObjects } from './objects.ts';
 import { type KubeProxy, startKubeProxy } from './proxy.ts';
 
 /** Tests that a real kube-proxy prints what the parsers and the causes take it to print. */
@@ -27,8 +27,8 @@ beforeAll(async () => {
   await createObjects(connection, {
     items: [
       nodeObject(node, '192.168.95.1'),
-      ...serviceObjects('probe', 'db', '10.95.0.1'),
-      ...serviceObjects('probe', 'other', '10.95.0.2'),
+      ...serviceObjects('db', '10.95.0.1'),
+      ...serviceObjects('other', '10.95.0.2'),
     ],
   });
 });
@@ -53,8 +53,15 @@ async function start(mode: 'iptables' | 'nftables' = 'iptables'): Promise<void> 
 }
 
 let changes = 0;
-function changeService(service: string): Promise<void> {
-  return changeEndpoints(connection, 'probe', service, `10.95.1.${++changes}`);
+
+/** Another address behind a Service, and nothing else: kube-proxy writes once. */
+async function changeService(service: string): Promise<void> {
+  const path = `/apis/discovery.k8s.io/v1/namespaces/probe/endpointslices/${service}-ipv4`;
+  const answer = await connection.request('PATCH', path, {
+    body: { endpoints: [{ addresses: [`10.95.1.${++changes}`], conditions: { ready: true } }] },
+    contentType: 'application/merge-patch+json',
+  });
+  expect(answer).toMatchObject({ status: 200 });
 }
 
 test('chains that are deleted: the next write fails, and the one after it succeeds', async () => {
@@ -115,3 +122,19 @@ test('a table of nftables mode that was deleted', async () => {
   const retry = await proxy.untilLine(/"Syncing nftables rules" ipFamily="IPv4" fullSync=true/, failure);
   await proxy.untilLine(synced, retry);
 });
+
+/** A Service with the TCP port 5432, and the address behind it. */
+function serviceObjects(name: string, address: string): KubernetesObject[] {
+  const ports = [{ port: 5432, protocol: 'TCP' }];
+  return [
+    { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'probe' }, spec: { ports } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      addressType: 'IPv4',
+      metadata: { name: `${name}-ipv4`, namespace: 'probe', labels: { 'kubernetes.io/service-name': name } },
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports,
+    },
+  ];
+}

@@ -2,16 +2,16 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { bundle } from '../bundle.ts';
-import type { CommandResult, Connection } from '../control-plane/connection.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
 
 /** A user's shell with the real kubectl and the plugin on its PATH. */
 export interface PluginShell {
   /** The folder where kubectl finds the plugin. */
   readonly plugin: string;
   /** `kubectl …`; `config`: another kubeconfig than the user's. */
-  readonly kubectl: (args: readonly string[], config?: string) => Promise<CommandResult>;
+  readonly kubectl: (args: readonly string[], config?: string) => Promise<Outcome>;
   /** The same, left running in a process group of its own. */
   readonly start: (args: readonly string[]) => ChildProcessByStdio<null, Readable, Readable>;
   /** A kubeconfig whose current context has `namespace`, beside a context `shop` that has `other`. */
@@ -55,13 +55,6 @@ export function createPluginShell(connection: Connection, folder: string, namesp
     configWith,
     env: { ...env, KUBECONFIG: own },
     start: (args) => start(args),
-    async kubectl(args, config) {
-      const child = start(args, config);
-      const exited = new Promise<number>((resolve, reject) => {
-        child.on('error', reject).on('close', (code) => resolve(code ?? -1));
-      });
-      const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
-      return { code, stdout, stderr };
-    },
+    kubectl: (args, config) => outcomeOf(start(args, config)),
   };
 }

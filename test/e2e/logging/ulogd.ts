@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { libraries } from '../../programs/table.ts';
 import { run } from '../network/command.ts';
-
-const WITHIN_MS = 60_000;
+import { until } from '../until.ts';
 
 export interface Ulogd {
   /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
@@ -28,17 +26,7 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   await writeFile(path, changed);
   const child: ChildProcess = spawn('ip', ['netns', 'exec', namespace, 'ulogd', '-c', path], { stdio: 'ignore' });
   const exited = once(child, 'exit');
-  const until = async <T>(what: string, look: () => Promise<T | undefined>): Promise<T> => {
-    const deadline = performance.now() + WITHIN_MS;
-    for (;;) {
-      // Before it looks: what is late may be this process.
-      const isLast = performance.now() > deadline || child.exitCode !== null || child.signalCode !== null;
-      const found = await look();
-      if (found !== undefined) return found;
-      if (isLast) throw new Error(`[ulogd] no ${what}: ${await readText(join(folder, 'ulogd.log'))}`);
-      await delay(50);
-    }
-  };
+  const problem = (what: string) => () => `[ulogd] no ${what}: ${readText(join(folder, 'ulogd.log'))}`;
   const stop = async (): Promise<void> => {
     if (child.exitCode === null) child.kill();
     await exited;
@@ -47,22 +35,25 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   try {
     // The kernel's list of those who listen, by group.
     const listeners = ['netns', 'exec', namespace, 'cat', '/proc/net/netfilter/nfnetlink_log'];
-    await until('start', async () => (/^ *100 /m.test((await run('ip', listeners)).stdout) ? true : undefined));
+    await until(async () => /^ *100 /m.test((await run('ip', listeners)).stdout), problem('start'));
   } catch (error) {
     await stop();
     throw error;
   }
   return {
     untilLines: async (count) =>
-      until(`${count} lines`, async () => {
-        // The text behind the last end of a line is still being written.
-        const lines = (await readText(output)).split('\n').slice(0, -1);
-        return lines.length < count ? undefined : lines;
-      }),
+      until(
+        () => {
+          // The text behind the last end of a line is still being written.
+          const lines = readText(output).split('\n').slice(0, -1);
+          return lines.length >= count && lines;
+        },
+        problem(`${count} lines`),
+      ),
     stop,
   };
 }
 
-async function readText(path: string): Promise<string> {
-  return existsSync(path) ? readFile(path, 'utf8') : '';
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

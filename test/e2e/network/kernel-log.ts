@@ -1,9 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../until.ts';
 import { KERNEL_LOG } from './kernel-access.ts';
-
-const PRINTED_WITHIN_MS = 60_000;
 
 // A smaller buffer than the longest record would lose it.
 const RECORD_BYTES = 8192;
@@ -11,7 +9,7 @@ const RECORD_BYTES = 8192;
 export interface KernelLog {
   /** The new lines of the kernel itself, in which `text` is; the others are passed over. */
   readonly take: (text: string) => readonly string[];
-  /** The same as soon as there are `count` of them or more; rejects when there are fewer after 5 s. */
+  /** The same as soon as there are `count` of them or more; rejects when there are fewer after a minute. */
   readonly untilTaken: (text: string, count: number) => Promise<readonly string[]>;
   readonly close: () => void;
 }
@@ -32,19 +30,12 @@ export function openKernelLog(): KernelLog {
     return lines;
   };
   const untilTaken = async (text: string, count: number): Promise<readonly string[]> => {
-    const deadline = performance.now() + PRINTED_WITHIN_MS;
     const lines: string[] = [];
-    for (;;) {
-      // Before it looks: what is late may be this process.
-      const isLast = performance.now() > deadline;
-      lines.push(...take(text));
-      if (lines.length >= count) return lines;
-      if (isLast)
-        throw new Error(
-          `[network] the kernel printed ${lines.length} lines with ${text}, not ${count}:\n${lines.join('\n')}`,
-        );
-      await delay(50);
-    }
+    await until(
+      () => lines.push(...take(text)) >= count,
+      () => `[network] the kernel printed ${lines.length} lines with ${text}, not ${count}:\n${lines.join('\n')}`,
+    );
+    return lines;
   };
   skipAll(fd, buffer);
   return { take, untilTaken, close: () => closeSync(fd) };

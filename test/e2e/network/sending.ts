@@ -5,6 +5,9 @@ import type { Probe } from './prober.ts';
 /** Sends TCP and UDP. */
 export const prober = join(import.meta.dirname, 'prober.ts');
 
+/** Sends datagrams in a stream. */
+export const datagrams = join(import.meta.dirname, 'datagrams.ts');
+
 /** Sends SCTP. */
 export const initSender = join(import.meta.dirname, 'sctp-sender.py');
 

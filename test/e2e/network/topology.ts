@@ -1,8 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../until.ts';
 import { run } from './command.ts';
-
-const UP_WITHIN_MS = 60_000;
 
 // Calico gives these to the node's end of each veth, and the gateways to every Pod; that of IPv6 follows from the MAC.
 const NODE_MAC = 'ee:ee:ee:ee:ee:ee';
@@ -61,16 +59,11 @@ interface Link {
 
 // Both ends are up at once, but until the kernel has noticed, somewhat later, it drops what they send.
 async function untilUp(namespace: string, device: string): Promise<Link> {
-  const deadline = performance.now() + UP_WITHIN_MS;
-  for (;;) {
-    // Before it looks: what is late may be this process.
-    const isLast = performance.now() > deadline;
+  const linkThatIsUp = async (): Promise<Link | undefined> => {
     const { stdout } = await run('ip', ['-n', namespace, '-json', 'link', 'show', 'dev', device]);
-    const [link] = JSON.parse(stdout) as readonly Link[];
-    if (link?.operstate === 'UP') return link;
-    if (isLast) throw new Error(`[network] ${device} is not up after ${UP_WITHIN_MS} ms`);
-    await delay(50);
-  }
+    return (JSON.parse(stdout) as readonly Link[]).find(({ operstate }) => operstate === 'UP');
+  };
+  return await until(linkThatIsUp, () => `[network] ${device} is not up after a minute`);
 }
 
 async function ip(namespace: string, commands: readonly string[]): Promise<void> {
