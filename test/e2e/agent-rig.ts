@@ -21,14 +21,7 @@ const image = imageCommand();
 
 export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion: string } };
 
-/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have published. */
-export interface AgentRig {
-  readonly folder: string;
-  /** The rights are those that deploy/ gives. */
-  readonly kubeconfig: string;
-  /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
-  readonly start: (env: Readonly<Record<string, string>>, args?: readonly string[]) => AgentProcess;
-  readonly killAll: () => Promise<void>;
+export interface Events {
   /** Events of one object, or of a whole namespace. */
   readonly events: (namespace: string, object?: string) => Promise<StoredEvent[]>;
   /** Polls the API server until `matches` accepts the Events; rejects after `within` (two minutes) with what they were. */
@@ -38,6 +31,16 @@ export interface AgentRig {
     object?: string,
     within?: number,
   ) => Promise<StoredEvent[]>;
+}
+
+/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have published. */
+export interface AgentRig extends Events {
+  readonly folder: string;
+  /** The rights are those that deploy/ gives. */
+  readonly kubeconfig: string;
+  /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
+  readonly start: (env: Readonly<Record<string, string>>, args?: readonly string[]) => AgentProcess;
+  readonly killAll: () => Promise<void>;
   /** A new folder. */
   readonly newFolder: () => string;
   /** The path of an empty log in a new folder. */
@@ -51,13 +54,6 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
   const agents: AgentProcess[] = [];
   const newFolder = (): string => mkdtempSync(join(folder, 'agent-'));
 
-  const events: AgentRig['events'] = async (place, object) => {
-    const selector = object === undefined ? '' : `?fieldSelector=involvedObject.name%3D${object}`;
-    const { status, body } = await connection.request('GET', `/api/v1/namespaces/${place}/events${selector}`);
-    if (status !== 200) throw new Error(`listing Events of ${place}: ${status}`);
-    return (body as { items: StoredEvent[] }).items;
-  };
-
   return {
     folder,
     kubeconfig,
@@ -67,7 +63,7 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
       writeFileSync(log, '');
       return log;
     },
-    events,
+    ...eventsOf(connection),
     start(env, args = []) {
       const agent = startAgent(
         [bundleNode, ...image.flags, bundle],
@@ -87,6 +83,20 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     async killAll() {
       await Promise.all(agents.splice(0).map((agent) => agent.kill()));
     },
+  };
+}
+
+/** The Events at an API server that `isOurs` accepts; by default all. */
+export function eventsOf(connection: Connection, isOurs: (event: StoredEvent) => boolean = () => true): Events {
+  const events: Events['events'] = async (place, object) => {
+    const selector = object === undefined ? '' : `?fieldSelector=involvedObject.name%3D${object}`;
+    const { status, body } = await connection.request('GET', `/api/v1/namespaces/${place}/events${selector}`);
+    if (status !== 200) throw new Error(`listing Events of ${place}: ${status}`);
+    return (body as { items: StoredEvent[] }).items.filter(isOurs);
+  };
+
+  return {
+    events,
     async untilEvents(place, matches, object, within = WITHIN_MS) {
       let found: StoredEvent[] = [];
       const isThere = async (): Promise<boolean> => matches((found = await events(place, object)));

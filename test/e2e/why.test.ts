@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { networkPolicy } from '../policies/objects.ts';
+import { podObject } from './agent-rig.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
@@ -31,9 +32,9 @@ let reader: string;
 beforeAll(async () => {
   await createObjects(controlPlane, {
     items: [
-      ofStatefulSet(podOf(shop, 'postgres-0', 'postgres', `10.${net}.1.4`)),
-      podOf(batch, 'worker-7', 'worker', `10.${net}.2.9`),
-      withLabels(podOf(batch, 'numbers-1', 'numbers', `10.${net}.2.10`), numbers),
+      ofStatefulSet(podOf(shop, 'postgres-0', `10.${net}.1.4`, { app: 'postgres', shard: 'a' })),
+      podOf(batch, 'worker-7', `10.${net}.2.9`, { app: 'worker' }),
+      podOf(batch, 'numbers-1', `10.${net}.2.10`, numbers),
     ],
   });
   const labels = { app: 'postgres' };
@@ -66,27 +67,22 @@ beforeAll(async () => {
   reader = await accountOf(shop, `reader-${run}`, ['pods', 'networkpolicies', 'namespaces']);
 });
 
-function podOf(namespace: string, name: string, app: string, podIP: string): KubernetesObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { namespace, name, labels: { app, 'pod-template-hash': '84f9' } },
-    spec: { containers: [{ name: 'c', image: 'registry.example/c', ports: [{ name: 'db', containerPort: 5432 }] }] },
-    status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
-  };
+function podOf(
+  namespace: string,
+  name: string,
+  address: string,
+  labels: Readonly<Record<string, string>>,
+): KubernetesObject {
+  const ports = [{ name: 'db', containerPort: 5432 }];
+  return podObject({ namespace, name, node: 'why', addresses: [address], labels, ports });
 }
 
-function withLabels(pod: KubernetesObject, labels: object): KubernetesObject {
-  return { ...pod, metadata: { ...pod.metadata, labels } };
-}
-
-/** Adds a label that the selector of the StatefulSet does not have. */
+/** It has a label that the selector of the StatefulSet does not have. */
 function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
   const ownerReferences = [
     { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'postgres', uid: 'x', controller: true },
   ];
-  const labels = { ...(pod.metadata['labels'] as object), shard: 'a' };
-  return { ...pod, metadata: { ...pod.metadata, labels, ownerReferences } };
+  return { ...pod, metadata: { ...pod.metadata, ownerReferences } };
 }
 
 /** Makes an account that may read these and nothing else of the whole cluster. Returns its kubeconfig. */

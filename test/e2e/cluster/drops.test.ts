@@ -1,7 +1,7 @@
 /** A packet that a policy denies, from one Pod to another on another node: real packets, real rules, real agents. */
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
+import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
 import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilEvents } from './pods.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
     { namespace: batch, name: 'worker', node: first.name },
   );
   const from = [{ podSelector: { matchLabels: { app: 'frontend' } } }];
-  await apply(cluster, {
+  await cluster.controlPlane.apply({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
     metadata: { name: 'default-deny', namespace: shop },
@@ -116,7 +116,7 @@ test('top in a terminal that can do nothing (TERM=dumb) prints plain tables', as
 
 test('who has the Role of live-drops sees the flows; who has not gets the answer of the API server', async () => {
   const [apiGroup, name] = ['rbac.authorization.k8s.io', 'kube-netfilter-tailer-drops'];
-  await apply(cluster, {
+  await cluster.controlPlane.apply({
     apiVersion: `${apiGroup}/v1`,
     kind: 'RoleBinding',
     metadata: { name: 'viewer', namespace: NAMESPACE },

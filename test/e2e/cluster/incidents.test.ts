@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { StoredEvent } from '../agent-rig.ts';
-import { agentOn, apply, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
+import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import { fillConntrack, limitConntrack } from './conntrack.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await rollOut(cluster, { components: ['admission-policy', 'node-condition'] });
   await startWorkloads(cluster, { namespace: shop, name: 'db', node: second.name });
   await changeService();
-  await apply(cluster, ...Array.from({ length: MANY }, (_, index) => unusedService(index)).flat());
+  await cluster.controlPlane.apply(...Array.from({ length: MANY }, (_, index) => unusedService(index)).flat());
   await setVerbosity(9);
 });
 
@@ -193,7 +193,7 @@ async function rotationsOn(node: Node): Promise<number> {
 }
 
 async function changeService(): Promise<void> {
-  await apply(cluster, {
+  await cluster.controlPlane.apply({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: 'db', namespace: shop },

@@ -1,6 +1,5 @@
-import { expect } from 'vitest';
-import type { StoredEvent } from '../agent-rig.ts';
-import { apply, kubectl } from './agents.ts';
+import { eventsOf, type StoredEvent } from '../agent-rig.ts';
+import { kubectl, NAMESPACE } from './agents.ts';
 import type { Cluster } from './cluster.ts';
 import { AGENT_IMAGE } from './global-setup.ts';
 import type { Node } from './node.ts';
@@ -29,8 +28,7 @@ export interface Workload {
 /** Pods of Deployments that do nothing, and their Namespaces; resolves when all are available. */
 export async function startWorkloads(cluster: Cluster, ...workloads: readonly Workload[]): Promise<void> {
   const namespaces = [...new Set(workloads.map(({ namespace }) => namespace))];
-  await apply(
-    cluster,
+  await cluster.controlPlane.apply(
     ...namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
     ...workloads.map(deployment),
   );
@@ -123,21 +121,8 @@ export async function untilEvents(
   matches: (events: readonly StoredEvent[]) => boolean,
   within = EVENTS_WITHIN_MS,
 ): Promise<readonly StoredEvent[]> {
-  let events: readonly StoredEvent[] = [];
-  const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${object}`;
-  await expect
-    .poll(
-      async () => {
-        const { body } = await cluster.controlPlane.request('GET', path);
-        events = (body as { items: StoredEvent[] }).items.filter(
-          ({ source }) => source?.component === 'kube-netfilter-tailer',
-        );
-        return matches(events) || events.map(({ count, reason, message }) => `${count} ${reason}: ${message}`);
-      },
-      { timeout: within, interval: 200 },
-    )
-    .toBe(true);
-  return events;
+  const { untilEvents: until } = eventsOf(cluster.controlPlane, ({ source }) => source.component === NAMESPACE);
+  return await until(namespace, matches, object, within);
 }
 
 export function packetsIn(events: readonly StoredEvent[]): number {
