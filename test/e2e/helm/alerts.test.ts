@@ -2,20 +2,15 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseManifests } from '../../deploy/manifests.ts';
 import { ruleGroups } from '../../monitoring/files.ts';
-import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
+import { helmOfFile } from './helm.ts';
 
 /** Agents in two namespaces, their DaemonSets of one name: whose alerts fire, by the real promtool. */
 
 const run = promisify(execFile);
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await createHelm();
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+const helm = helmOfFile();
 
 /** All is well in `one`. In `two` an agent is silent, one's Pod waits where `one` has an agent, one restarts, and Pods are not made. */
 const series: Readonly<Record<string, string>> = {

@@ -1,21 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Schema } from '../../../scripts/helm-chart.ts';
 import { checkConfigFile } from '../../../src/config/config.ts';
 import { settingNames, settings } from '../../../src/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
-import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
+import { helmOfFile } from './helm.ts';
 
 /** Settings under `config` reach the agent as a file, and a change of them as the page describes. */
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await createHelm();
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+const helm = helmOfFile();
 
 const everything = {
   ...defaults(),

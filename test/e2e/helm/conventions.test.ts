@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Manifest, parseManifests } from '../../deploy/manifests.ts';
 import { podOf } from '../deploying.ts';
-import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
+import { chart, helmOfFile, type Values } from './helm.ts';
 
 /** Values that people know from other charts mean what they mean there. */
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await createHelm();
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+const helm = helmOfFile();
 
 const directory = { lookups: { directory: { enabled: true } } };
 

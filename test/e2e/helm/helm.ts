@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import { chartFolder } from '../../../scripts/helm-chart.ts';
 import { root } from '../../deploy/manifests.ts';
 import { ensurePrograms } from '../control-plane/build.ts';
@@ -26,13 +27,18 @@ export interface Helm {
 /** A checkout names no image. */
 const image: Values = { image: { repository: 'kube-netfilter-tailer' } };
 
-/** How long `createHelm` may take: helm is built where it is not there yet. */
-export const HELM_WITHIN_MS = 900_000;
-
 const ours = 'kube-netfilter-tailer';
 
-/** The real helm, with a folder of its own; `kubeconfig`: whose cluster it may change. */
-export async function createHelm(kubeconfig?: string): Promise<Helm> {
+/** The real helm for all tests of a file, in which tests and later hooks may use it; `kubeconfig`: whose cluster it may change. */
+export function helmOfFile(kubeconfig?: string): Helm {
+  const helm = {} as Helm;
+  // Helm is built where it is not there yet.
+  beforeAll(async () => void Object.assign(helm, await createHelm(kubeconfig)), 900_000);
+  afterAll(() => helm.remove());
+  return helm;
+}
+
+async function createHelm(kubeconfig?: string): Promise<Helm> {
   const { helm: path } = await ensurePrograms(['helm']);
   const folder = createOwnFolder('helm');
   // Else it would read and write what a user has set up on this machine.

@@ -1,28 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { definitions } from '../../deploy/custom-resources.ts';
 import { root } from '../../deploy/manifests.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from '../deploying.ts';
-import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
+import { chart, type Helm, helmOfFile, type Values } from './helm.ts';
 
 /** The chart on a real API server. Nothing runs there, so `--wait` would wait for ever. */
 
 const connection = connect(inject('controlPlane'));
 const { kubectl, adminKubeconfig } = connection;
 const release = 'kube-netfilter-tailer';
-let helm: Helm;
+const helm = helmOfFile(adminKubeconfig);
 let deploying: Deploying;
 
 beforeAll(async () => {
-  helm = await createHelm(adminKubeconfig);
   deploying = createDeploying(connection, helm.folder);
   const enforced = { 'pod-security.kubernetes.io/enforce': 'privileged' };
   const namespaces = ['applied', 'tried', 'installed', 'first', 'second', 'pools'].map((name) => `helm-${name}`);
   await createAll(connection, deploying, [...definitions, ...namespaces.map((name) => namespaceWith(name, enforced))]);
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+});
 
 const all: Values = {
   conntrack: { owners: true },

@@ -1,18 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Manifest, daemonSetOf, parseManifests } from '../../deploy/manifests.ts';
-import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
+import { chart, helmOfFile, type Values } from './helm.ts';
 
 /** Unexpected values give objects that are right, or a message that says what is wrong. */
 
-let helm: Helm;
-
-beforeAll(async () => {
-  helm = await createHelm();
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+const helm = helmOfFile();
 
 const monitoring = { podMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboard: { enabled: true } };
 const values = load(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Record<string, unknown>;

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createDeploying, type Deploying, podOf } from '../deploying.ts';
 import { comparable, withoutHelmsLabels, withoutNamespace } from './comparing.ts';
-import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
+import { chart, helmOfFile, type Values } from './helm.ts';
 
 /** The chart gives what kustomize gives: real helm against real kubectl. */
 
-let helm: Helm;
+const helm = helmOfFile();
 let deploying: Deploying;
 
-beforeAll(async () => {
-  helm = await createHelm();
+beforeAll(() => {
   deploying = createDeploying(connect(inject('controlPlane')), helm.folder);
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+});
 
 const overlays = foldersOf('overlays');
 /** The values that stand for each component. */

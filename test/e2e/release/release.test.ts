@@ -3,26 +3,25 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { imageOf } from '../../../scripts/release/chart.ts';
 import { sha256Of } from '../../../scripts/release/plugin.ts';
 import { readProject } from '../../../scripts/release/project.ts';
 import { root } from '../../deploy/manifests.ts';
-import { createHelm, HELM_WITHIN_MS, type Helm } from '../helm/helm.ts';
+import { helmOfFile } from '../helm/helm.ts';
 import { ensureOldestNode } from './oldest-node.ts';
 
 /** The files of a release, made once, and each used as whoever downloads it would. */
 
 const start = promisify(execFile);
 const project = readProject();
-let helm: Helm;
+const helm = helmOfFile();
 let folder: string;
 /** The files in the archives of the executable and of the plugin. */
 let unpacked: string;
 let printed: string;
 
 beforeAll(async () => {
-  helm = await createHelm();
   folder = join(helm.folder, 'release');
   const args = ['scripts/release/release.ts', '--dry', '--processor', process.arch, '--output', folder];
   ({ stdout: printed } = await start(process.execPath, args, { cwd: root }));
@@ -30,8 +29,7 @@ beforeAll(async () => {
   mkdirSync(unpacked);
   for (const part of ['linux', 'kubectl-drops'])
     await start('tar', ['-xzf', named('.tar.gz', part)], { cwd: unpacked });
-}, HELM_WITHIN_MS);
-afterAll(() => helm.remove());
+}, 900_000);
 
 test('what was made is listed with its checksum, and what was not is named', () => {
   for (const name of readdirSync(folder))
