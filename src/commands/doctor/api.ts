@@ -144,18 +144,12 @@ export async function lookAtWays(neighbours: Neighbours) {
 }
 
 /** Decides from this Node and its Pods whether podCIDR can be used, as the agent would. */
-async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise<PodRanges> {
-  const { node, maxNodes } = config;
-  if (node === '') return { homeOf: () => undefined, followed: () => false, describe: () => 'this Node is not known' };
-  const [answer, here, count] = await Promise.all([
-    ownNode,
-    pods,
-    countAll(api, '/api/v1/nodes').catch(() => undefined),
-  ]);
+async function lookAtRanges({ api, config: { node, maxNodes }, ownNode, pods }: Neighbours): Promise<PodRanges> {
+  const counting = countAll(api, '/api/v1/nodes').catch(() => undefined);
+  const [answer, here = [], count] = await Promise.all([ownNode, pods, counting]);
   const own = answer?.kind === 'answered' ? answer.found : undefined;
   const homeOf = indexPodRanges(own === undefined ? [] : [own]);
-  const addresses = (here ?? []).flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
-  const isOther = addresses.length > 0 && !addresses.some((address) => homeOf(address) === node);
+  const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
   const why = whyNot();
   return { homeOf, followed: () => why === undefined, describe: () => why ?? `podCIDR of ${count} Nodes` };
 
@@ -163,6 +157,7 @@ async function lookAtRanges({ api, config, ownNode, pods }: Neighbours): Promise
     if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';
     if (count === undefined || count > maxNodes)
       return `${count ?? 'an unknown number of'} Nodes, which are not watched (maxNodes ${maxNodes})`;
-    return isOther ? 'the network plugin gives addresses of other ranges than podCIDR' : undefined;
+    if (addresses.length === 0 || addresses.some((address) => homeOf(address) === node)) return undefined;
+    return 'the network plugin gives addresses of other ranges than podCIDR';
   }
 }

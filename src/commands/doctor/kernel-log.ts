@@ -173,30 +173,14 @@ function understand(
     log.lines++;
     log.from ??= time;
     log.last = time;
-    if (isPacket && mayBeOfRule(observation, text)) {
+    // A message of the kernel may quote a name that a tenant chose, with a packet in it.
+    if (isPacket && !isKernelMessage(observation.prefix)) {
       const { prefix, verdict, logger } = observation;
       const record = logger === 'netfilter' || logger === 'ulogd' ? {} : { record: logger };
       packets.push({ prefix, verdict, time: time ?? stamps.latest, ...record });
     }
   }
   return { ...log, packets };
-}
-
-/**
- * What a LOG rule prints (Linux net/netfilter/nf_log_syslog.c; the same from ulogd): its prefix and first fields, then each word. A name that a
- * program has chosen does not match, because the kernel adds text to it: `[400000+1000]`, `,mems_allowed=0`.
- */
-const beginning =
-  /^.{0,255}?IN=\S{0,15} (?:OUT=\S{0,15} )?(?:(?:PHYS|MAC|V|TUNNEL)\w*=\S* )*(?:ARP HTYPE=|SRC=[\da-f.:]+ DST=[\da-f.:]+ LEN=\d+ (?:TOS=\w+ PREC=\w+ TTL=\d+ ID=\d+|TC=\d+ HOPLIMIT=\d+ FLOWLBL=\d+) )/;
-const word = /^[[(]?(?:[A-Z][A-Z\d]*(?:[=:][\w.:-]*)?|[\dA-F]*)[\])]?$/;
-
-/** Returns whether a LOG rule may have printed the line. Other lines of the kernel can look alike, because they quote names that tenants choose. */
-function mayBeOfRule({ logger, prefix }: PacketObservation, text: string): boolean {
-  if (logger !== 'netfilter') return true;
-  const [header] = beginning.exec(text) ?? [];
-  if (header === undefined || isKernelMessage(prefix)) return false;
-  const rest = text.slice(header.length).replaceAll(/INCOMPLETE \[\d+ bytes\]/g, '');
-  return rest.split(' ').every((each) => word.test(each));
 }
 
 function tailOf(path: string): string[] {

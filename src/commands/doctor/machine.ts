@@ -1,8 +1,10 @@
 /** Reads the machine, or the container, that doctor runs on. Functions here change nothing, and never throw or reject. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, existsSync } from 'node:fs';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { searchPath } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
@@ -71,10 +73,14 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
   const where = parseListenAddress(metricsAddress);
   if (where === undefined || where.port === 0) return { kind: 'nowhere' };
   const address = reachableAt(where);
-  const [ready, metrics] = await Promise.all([httpGet(address, '/readyz'), httpGet(address, '/metrics')]);
-  if ('error' in ready) return { kind: 'silent', address, reason: ready.error };
-  if ('error' in metrics) return { kind: 'silent', address, reason: metrics.error };
-  return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
+  try {
+    const url = `http://${address}`;
+    const [ready, metrics] = await Promise.all([httpGet(`${url}/readyz`), httpGet(`${url}/metrics`)]);
+    return { kind: 'answers', address, status: ready.status, readiness: ready.body, metrics: metrics.body };
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { kind: 'silent', address, reason: name === 'AbortError' ? 'no answer in time' : message };
+  }
 }
 
 /** Returns the address at which a server can be reached from its own machine. */
@@ -83,24 +89,12 @@ export function reachableAt({ host, port }: ListenAddress): string {
   return hostAndPort(isAny ? '127.0.0.1' : host, port);
 }
 
-const maxBody = 16 * 1024 * 1024;
-
-function httpGet(address: string, path: string): Promise<{ status: number; body: string } | { error: string }> {
-  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof httpGet>>>();
-  const options = { agent: false, signal: AbortSignal.timeout(timeout) };
-  const request = get(`http://${address}${path}`, options, (response) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    response.on('data', (part: Buffer) => {
-      parts.push(part);
-      size += part.length;
-      if (size > maxBody) request.destroy(new Error('the answer is too long'));
-    });
-    response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() }));
-    response.on('error', (error) => resolve({ error: error.message }));
-  });
-  request.on('error', (error) => resolve({ error: error.name === 'AbortError' ? 'no answer in time' : error.message }));
-  return promise;
+async function httpGet(url: string): Promise<{ status: number; body: string }> {
+  const request = get(url, { agent: false, signal: AbortSignal.timeout(timeout) });
+  // `once` listens only until the answer begins.
+  request.on('error', () => {});
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
 export interface PodName {

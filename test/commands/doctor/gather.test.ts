@@ -84,7 +84,7 @@ describe('the Node', () => {
 
   test('without a name is not asked for', async () => {
     const api = fakeApi(() => answered({ items: [node] }));
-    const config = configOf({ node: '', podLookups: ['pod-cidr'] });
+    const config = configOf({ node: '', podLookups: [] });
     await expect(gathered({ api, config })).resolves.toMatchObject({ ownNode: undefined, nodes: [], pods: undefined });
     expect(api.asked.filter(({ path }) => path === '/api/v1/nodes')).toEqual([]);
   });

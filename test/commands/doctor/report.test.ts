@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { readConfig } from '../../config/reading.ts';
-import { runChecks } from '../../../src/commands/doctor/checks.ts';
+import { runChecks } from '../../../src/commands/doctor/doctor.ts';
 import { gatherFacts } from '../../../src/commands/doctor/facts.ts';
 import {
   answersOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Row, runChecks } from '../../../src/commands/doctor/checks.ts';
+import { type Row, runChecks } from '../../../src/commands/doctor/doctor.ts';
 import type { Gathered } from '../../../src/commands/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/commands/doctor/report.ts';
 import { nine } from '../../builders.ts';

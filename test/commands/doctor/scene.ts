@@ -1,4 +1,4 @@
-import { checks } from '../../../src/commands/doctor/checks.ts';
+import { checks } from '../../../src/commands/doctor/doctor.ts';
 import type { Facts, Given } from '../../../src/commands/doctor/facts.ts';
 import type { KernelLog, KernelSourceLook } from '../../../src/commands/doctor/kernel-log.ts';
 import type { Check } from '../../../src/commands/doctor/report.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
-import { runChecks } from '../../../src/commands/doctor/checks.ts';
+import { runChecks } from '../../../src/commands/doctor/doctor.ts';
 import type { Gathered } from '../../../src/commands/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/commands/doctor/report.ts';
 import { sendTestEvent, type TestEventOptions } from '../../../src/commands/doctor/test-event.ts';
