@@ -7,10 +7,9 @@ import { completionScript, type Shell, createDrops, createProgram, manualPage } 
 import { pathOf, programName, UsageError } from './commands/options/command.ts';
 import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './commands/options/run-options.ts';
 import { readDirectoryOptions } from './commands/options/directory-options.ts';
-import { readDropsOptions } from './commands/options/drops-options.ts';
+import { readDropsOptions, readTopOptions } from './commands/options/drops-options.ts';
 import { readReplayOptions } from './commands/options/replay-options.ts';
 import { readReportOptions } from './commands/options/report-options.ts';
-import { readTopOptions } from './commands/options/top-options.ts';
 import { readWhyOptions } from './commands/options/why-options.ts';
 import type { Streams } from './commands/terminal.ts';
 import { environment, version } from './config/config.ts';
@@ -79,7 +78,6 @@ const streams: Streams = {
   },
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
-  terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
 /** kubectl starts a plugin by its file name. `argv0` is the name by which an executable was started. */

@@ -8,7 +8,6 @@ export interface Streams {
   /** Writes before it returns, or throws, for example EPIPE for a closed pipe. */
   out: (text: string) => void;
   err: (text: string) => void;
-  terminal: NodeJS.WriteStream | undefined;
 }
 
 export type Paint = (

@@ -132,7 +132,7 @@ function replayed(toText: (written: Written) => string): LoadedConfig {
     writeFileSync(path, toText(written));
     const taken: LogLine[] = [];
     const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
-    const streams = { stdin: Readable.from([]), out: () => {}, err: () => {}, terminal: undefined };
+    const streams = { stdin: Readable.from([]), out: () => {}, err: () => {} };
     const options = readReplayOptions(parsed('replay', '--quiet', path));
     const target = { pipeline, totals: createReadTotals(), streams, options };
     await readLog(

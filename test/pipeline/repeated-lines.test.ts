@@ -158,8 +158,8 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
         repeats: isFast ? pipeline.repeats : undefined,
       },
       totals,
-      streams: { err: () => {}, terminal: undefined },
-      options: { quiet: true, node: nodeName },
+      streams: { err: () => {} },
+      options: { node: nodeName },
     },
   );
   incidents.finish();

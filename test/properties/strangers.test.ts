@@ -37,7 +37,7 @@ async function run(objects: unknown, log: string, ...more: string[]) {
   const printed = { out: '', err: '' };
   const out = (text: string): void => void (printed.out += text);
   const err = (text: string): void => void (printed.err += text);
-  await replay(options, { stdin: process.stdin, out, err, terminal: undefined });
+  await replay(options, { stdin: process.stdin, out, err });
   return printed;
 }
 

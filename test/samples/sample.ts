@@ -62,7 +62,6 @@ async function run(name: string, output: string): Promise<{ out: string; err: st
     stdin: Readable.from([]),
     out: (text) => (written.out += text),
     err: (text) => (written.err += text),
-    terminal: undefined,
   });
   if (status !== 0) throw new Error(`replay of ${name} ended with ${status}:\n${written.err}`);
   return written;

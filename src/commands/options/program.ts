@@ -4,11 +4,10 @@
 import { Argument, type Command, type Option } from 'commander';
 import { createCommand, grouped, programName } from './command.ts';
 import { directoryCommand } from './directory-options.ts';
-import { dropsCommand, kubectlOptions, namespaceOptions } from './drops-options.ts';
+import { dropsCommand, kubectlOptions, namespaceOptions, topCommand } from './drops-options.ts';
 import { replayCommand } from './replay-options.ts';
 import { reportCommand } from './report-options.ts';
 import { configCommand, runCommand, doctorCommand } from './run-options.ts';
-import { topCommand } from './top-options.ts';
 import { connectionOptions, suggestCommand, whyCommand } from './why-options.ts';
 import { version } from '../../config/config.ts';
 

@@ -35,8 +35,8 @@ export function createReadTotals() {
 export interface LogTarget {
   pipeline: Pick<Pipeline, 'take' | 'repeats'>;
   totals: ReadTotals;
-  streams: Pick<Streams, 'err' | 'terminal'>;
-  options: Pick<ReplayOptions, 'quiet' | 'node'>;
+  streams: Pick<Streams, 'err'>;
+  options: Pick<ReplayOptions, 'node'>;
 }
 
 /** Matches the output of `kubectl get -o json`. */
@@ -47,9 +47,8 @@ const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark
 
 /** Rejects with an `InputError`. */
 export async function readLog(input: Input, clock: ClockOptions, target: LogTarget): Promise<void> {
-  const { totals, streams, options } = target;
+  const { totals, streams } = target;
   let reader: Reader | undefined;
-  const progress = createProgress(input, options.quiet ? undefined : streams.terminal);
   try {
     await input.read((block) => {
       if (reader === undefined) {
@@ -60,7 +59,6 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
         reader = createReader(input.name, isProgramLog(beginning), clock, target);
       }
       reader.scanner.write(block);
-      progress.step();
     });
   } finally {
     if (reader !== undefined) {
@@ -70,7 +68,6 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
       totals.lines += reader.scanner.counts.lines;
       totals.bytes += reader.scanner.counts.bytes;
     }
-    progress.done();
   }
 }
 
@@ -151,30 +148,4 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   function tooLong(number: number): void {
     if (totals.tooLong++ === 0) streams.err(`${source}:${number}: a line of more than 64 KiB was skipped\n`);
   }
-}
-
-/** Files below this size have no progress bar. */
-const worthwhile = 32 * 1024 * 1024;
-const width = 30;
-
-/** Draws a progress bar; `done` removes it. */
-function createProgress(
-  input: Input,
-  terminal: NodeJS.WriteStream | undefined,
-): { step: () => void; done: () => void } {
-  const { size, name } = input;
-  if (!terminal?.isTTY || size === undefined || size < worthwhile) return { step: () => {}, done: () => {} };
-  let shown = -1;
-  return {
-    step() {
-      const percent = Math.floor((input.bytesRead() / size) * 100);
-      if (percent === shown) return;
-      shown = percent;
-      const filled = Math.round((percent / 100) * width);
-      terminal.write(`\r${name} [${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${percent}%`);
-    },
-    done: () => {
-      if (shown >= 0) terminal.write('\r\x1b[K');
-    },
-  };
 }

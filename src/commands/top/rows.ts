@@ -4,7 +4,7 @@ import { type Connection, listAll, RefusedError } from '../../kubernetes/kuberne
 import type { Millis } from '../../model/log-line.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, instant, type Json, list, text } from '../../platform/json.ts';
-import type { TopOptions } from '../options/top-options.ts';
+import type { TopOptions } from '../options/drops-options.ts';
 import { cell, endText } from '../terminal.ts';
 
 export interface TopRow {

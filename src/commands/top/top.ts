@@ -5,7 +5,7 @@ import { RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { withStatus } from '../drops/drops.ts';
 import { connectAsUser, refused } from '../drops/events.ts';
-import type { TopOptions } from '../options/top-options.ts';
+import type { TopOptions } from '../options/drops-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
@@ -28,11 +28,6 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** Returns the pause between two rounds. Requests take a fifth of the time at most, however many agents there are. */
-export function pauseAfter(took: Millis, interval: Millis): Millis {
-  return Math.max(interval, 4 * took);
-}
-
 /** Asks all agents in rounds until `ended`. Throws a `RefusedError` if the first round fails; a later failure becomes the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
@@ -53,7 +48,8 @@ async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<S
       if (last === undefined || !(error instanceof RefusedError)) throw error;
       last = { ...last, problem: error.message };
     }
-    const pause = pauseAfter(performance.now() - began, options.interval);
+    // Requests take a fifth of the time at most, however many agents there are.
+    const pause = Math.max(options.interval, 4 * (performance.now() - began));
     yield last;
     await delay(pause, undefined, { signal: ended }).catch(() => {});
     if (ended.aborted) return;

@@ -2,7 +2,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
-import type { SortKey } from '../options/top-options.ts';
+import type { SortKey } from '../options/drops-options.ts';
 import type { Paint } from '../terminal.ts';
 import type { TopRow } from './rows.ts';
 

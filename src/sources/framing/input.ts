@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, fstatSync, openSync, type ReadStream, readSync, type Stats } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { reasonOf } from '../../platform/system-error.ts';
@@ -13,10 +13,8 @@ export class InputError extends Error {
 
 export interface Input {
   name: string;
-  /** The size on disk in bytes, for a progress bar; undefined for pipes. */
-  size: number | undefined;
+  /** Undefined for pipes. */
   modified: number | undefined;
-  bytesRead: () => number;
   /** Hands over unpacked content. A block is valid only during the call. Rejects with an `InputError`, perhaps after some blocks. */
   read: (onBlock: (block: Buffer) => void) => Promise<void>;
 }
@@ -56,11 +54,10 @@ export function openInput(name: string, stdin: () => Readable = () => process.st
     if (fd !== undefined) closeSync(fd);
     throw error instanceof InputError ? error : new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
   }
-  const facts = { name, size: stat.size, modified: stat.mtimeMs };
   const kind = kindOf(head);
-  if (kind === undefined) return plainFile(fd, facts);
+  if (kind === undefined) return inputOf(name, stat.mtimeMs, plainBlocks(fd, name));
   closeSync(fd);
-  return packedFile(kind, facts);
+  return inputOf(name, stat.mtimeMs, unpackedFrames(kind, name, stat.size));
 }
 
 type Kind = keyof typeof magic;
@@ -69,64 +66,44 @@ function kindOf(head: Buffer): Kind | undefined {
   return (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
 }
 
-type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
-
 /** An error of `onBlock` (a closed pipe behind our output) passes through, because `blocks` does not see it. */
-function inputOf(facts: Facts, bytesRead: () => number, blocks: () => AsyncIterable<Buffer>): Input {
+function inputOf(name: string, modified: number | undefined, blocks: AsyncIterable<Buffer>): Input {
   return {
-    ...facts,
-    bytesRead,
+    name,
+    modified,
     async read(onBlock) {
-      for await (const block of blocks()) onBlock(block);
+      for await (const block of blocks) onBlock(block);
     },
   };
 }
 
 /** Reads synchronously into one buffer, which is several times faster than a stream and makes no garbage. */
-function plainFile(fd: number, facts: Facts): Input {
+// oxlint-disable-next-line typescript/require-await
+async function* plainBlocks(fd: number, name: string): AsyncGenerator<Buffer, void> {
   let bytes = 0;
   const buffer = Buffer.allocUnsafeSlow(blockSize);
   const readBlock = (): number => {
     try {
       return readSync(fd, buffer, 0, blockSize, null);
     } catch (error) {
-      throw brokenAt(facts.name, bytes, error);
+      throw brokenAt(name, bytes, error);
     }
   };
-  return inputOf(
-    facts,
-    () => bytes,
-    // oxlint-disable-next-line typescript/require-await
-    async function* blocks() {
-      try {
-        for (let count = 0; (count = readBlock()) > 0;) {
-          bytes += count;
-          yield buffer.subarray(0, count);
-        }
-      } finally {
-        closeSync(fd);
-      }
-    },
-  );
+  try {
+    for (let count = 0; (count = readBlock()) > 0;) {
+      bytes += count;
+      yield buffer.subarray(0, count);
+    }
+  } finally {
+    closeSync(fd);
+  }
 }
 
-function packedFile(kind: Kind, facts: Facts): Input {
-  const size = facts.size ?? 0;
+/** Node.js reads all members of a gzip file as one stream, but only one frame of a Zstandard file (RFC 8878, 3.1). */
+async function* unpackedFrames(kind: Kind, name: string, size: number): AsyncGenerator<Buffer, void> {
   let done = 0;
-  let file: ReadStream | undefined;
-  return inputOf(
-    facts,
-    () => done + (file?.bytesRead ?? 0),
-    async function* blocks() {
-      // Node.js reads all members of a gzip file as one stream, but only one frame of a Zstandard file (RFC 8878, 3.1).
-      for (let more = true; more; more = kind === 'zstd' && done < size) {
-        file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
-        const consumed = yield* unpacked(kind, file, facts.name);
-        file = undefined;
-        done += consumed;
-      }
-    },
-  );
+  for (let more = true; more; more = kind === 'zstd' && done < size)
+    done += yield* unpacked(kind, createReadStream(name, { start: done, highWaterMark: blockSize }), name);
 }
 
 /** Returns how many packed bytes were read. */
@@ -154,28 +131,26 @@ async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGener
 }
 
 function streamInput(stream: Readable, name: string): Input {
+  return inputOf(name, undefined, streamBlocks(stream, name));
+}
+
+async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buffer, void> {
   let bytes = 0;
-  return inputOf(
-    { name, size: undefined, modified: undefined },
-    () => bytes,
-    async function* blocks() {
-      try {
-        const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-        const first = await chunks.next();
-        if (first.done === true) return;
-        const all = rejoin(first.value, chunks);
-        const kind = kindOf(first.value);
-        if (kind !== undefined) yield* unpacked(kind, Readable.from(all), name);
-        else
-          for await (const block of all) {
-            bytes += block.length;
-            yield block;
-          }
-      } catch (error) {
-        throw error instanceof InputError ? error : brokenAt(name, bytes, error);
+  try {
+    const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    const first = await chunks.next();
+    if (first.done === true) return;
+    const all = rejoin(first.value, chunks);
+    const kind = kindOf(first.value);
+    if (kind !== undefined) yield* unpacked(kind, Readable.from(all), name);
+    else
+      for await (const block of all) {
+        bytes += block.length;
+        yield block;
       }
-    },
-  );
+  } catch (error) {
+    throw error instanceof InputError ? error : brokenAt(name, bytes, error);
+  }
 }
 
 async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

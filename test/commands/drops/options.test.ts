@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
+import { readDropsOptions, readTopOptions } from '../../../src/commands/options/drops-options.ts';
 import { parsed } from '../parsed.ts';
 
 const read = (...args: string[]) => readDropsOptions(parsed('kubectl drops', ...args));
@@ -43,4 +43,28 @@ test('short options may stand in one word', () => {
 test('who asks is handed on', () => {
   const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
   expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
+});
+
+const readTop = (args: string[], hasTerminal = true) =>
+  readTopOptions(parsed('kubectl drops', 'top', ...args), hasTerminal);
+
+test('drops top: on a terminal it goes on, by rate, over all namespaces', () => {
+  expect(readTop([])).toMatchObject({
+    plain: false,
+    count: undefined,
+    interval: 2000,
+    sort: 'rate',
+    filter: '',
+    namespace: undefined,
+    agents: { namespace: 'kube-netfilter-tailer', port: undefined },
+  });
+});
+
+test('drops top: without a terminal it is one plain table', () => {
+  expect(readTop([], false)).toMatchObject({ plain: true, count: 1 });
+  expect(readTop(['--count', '3'], false)).toMatchObject({ plain: true, count: 3 });
+});
+
+test('drops top: --plain on a terminal goes on', () => {
+  expect(readTop(['--plain'])).toMatchObject({ plain: true, count: undefined });
 });
