@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readDirectoryOptions } from '../../src/commands/options/directory-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
-import { helpOf, parsed } from './parsed.ts';
+import { parsed } from './parsed.ts';
 
 const pod = { POD_NAME: 'directory-0', POD_NAMESPACE: 'drops', POD_IP: '10.65.1.9' };
 const defaults = {
@@ -41,17 +41,4 @@ test('all that is wrong is reported at once', () => {
   expect(read).toThrow(UsageError);
   for (const part of ['--listen "8443"', '--account "a/b"', '--log-level "loud"', 'POD_NAME', 'POD_IP "x"'])
     expect(read).toThrow(part);
-});
-
-test('the help names every option and variable', () => {
-  for (const name of [
-    '--listen',
-    '--metrics-address',
-    '--account',
-    '--config-map',
-    '--log-level',
-    '--kubeconfig',
-    'POD_IP',
-  ])
-    expect(helpOf('directory')).toContain(name);
 });

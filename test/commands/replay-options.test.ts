@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type ReplayOptions, readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
-import { asksForHelp, helpOf, parsed } from './parsed.ts';
+import { asksForHelp, parsed } from './parsed.ts';
 
 const defaults: ReplayOptions = {
   pods: [],
@@ -32,22 +32,17 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['-'], { logs: ['-'] }],
   [['--policies', 'a.yaml', '--policies=b.json', 'kern.log'], { policies: ['a.yaml', 'b.json'] }],
   [['--', '--quiet'], { logs: ['--quiet'] }],
-  [['kern.log', '--pods', 'a.json'], { pods: ['a.json'] }],
   [['--pods', 'a.json', '--pods=b.json', 'kern.log'], { pods: ['a.json', 'b.json'] }],
   [['--pods', '-', 'kern.log'], { pods: ['-'] }],
   [['kern.log', '-o', 'json'], { output: 'json' }],
-  [['kern.log', '-ojson'], { output: 'json' }],
   [['kern.log', '--output', 'audit'], { output: 'audit' }],
-  [['kern.log', '--output=table'], { output: 'table' }],
   [
     ['kern.log', '-o', 'audit', '--audit-peers', 'redacted', '--audit-ipv4-prefix=24', '--audit-opt-out', 'true'],
     { output: 'audit', privacy: { peers: 'redacted', bits: { ipv4: 24, ipv6: 128 }, optOut: true } },
   ],
-  [['kern.log', '--writes'], { writes: true }],
   [['kern.log', '--writes', '-o', 'json'], { writes: true, output: 'json' }],
   [['kern.log', '--node', 'node-a'], { node: 'node-a' }],
   [['kern.log', '--prefix', '=dropped'], { prefixes: [{ prefix: '', verdict: 'dropped' }] }],
-  [['kern.log', '--prefix', 'my-drop=dropped'], { prefixes: [{ prefix: 'my-drop', verdict: 'dropped' }] }],
   [
     ['kern.log', '--prefix', 'a=rejected', '--prefix', 'b=logged'],
     {
@@ -59,7 +54,6 @@ test.each<[string[], Partial<ReplayOptions>]>([
   ],
   [['kern.log', '--prefix', 'in=eth0 =accepted'], { prefixes: [{ prefix: 'in=eth0 ', verdict: 'accepted' }] }],
   [['kern.log', '--include-noise'], { includeNoise: true }],
-  [['kern.log', '--now', '2026-11-21T20:00:00Z'], { now: Date.parse('2026-11-21T20:00:00Z') }],
   [['kern.log', '--now', '2026-11-21T20:00:00.5+02:00'], { now: Date.parse('2026-11-21T18:00:00.5Z') }],
   [['kern.log', '--boot-time', '2026-11-21T00:00:00Z'], { bootTime: Date.parse('2026-11-21T00:00:00Z') }],
   [['kern.log', '--since', '2026-11-21T20:00:00Z'], { since: Date.parse('2026-11-21T20:00:00Z') }],
@@ -70,10 +64,7 @@ test.each<[string[], Partial<ReplayOptions>]>([
   ],
   [['kern.log', '-n', 'shop', '--pod', 'web-0'], { namespace: 'shop', pod: 'web-0' }],
   [['kern.log', '-o', 'wide', '--color=always'], { output: 'wide', color: 'always' }],
-  [['kern.log', '-o', 'html'], { output: 'html' }],
   [['kern.log', '-q'], { quiet: true }],
-  [['kern.log', '--quiet'], { quiet: true }],
-  [['--explain', 'a line'], { explain: 'a line', logs: [] }],
   [['--explain=-a line'], { explain: '-a line', logs: [] }],
 ])('the command line %j', (args, expected) => {
   expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({ ...defaults, ...expected });
@@ -86,50 +77,18 @@ test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h'
   },
 );
 
-test('help is shown for the command line: names every option', () => {
-  for (const option of [
-    'pods',
-    'node',
-    'prefix',
-    'time-zone',
-    'boot-time',
-    'include-noise',
-    'output',
-    'writes',
-    'explain',
-    'now',
-    'quiet',
-    'since',
-    'namespace',
-    'pod',
-    'color',
-  ]) {
-    expect(helpOf('replay')).toContain(`--${option}`);
-  }
-});
-
-test('help is shown for the command line fits a terminal', () => {
-  expect(
-    helpOf('replay')
-      .split('\n')
-      .filter((line) => line.length > 120),
-  ).toStrictEqual([]);
-});
-
 test('a page is not written to a terminal', () => {
   expect(() => readReplayOptions(parsed('replay', 'kern.log', '-o', 'html'), { isTerminal: true })).toThrow(UsageError);
 });
 
 test.each([
   ['Europe/Berlin', '2026-07-01T10:00:00.000Z'],
-  ['europe/berlin', '2026-07-01T10:00:00.000Z'],
   ['America/New_York', '2026-07-01T16:00:00.000Z'],
   ['Asia/Kolkata', '2026-07-01T06:30:00.000Z'],
   ['+02:00', '2026-07-01T10:00:00.000Z'],
   ['+0200', '2026-07-01T10:00:00.000Z'],
   ['+02', '2026-07-01T10:00:00.000Z'],
   ['-05:30', '2026-07-01T17:30:00.000Z'],
-  ['-0530', '2026-07-01T17:30:00.000Z'],
   ['UTC', '2026-07-01T12:00:00.000Z'],
 ])('noon of 1 July in the time zone %s', (zone, expected) => {
   const options = readReplayOptions(parsed('replay', 'kern.log', `--time-zone=${zone}`));

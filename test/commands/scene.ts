@@ -50,3 +50,12 @@ export function writerIn(path: (name: string) => string): (name: string, content
     return path(name);
   };
 }
+
+export function kubeconfigFor(server: string): string {
+  return JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token: 'a-token' } }],
+  });
+}

@@ -43,12 +43,6 @@ test('a warning for each inherited variable names the setting to use instead', (
   }
 });
 
-test.each(Object.keys(withoutSuccessor))('%s has no counterpart, changes nothing and gives a warning', (variable) => {
-  const { config, warnings } = read({ [variable]: '7' });
-  expect(config).toEqual(read({}).config);
-  expect(variablesOf(warnings)).toEqual([variable]);
-});
-
 describe('a variable of kube-iptables-tailer has no effect', () => {
   test.each<[string, Record<string, string>, Record<string, string>]>([
     ['behind a variable', { PREFIXES: 'b=logged' }, {}],

@@ -149,7 +149,7 @@ export interface ClusterOptions {
   readonly allNamespaces: boolean;
 }
 
-export function readClusterOptions(command: Command, problems: string[]): ClusterOptions {
+function readClusterOptions(command: Command, problems: string[]): ClusterOptions {
   const {
     namespace,
     allNamespaces = false,

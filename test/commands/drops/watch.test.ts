@@ -13,6 +13,7 @@ import {
 } from '../../kubernetes/scripted-server.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
+import { kubeconfigFor } from '../scene.ts';
 
 const path = temporaryFolder();
 const plain = (_: string, text: string): string => text;
@@ -37,13 +38,7 @@ beforeEach(async () => {
     if (asked.query['watch'] === 'true') watches.shift()?.(asked);
     else json(asked.response, 200, { metadata: { resourceVersion: '1' }, items: lists.shift() ?? [] });
   });
-  const config = {
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 'a-token' } }],
-  };
-  writeFileSync(path('kubeconfig'), JSON.stringify(config));
+  writeFileSync(path('kubeconfig'), kubeconfigFor(server.url));
 });
 afterEach(async () => {
   vi.restoreAllMocks();

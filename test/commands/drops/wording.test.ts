@@ -7,6 +7,7 @@ import { type Asked, startScriptedServer, type ScriptedServer } from '../../kube
 import { networkPolicy } from '../../policies/objects.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
+import { kubeconfigFor } from '../scene.ts';
 
 const path = temporaryFolder();
 let server: ScriptedServer;
@@ -52,13 +53,7 @@ beforeEach(async () => {
     '/api/v1/namespaces/shop': { metadata: { name: 'shop' } },
     '/api/v1/namespaces/batch': { metadata: { name: 'batch' } },
   };
-  const config = {
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 'a-token' } }],
-  };
-  writeFileSync(path('kubeconfig'), JSON.stringify(config));
+  writeFileSync(path('kubeconfig'), kubeconfigFor(server.url));
 });
 afterEach(() => server.stop());
 
