@@ -27,7 +27,10 @@ describe('read back as a file, it is the same', () => {
   );
   const awkward = fc.constantFrom(
     ...`null ~ true 1e3 # it's " % @ !!x &a *a > | \u2028 << = \\ 0x1 1_000 12:30 no`.split(' '),
-    ...['- a', 'a: b', 'a\nb', ''],
+    '- a',
+    'a: b',
+    'a\nb',
+    '',
   );
   const flags: fc.Arbitrary<Flags> = fc.record(
     {
