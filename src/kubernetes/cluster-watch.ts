@@ -1,4 +1,5 @@
 /** Keeps the node agent's lists up to date with the API server. */
+import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from './informer.ts';
 import { countAll, type ListOptions, type Named, type Store } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
-import { createBackOff } from '../platform/back-off.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Json } from '../platform/json.ts';
 import { type LiveLists, onSteadyClock } from '../resolving/resolving.ts';
@@ -40,6 +40,9 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   report: ClusterWatchReport;
 }
 
+/** How long until Nodes that are not watched are counted again, or up to twice as long. */
+const countInterval: Millis = 3_600_000;
+
 /** How long until optional objects are asked for again, or up to twice as long. */
 const optionalInterval: Millis = 600_000;
 
@@ -52,12 +55,16 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   let countedNodes = 1;
   const stopping = new AbortController();
   const { signal } = stopping;
+  const beginSlices = (): void => void beginUpTo('endpointslices', limits.endpointSlices, () => {});
+  const countNodesAgain = async (): Promise<void> => {
+    for await (const count of laterNodeCounts(options, signal)) countedNodes = count;
+  };
   const watches = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
   const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
   return {
     informers: informers as ReadonlyMap<WatchedResource, Informer>,
-    /** The number of Nodes: watched ones, or else those at the start; 1 if unknown. */
+    /** The number of Nodes: watched ones, or else the last count; 1 if unknown. */
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
@@ -75,12 +82,13 @@ export function createClusterWatch(options: ClusterWatchOptions) {
       void beginUpTo('nodes', limits.nodes, (count) => {
         countedNodes = count;
         begin('nodes', selectedBy(`metadata.name=${ownNode}`));
+        void countNodesAgain();
       });
       void beginUpTo('services', limits.services, () => {
         tooMany.add('services');
         report.synced('services');
       });
-      if (limits.endpointSlices > 0) void beginSlices();
+      if (limits.endpointSlices > 0) beginSlices();
       if (optedOut !== undefined) begin('namespaces', withOptOut);
     },
     stop(): void {
@@ -98,16 +106,12 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   /** Counts first, because all nodes of a large cluster must not list all objects. If there are more than `limit`, calls `instead`. */
   async function beginUpTo(resource: WatchedResource, limit: number, instead: (count: number) => void): Promise<void> {
-    const count = await countOf(resource, options, signal);
+    const count = signal.aborted ? 0 : await countOf(resource, options, signal);
     if (signal.aborted) return;
     if (count === undefined) return giveUpSlices();
     if (count <= limit) return begin(resource, everything);
     report.tooMany(resource, count, limit);
     instead(count);
-  }
-
-  async function beginSlices(): Promise<void> {
-    if (!signal.aborted) await beginUpTo('endpointslices', limits.endpointSlices, () => {});
   }
 
   function watchFailed(resource: WatchedResource, problem: InformerProblem): void {
@@ -123,25 +127,43 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 }
 
+/** Counts all Nodes again and again; a count that fails is left out. */
+async function* laterNodeCounts(
+  { connection, random, pause = sleep }: ClusterWatchOptions,
+  signal: AbortSignal,
+): AsyncGenerator<number> {
+  while (!signal.aborted) {
+    await pause(countInterval * (1 + random()));
+    if (signal.aborted) return;
+    const count = await countAll(connection, paths.nodes).catch(() => undefined);
+    if (count !== undefined) yield count;
+  }
+}
+
 /** Counts objects. Returns undefined if they are optional, and may not be read or do not exist. Waits while the server does not answer. */
 async function countOf(
   resource: WatchedResource,
-  { connection, report, random, pause = sleep }: ClusterWatchOptions,
+  { connection, report }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const retries = createBackOff(retryIntervals, random);
-  for (;;) {
-    try {
-      return await countAll(connection, paths[resource]);
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      const refusal = refusalOfError(error);
-      report.watchFailed(resource, { verb: 'list', refusal });
-      if (isFinal(resource, refusal.status)) return undefined;
-      // Without the right to list none is counted: the list will be refused, too, and is tried again.
-      if (refusal.status === 403) return 0;
-      await pause(retries.next(refusal.retryAfter));
-    }
+  try {
+    return await backOff(() => countAll(connection, paths[resource]), {
+      startingDelay: retryIntervals.first,
+      maxDelay: retryIntervals.longest,
+      jitter: 'full',
+      numOfAttempts: Number.MAX_SAFE_INTEGER,
+      async retry(error) {
+        if (signal.aborted) return false;
+        const refusal = refusalOfError(error);
+        report.watchFailed(resource, { verb: 'list', refusal });
+        if (refusal.status === 403 || isFinal(resource, refusal.status)) return false;
+        if (refusal.retryAfter !== undefined) await sleep(refusal.retryAfter);
+        return true;
+      },
+    });
+  } catch (error) {
+    // Without the right to list none is counted: the list will be refused, too, and is tried again.
+    return isFinal(resource, refusalOfError(error).status) ? undefined : 0;
   }
 }
 

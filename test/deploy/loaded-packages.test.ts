@@ -19,12 +19,12 @@ test.each([
   [
     'an agent in a Pod',
     'src/commands/run.ts',
-    ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'tail', 'zod'],
+    ['commander', 'exponential-backoff', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'tail', 'zod'],
   ],
   [
     'a replica of the shared directory',
     'src/commands/directory.ts',
-    ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'zod'],
+    ['commander', 'exponential-backoff', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'zod'],
   ],
   ['replay', 'src/commands/replay/replay.ts', ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'zod']],
 ])('%s loads these packages at once', (_, command, packages) => {
