@@ -2,14 +2,14 @@ import type { Observation } from '../model/observation.ts';
 import {
   parseConntrackFull,
   parseJournald,
+  parseKernelDrop,
   parseMartian,
   parseNeighbourOverflow,
   parseSuppressed,
-} from './kernel-warnings.ts';
+} from './kernel.ts';
 import { parseAws, parseNfqueue } from './policy-loggers/agents.ts';
 import { parseCalicoBpf, parseCalicoFlow } from './policy-loggers/calico.ts';
 import { parseGke, parseHubble } from './policy-loggers/cilium.ts';
-import { parseKernelDrop } from './policy-loggers/kernel-drop.ts';
 import { parseAntrea, parseOvn, parseWeave } from './policy-loggers/plug-ins.ts';
 import { parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';

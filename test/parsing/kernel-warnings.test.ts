@@ -6,7 +6,7 @@ import {
   parseMartian,
   parseNeighbourOverflow,
   parseSuppressed,
-} from '../../src/parsing/kernel-warnings.ts';
+} from '../../src/parsing/kernel.ts';
 
 test.each([
   ['nf_conntrack: nf_conntrack: nf_conntrack: table full, dropping packet', false],

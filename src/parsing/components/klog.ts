@@ -106,13 +106,9 @@ function severityOf(verbosity: string | undefined): Severity {
   return Number(verbosity) >= debugVerbosity ? 'debug' : 'info';
 }
 
-function readJsonValue(text: string, at: number): { value: string; end: number } | undefined {
+function readJsonValue(text: string, at: number): Value | undefined {
   const first = text[at];
-  if (first === '"') {
-    const end = endOfQuoted(text, at);
-    const value = decodeQuoted(text.slice(at + 1, end < 0 ? undefined : end - 1), errorLimit);
-    return { value, end: end < 0 ? text.length : end };
-  }
+  if (first === '"') return readQuoted(text, at);
   if (first === '{' || first === '[') {
     const end = endOfGroup(text, at);
     return end < 0 ? undefined : { value: text.slice(at, end), end };
@@ -120,6 +116,15 @@ function readJsonValue(text: string, at: number): { value: string; end: number }
   plainAt.lastIndex = at;
   const value = plainAt.exec(text)?.[0];
   return value === undefined ? undefined : { value, end: at + value.length };
+}
+
+/** Reads up to the closing quote; up to the end of the text without one. */
+function readQuoted(text: string, at: number): Value {
+  const end = endOfQuoted(text, at);
+  return {
+    value: decodeQuoted(text.slice(at + 1, end < 0 ? undefined : end - 1), errorLimit),
+    end: endOr(text, end),
+  };
 }
 
 const keyAt = /\s{0,64}([^\s="<>{}]{1,128})=/y;
@@ -154,13 +159,7 @@ function readValue(text: string, at: number, key: string): Value {
   const first = text[at];
   const opens = first === '<' ? at + 1 : at;
   if (opens === text.length || text[opens] === '\n') return readBlock(text, opens + 1, closing);
-  if (first === '"') {
-    const end = endOfQuoted(text, at);
-    return {
-      value: decodeQuoted(text.slice(at + 1, end < 0 ? undefined : end - 1), errorLimit),
-      end: endOr(text, end),
-    };
-  }
+  if (first === '"') return readQuoted(text, at);
   // An error is always quoted or has several lines, so this one was damaged.
   if (isErrorKey(key)) {
     const { value, end } = readBlock(text, at, closingAnywhere);

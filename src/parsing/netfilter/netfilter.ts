@@ -2,7 +2,8 @@ import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, Verdict } from '../../model/packet.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { type Header, newPacket } from './header.ts';
-import { observePacket, unparsable } from '../policy-loggers/record.ts';
+import { parsed } from '../../platform/json.ts';
+import { fieldOf, observePacket, unparsable } from '../policy-loggers/record.ts';
 import { decodeBytes, type PrefixTable } from './prefixes.ts';
 import { readHeader } from './read-header.ts';
 
@@ -138,19 +139,10 @@ function readArp(header: Header, text: string, start: number): void {
 /** Reads ulogd2's JSON output. Each packet is one object, with keys as ulogd's plug-ins name them. */
 export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
   if (!text.startsWith('{') || !text.includes('"oob.')) return undefined;
-  let record: Record<string, unknown>;
-  try {
-    record = JSON.parse(decodeBytes(text)) as Record<string, unknown>;
-  } catch {
-    return unparsable('ulogd', 'the JSON is damaged or cut off');
-  }
-  const field = (...names: string[]): string | number | undefined => {
-    for (const name of names) {
-      const value = record[name];
-      if (typeof value === 'string' || typeof value === 'number') return value;
-    }
-    return undefined;
-  };
+  const record = parsed(decodeBytes(text)) as Record<string, unknown> | undefined;
+  if (record === undefined) return unparsable('ulogd', 'the JSON is damaged or cut off');
+  const field = (...names: string[]): string | number | undefined =>
+    names.map((name) => fieldOf(record[name])).find((value) => value !== undefined);
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
   // The prefix that the operator configured goes before `action`, because only some builds of ulogd write that.
   const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;

@@ -76,9 +76,12 @@ const actions = new Map<string, Verdict>([
 
 function antreaPolicy(kind: string, text: string): PolicyName {
   const slash = text.indexOf('/');
-  const kubernetes = kind === 'K8sNetworkPolicy' ? 'NetworkPolicy' : kind;
-  if (slash < 0) return { kind: kubernetes, namespace: undefined, name: text, tier: undefined };
-  return { kind: kubernetes, namespace: text.slice(0, slash), name: text.slice(slash + 1), tier: undefined };
+  const namespace = slash < 0 ? undefined : text.slice(0, slash);
+  return policyName(kind === 'K8sNetworkPolicy' ? 'NetworkPolicy' : kind, namespace, text.slice(slash + 1));
+}
+
+function policyName(kind: string | undefined, namespace: string | undefined, name: string): PolicyName {
+  return { kind, namespace, name, tier: undefined };
 }
 
 /**
@@ -141,17 +144,13 @@ function ovnPolicy(whole: string): PolicyName | undefined {
   const [type = '', namespace, policy] = name.split(':');
   // A direction has a capital letter, and the name of a policy has none.
   if (type === 'NP' && (parts.length < 3 || /^[A-Z]/.test(policy ?? ''))) return undefined;
-  if (parts.length >= 3 && type === 'NP')
-    return { kind: 'NetworkPolicy', namespace, name: policy ?? '', tier: undefined };
-  if (parts.length >= 2 && type === 'ANP')
-    return { kind: 'AdminNetworkPolicy', namespace: undefined, name: namespace ?? '', tier: undefined };
-  if (parts.length >= 2 && type === 'BANP')
-    return { kind: 'BaselineAdminNetworkPolicy', namespace: undefined, name: namespace ?? '', tier: undefined };
-  if (parts.length >= 2 && type === 'EF')
-    return { kind: 'EgressFirewall', namespace, name: 'default', tier: undefined };
+  if (type === 'NP') return policyName('NetworkPolicy', namespace, policy ?? '');
+  if (parts.length >= 2 && type === 'ANP') return policyName('AdminNetworkPolicy', undefined, namespace ?? '');
+  if (parts.length >= 2 && type === 'BANP') return policyName('BaselineAdminNetworkPolicy', undefined, namespace ?? '');
+  if (parts.length >= 2 && type === 'EF') return policyName('EgressFirewall', namespace, 'default');
   if (/_(?:(?:in|e)gressDefaultDeny|ARPallowPolicy)$/.test(name)) return undefined;
   const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)(?:_\d+)?$/.exec(name);
-  if (underscore)
-    return { kind: 'NetworkPolicy', namespace: underscore[1], name: underscore[2] ?? '', tier: undefined };
-  return { kind: undefined, namespace: undefined, name, tier: undefined };
+  return underscore === null
+    ? policyName(undefined, undefined, name)
+    : policyName('NetworkPolicy', underscore[1], underscore[2] ?? '');
 }

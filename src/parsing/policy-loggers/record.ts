@@ -1,53 +1,27 @@
 import type { Unparsable } from '../../model/observation.ts';
-import {
-  type ClusterTier,
-  type Enforcer,
-  type Packet,
-  type PacketObservation,
-  type PolicyName,
-  protocolName,
-  type Verdict,
-} from '../../model/packet.ts';
+import { type Packet, type PacketObservation, protocolName } from '../../model/packet.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { newPacket } from '../netfilter/header.ts';
 
 type Field = string | number | undefined;
 
+type OfKernel = 'kind' | 'physIn' | 'physOut' | 'destinationMac' | 'packet' | 'inner';
+type Checked = 'sourcePort' | 'destinationPort' | 'icmpType' | 'icmpCode' | 'length' | 'ttl' | 'mark' | 'uid';
+
 /** A packet as loggers other than the kernel write it: fields by name, still as texts. */
-export interface PacketRecord {
-  logger: string;
-  verdict: Verdict;
-  prefix?: string;
-  prefixRule?: string;
-  enforcer?: Enforcer;
-  policy?: PolicyName | undefined;
-  policySide?: PacketObservation['policySide'];
-  clusterTier?: ClusterTier | undefined;
-  sourceName?: string | undefined;
-  destinationName?: string | undefined;
-  destinationHost?: string | undefined;
-  dropReason?: string | undefined;
-  notice?: PacketObservation['notice'];
-  inInterface?: string;
-  outInterface?: string;
+export interface PacketRecord
+  extends
+    Pick<PacketObservation, 'logger' | 'verdict'>,
+    Partial<Omit<PacketObservation, OfKernel | 'logger' | 'verdict' | 'mark' | 'uid'>>,
+    Partial<Record<Checked, Field>> {
   /** The logger names the ends instead of giving addresses. `source` and `destination` are names that were checked. */
   isNamed?: boolean;
   source: Field;
   destination: Field;
   protocol: Field;
-  sourcePort?: Field;
-  destinationPort?: Field;
-  icmpType?: Field;
-  icmpCode?: Field;
   tcpFlags?: number | undefined;
-  length?: Field;
-  ttl?: Field;
-  mtu?: number | undefined;
   laterFragment?: boolean;
-  mark?: Field;
-  uid?: Field;
-  repeat?: number;
 }
 
 /** Checks addresses and numbers. `unparsable` names the first invalid field. */

@@ -1,7 +1,72 @@
-import type { Martian, Unparsable } from '../../model/observation.ts';
-import { kernelDrop, type PacketObservation } from '../../model/packet.ts';
-import { canonicalAddress, copy } from '../../platform/address.ts';
-import { observePacket, type PacketRecord } from './record.ts';
+/** Reads what the kernel says: warnings in its log, and the trace of the packets that it drops. */
+import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
+import { kernelDrop, type PacketObservation } from '../model/packet.ts';
+import { canonicalAddress, copy } from '../platform/address.ts';
+import { observePacket, type PacketRecord, unparsable } from './policy-loggers/record.ts';
+
+/**
+ * Reads `nf_conntrack: table full, dropping packet`, also with the module's name twice or with `in netns N` (Linux nf_conntrack_core.c).
+ */
+export function parseConntrackFull(text: string): ConntrackFull | undefined {
+  const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
+  if (!found) return undefined;
+  return { kind: 'conntrack-full', netns: found[1] === undefined ? undefined : Number(found[1]) };
+}
+
+/** Reads `neighbour: arp_cache: neighbor table overflow!`, `IPv6: Neighbour table overflow` (Linux net/core/neighbour.c, route.c). */
+export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefined {
+  const found = /^(?:neighbour: )?(?:(arp_cache|ndisc_cache|IPv6|ipv6|IPv4|ipv4): )?[Nn]eighbou?r table overflow/.exec(
+    text,
+  );
+  if (!found) return undefined;
+  const table = found[1]?.toLowerCase();
+  return {
+    kind: 'neighbour-overflow',
+    family: table === undefined ? undefined : table === 'arp_cache' || table === 'ipv4' ? 'IPv4' : 'IPv6',
+  };
+}
+
+/** Reads `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c). The first address is the *destination*. */
+export function parseMartian(text: string): Martian | Unparsable | undefined {
+  const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
+    text,
+  );
+  if (!found) return undefined;
+  const [, impossible, destination = '', source = '', device = ''] = found;
+  const addresses = { source: canonicalAddress(source), destination: canonicalAddress(destination) };
+  const wrong = addresses.source === '' ? source : addresses.destination === '' ? destination : undefined;
+  if (wrong !== undefined) return unparsable('martian', `${wrong} is not an address`);
+  return {
+    kind: 'martian',
+    impossible: impossible === 'source' ? 'source' : 'destination',
+    ...addresses,
+    device: copy(device),
+  };
+}
+
+/** Reads the report of the rate limiter, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c). */
+export function parseSuppressed(text: string): Suppressed | undefined {
+  const found = /^([A-Za-z_]\w{0,63}): (\d{1,15}) callbacks suppressed/.exec(text);
+  if (!found) return undefined;
+  const [, by = '', count] = found;
+  const affects = networkLimiters.test(by) ? 'kernel-warnings' : 'nothing';
+  return { kind: 'suppressed', by: copy(by), count: Number(count), affects };
+}
+
+/** Reads journald's reports of records that it has lost or dropped (systemd src/journal/journald-kmsg.c, journald-server.c). */
+export function parseJournald(text: string): Suppressed | undefined {
+  const lost = { kind: 'suppressed', by: 'journald' } as const;
+  const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
+  if (missed) return { ...lost, count: Number(missed[1]), affects: 'everything' };
+  if (text.startsWith('/dev/kmsg buffer overrun, some messages lost'))
+    return { ...lost, count: undefined, affects: 'everything' };
+  const [, count, unit = ''] = /^Suppressed (\d{1,15}) messages from (\S+)/.exec(text) ?? [];
+  if (count === undefined) return undefined;
+  return { ...lost, count: Number(count), affects: /kernel|kmsg/.test(unit) ? 'everything' : 'nothing' };
+}
+
+/** Matches functions whose rate limit may suppress the warnings that are read. LOG rules have no such limit. */
+const networkLimiters = /^(?:net_ratelimit|(?:__)?nf_conntrack\w*|neigh\w*|ip_handle_martian\w*|dst_alloc|ip6_dst\w*)$/;
 
 /**
  * Reads a packet that the kernel has dropped, as the probe in src/sources/tracefs/kernel-drops.ts prints it, but with the name of the
@@ -33,18 +98,20 @@ const smallestMtu = 68;
 export function parseKernelDrop(text: string): PacketObservation | Martian | Unparsable | undefined {
   if (!begin.test(text)) return undefined;
   const { groups } = line.exec(text) ?? {};
-  if (groups === undefined) return unparsable('the line is not as the probe prints it');
+  if (groups === undefined) return unparsable(kernelDrop, 'the line is not as the probe prints it');
   const of = (name: string): string => groups[name] ?? '';
   const reason = of('reason');
-  if (of('field') === 'code') return unparsable('the reason is a number, whose meaning differs from kernel to kernel');
+  if (of('field') === 'code')
+    return unparsable(kernelDrop, 'the reason is a number, whose meaning differs from kernel to kernel');
   const hasDevice = !isZero(of('device'));
   // If a pointer is 0, the kernel prints what was in memory before. So the pointers decide which number is valid.
   const namespace = hasDevice ? of('netns') : isZero(of('sock')) ? '' : of('socknetns');
-  if (namespace !== of('node')) return unparsable("it is not shown to be of the node's own network namespace");
+  if (namespace !== of('node'))
+    return unparsable(kernelDrop, "it is not shown to be of the node's own network namespace");
   const header = Number(of('nh')) - Number(BigInt(`0x${of('data')}`) - BigInt(`0x${of('head')}`));
   const bytes = bytesOf(of('bytes')).subarray(0, Math.max(0, Number(of('length')) - Number(of('paged'))));
   const packet = header < 0 ? undefined : readPacket(bytes.subarray(header));
-  if (packet === undefined) return unparsable('its bytes do not begin with a header of IP');
+  if (packet === undefined) return unparsable(kernelDrop, 'its bytes do not begin with a header of IP');
   const device = hasDevice ? copy(of('dev')) : '';
   // If the packet came in by another device, it was to leave by this one.
   const isIn = of('iif') === of('ifindex');
@@ -62,10 +129,6 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
     outInterface: isIn ? '' : device,
     mtu: reason === 'PKT_TOO_BIG' ? mtuOf(groups) : undefined,
   });
-}
-
-function unparsable(reason: string): Unparsable {
-  return { kind: 'unparsable', format: kernelDrop, reason };
 }
 
 /** Returns the MTU of the device to which the packet was routed; undefined if the pointer that it was fetched by was none. */
