@@ -47,7 +47,6 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     config,
     restored,
     connection,
-    log,
     problems: problems.api,
     changes,
     clock,

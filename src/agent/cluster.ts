@@ -19,14 +19,11 @@ import {
   defaultLiveLimits,
   type FinderChain,
   type LiveLists,
-  statesOf,
 } from '../resolving/resolving.ts';
 import type { Restored } from '../state/state.ts';
-import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from '../directory/directory.ts';
-import { readSpreadOf } from '../series/series.ts';
 
 /** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
 export type Changes = EventEmitter<{ cluster: []; due: [] }>;
@@ -37,7 +34,6 @@ export interface ClusterContextOptions {
   config: Config;
   restored: Restored;
   connection: Connection;
-  log: Log;
   problems: ApiProblems;
   changes: Changes;
   clock: Clock;
@@ -67,7 +63,7 @@ export async function connect({ kubeconfig, who, metrics, counts, clock }: Conne
 }
 
 export function createClusterContext(options: ClusterContextOptions) {
-  const { config, restored, connection, log, problems, changes, clock } = options;
+  const { config, restored, connection, problems, changes, clock } = options;
   const { now } = clock;
   const podLabels = config.audit.length > 0 ? config.auditLabels : [];
   const podLookups = createPodLookups({
@@ -75,10 +71,8 @@ export function createClusterContext(options: ClusterContextOptions) {
     podLabels,
     connection,
     lists: () => lists,
-    log,
     problems,
     clock,
-    nodeCount: () => cluster.nodeCount,
   });
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
@@ -127,14 +121,12 @@ function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
 }
 
 export interface PodLookupsOptions {
-  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'directory'>;
   podLabels: readonly string[];
   connection: Connection;
   lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
-  log: Pick<Log, 'info'>;
   problems: Pick<ApiProblems, 'directory'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
-  nodeCount: () => number;
 }
 
 /** Makes look-ups that find Pods of other nodes by address; undefined if all Pods are watched, or nothing is looked up. */
@@ -143,10 +135,8 @@ function createPodLookups({
   podLabels,
   connection,
   lists,
-  log,
   problems,
   clock,
-  nodeCount,
 }: PodLookupsOptions): FinderChain | undefined {
   if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
   const finders = createPodFinders({
@@ -157,45 +147,24 @@ function createPodLookups({
     clock,
     podLabels,
   });
-  return createFinderChain(
-    finders,
-    // All nodes may make their first look-up in the same second, so this log line is spread.
-    () => void setTimeout(() => void logWays(), Math.random() * readSpreadOf(nodeCount())).unref(),
-    (way, error) => {
-      // The connection already reports failures of the API server.
-      if (way === 'directory') problems.directory(error);
-    },
-  );
-
-  async function logWays(): Promise<void> {
-    const states = await statesOf(finders);
-    const texts = (usable: boolean): string[] =>
-      states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
-    log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
-  }
+  return createFinderChain(finders, (way, error) => {
+    // The connection already reports failures of the API server.
+    if (way === 'directory') problems.directory(error);
+  });
 }
 
 /** Knows the Pod ranges of watched Nodes, and whether this node's Pods have addresses of its range. */
 function createLiveRanges(
-  { node, maxNodes }: PodLookupsOptions['config'],
+  { node }: PodLookupsOptions['config'],
   lists: PodLookupsOptions['lists'],
   { now }: Pick<Clock, 'now'>,
 ): PodRanges {
-  return { homeOf: (address) => lists().directory.homeOf(address), followed, describe };
+  return { homeOf: (address) => lists().directory.homeOf(address), followed };
 
   function followed(): boolean | undefined {
     const here = lists().podsHere(now());
     const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
     if (addresses.length === 0) return undefined;
     return addresses.some((address) => lists().directory.homeOf(address) === node);
-  }
-
-  function describe(): string {
-    const { nodes } = lists().directory;
-    const count = nodes.filter(({ podRanges }) => podRanges.length > 0).length;
-    if (count === 0) return 'Nodes have no podCIDR';
-    if (followed() === false) return 'the network plugin gives addresses of other ranges than podCIDR';
-    const known = `podCIDR of ${count} Nodes`;
-    return nodes.length === 1 ? `${known}: others are not watched (maxNodes ${maxNodes})` : known;
   }
 }

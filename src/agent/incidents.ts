@@ -35,7 +35,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
   const { config, context, restored, count, problems, now } = options;
   const { lists, connection, cluster } = context;
   const chains = createChains(context, now);
-  const felix = createFelixReader({ connection, node: config.node, now });
+  const felix = createFelixReader(connection, config.node, now);
   const podRunning = (failing: Failing) => podOf(failing, lists.podsHere(now()));
 
   return createNodeIncidents({

@@ -35,7 +35,7 @@ interface Peer {
  * Asks the shared directory. A replica is trusted only with its published certificate. An agent keeps asking the replica that has answered,
  * and agents begin with different replicas.
  */
-export function createDirectoryFinder(options: DirectoryClientOptions): PodFinder {
+export function createDirectoryFinder(options: DirectoryClientOptions): Required<PodFinder> {
   const { folder, clock, random, timeout = defaultTimeout } = options;
   const { now } = clock;
   let peers: Peer[] = [];

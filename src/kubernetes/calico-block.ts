@@ -9,7 +9,7 @@ import { RefusedError } from './http.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import { may } from './rights.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
-import { canonicalAddress } from '../platform/address.ts';
+import { networkOf } from '../platform/address.ts';
 
 /**
  * The API groups that have blocks. Calico's datastore keeps them as custom resources, newer releases in the second group. Calico's own API
@@ -55,7 +55,7 @@ export interface PodListOptions {
  * Finds the Pod of an address by its block in Calico's IPAM: one GET names the Pods of 64 addresses (libcalico-go,
  * lib/backend/model/block.go). A second GET reads the Pod, because the block has neither uid nor workload, and the Pod may be gone.
  */
-export function createCalicoBlockFinder({ connection, clock, podLabels }: PodListOptions): PodFinder {
+export function createCalicoBlockFinder({ connection, clock, podLabels }: PodListOptions): Required<PodFinder> {
   const { now } = clock;
   const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
   const blocksRead = createSharedAnswers(
@@ -201,12 +201,7 @@ function contains(network: Network, address: string): boolean {
 /** Returns the block of `2^(width - length)` addresses that contains a canonical address, and the address's position in it. */
 function blockOf(address: string, length: number): { cidr: string; ordinal: number } {
   const bytes = ipaddr.parse(address).toByteArray();
-  let ordinal = 0;
-  for (let bit = length; bit < bytes.length * 8; bit++) {
-    const byte = bit >> 3;
-    const mask = 0x80 >> (bit & 7);
-    ordinal = ordinal * 2 + ((bytes[byte] ?? 0) & mask ? 1 : 0);
-    bytes[byte] = (bytes[byte] ?? 0) & ~mask;
-  }
-  return { cidr: `${canonicalAddress(ipaddr.fromByteArray(bytes).toString())}/${length}`, ordinal };
+  const [high = 0, low = 0] = bytes.slice(-2);
+  const ordinal = (high * 256 + low) % 2 ** (bytes.length * 8 - length);
+  return { cidr: networkOf(address, { ipv4: length, ipv6: length }), ordinal };
 }

@@ -7,12 +7,6 @@ import { RefusedError } from './http.ts';
 import { backendsIn } from '../resolving/resolving.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
-export interface FelixReaderOptions {
-  connection: Pick<Connection, 'request'>;
-  node: string;
-  now: () => Millis;
-}
-
 export type FelixReader = ReturnType<typeof createFelixReader>;
 
 type Felix = NonNullable<NodeFacts['felix']>;
@@ -26,9 +20,8 @@ const cachedFor: Millis = 60_000;
  * Reads FelixConfiguration. Fields of `node.<name>` override those of `default` (felix/config/config_params.go). Felix's environment and
  * objects with a `nodeSelector` are not read.
  */
-export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
+export function createFelixReader(connection: Pick<Connection, 'request'>, node: string, now: () => Millis) {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
-  let home = groups[0];
 
   return {
     /** Returns an answer of the last minute, or asks again after that or after a failure. Never rejects. */
@@ -43,12 +36,9 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
 
   async function readGroups(): Promise<Felix> {
     let missing: Felix = { kind: 'absent' };
-    for (const group of groups.toSorted((a, b) => Number(b === home) - Number(a === home))) {
+    for (const group of groups) {
       const felix = await readGroup(group);
-      if (felix.kind === 'settings') {
-        home = group;
-        return felix;
-      }
+      if (felix.kind === 'settings') return felix;
       if (felix.kind === 'unreadable') missing = felix;
     }
     return missing;

@@ -28,8 +28,6 @@ export interface PodRanges {
   homeOf: (address: string) => string | undefined;
   /** Whether Pods of this node have addresses of these ranges; undefined while they are not listed yet. */
   followed: () => boolean | undefined;
-  /** Tells a person why the ranges help in this cluster, or why not. */
-  describe: () => string;
 }
 
 /** How long a list is used, also to answer that no Pod has the address. */
@@ -58,7 +56,6 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
       // The network plug-in may ignore these ranges, so another way may find the Pod.
       return pods.some(({ addresses }) => addresses.includes(address)) ? { pods: structuredClone(pods) } : undefined;
     },
-    look: () => Promise.resolve({ usable: ranges.followed() === true, why: ranges.describe() }),
   };
 }
 
@@ -97,7 +94,7 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
  * Finds Pods by `status.podIP`. The API server then looks through all Pods, so this is used only in small clusters, within a budget. It
  * also finds Pods on their node's network, but only by the first address of a Pod.
  */
-export function createFieldSelectorFinder(options: PodListOptions): PodFinder {
+export function createFieldSelectorFinder(options: PodListOptions): Required<PodFinder> {
   const { connection, clock } = options;
   const { now } = clock;
   let bucket: { rate: number; tokens: TokenBucket } | undefined;

@@ -51,29 +51,20 @@ export interface NodeCondition {
   lastTransitionTime: string;
 }
 
-export type ConditionRead = { kind: 'read'; condition: NodeCondition | undefined } | Refusal;
+export type ConditionStore = ReturnType<typeof createConditionStore>;
 
-export interface ConditionStore {
-  /** Reads the condition; it is undefined if the Node has none. Needs the right to list Nodes. */
-  read: () => Promise<ConditionRead>;
-  /** Writes this condition and leaves others as they are. Needs the right to patch nodes/status. */
-  write: (condition: NodeCondition) => Promise<{ kind: 'written' } | Refusal>;
-}
-
-export function createConditionStore(
-  { request }: Pick<Connection, 'request'>,
-  node: string,
-  type: string,
-): ConditionStore {
+export function createConditionStore({ request }: Pick<Connection, 'request'>, node: string, type: string) {
   return {
-    async read() {
+    /** Reads the condition; it is undefined if the Node has none. Needs the right to list Nodes. */
+    async read(): Promise<{ kind: 'read'; condition: NodeCondition | undefined } | Refusal> {
       const answer = await request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } });
       if (answer.kind === 'refused') return answer;
       const [object] = list(at(answer.body, 'items'));
       const found = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === type);
       return { kind: 'read', condition: found === undefined ? undefined : conditionIn(found, type) };
     },
-    async write(condition) {
+    /** Writes this condition and leaves others as they are. Needs the right to patch nodes/status. */
+    async write(condition: NodeCondition): Promise<{ kind: 'written' } | Refusal> {
       const path = `/api/v1/nodes/${node}/status`;
       // A strategic patch merges conditions by their type. A merge patch would replace the kubelet's.
       const answer = await request('PATCH', path, { body: { status: { conditions: [condition] } }, strategic: true });

@@ -11,57 +11,20 @@ import {
   unknownEndpoint,
 } from './endpoints.ts';
 import { createPodIndex, holder, isOwn, type Moment, ownerOf, ownerOfName, type PodIndex } from './pod-index.ts';
+import type { RemoteLookups } from './lookups/remote.ts';
 import { packedName } from './pod-record.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
 export type { Moment } from './pod-index.ts';
 
-/** Finds the object that had an address or interface at a moment. */
-export interface Directory {
-  podByInterface: (name: string, address: string, at: Moment) => Endpoint | undefined;
-  /** Returns the node of an interface's Pod, because the interface exists only there. */
-  nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
-  /** `named`: the Pod that the logger names, such as `shop/web-0`. If another Pod has the address, neither is trusted. */
-  byAddress: (address: string, at: Moment, named?: string) => Endpoint;
-  /**
-   * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`; '' means any node, undefined an
-   * unknown one.
-   */
-  byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
-  /** Returns a port's name at an address of its Pod or Service. `protocol` as in a packet (`TCP`). */
-  portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
-  node: (name: string) => Node | undefined;
-  /** Finds the node that a log line names as its host: by name or, as in talosctl, by address. */
-  nodeOfHost: (host: string) => Node | undefined;
-  homeOf: (address: string) => string | undefined;
-  readonly nodes: readonly Node[];
-  readonly podCount: number;
-  /** Returns the time span around `time` in which no answer changes, as long as `version` is the same. */
-  epoch: (time: Millis) => { from: Millis; until: Millis };
-  readonly version: number;
-}
-
-/** Answers of look-ups about single addresses; undefined if there is no answer yet. */
-export interface Remote {
-  podsOf: (address: string) => readonly Pod[] | undefined;
-  nodeOf: (address: string) => string | undefined;
-  hostNameOf: (address: string) => string | undefined;
-  /** The latest change of these Pods. */
-  readonly latestChange: Millis;
-}
-
-/** The lists of a directory. Call `changed` after each change. */
+/** The lists of a directory. */
 export interface Lists {
   pods: PodIndex;
   /** The Pods of an earlier run. They are used for addresses that `pods` does not have. */
   earlier?: PodIndex | undefined;
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
-  remote?: Remote | undefined;
-}
-
-export interface EditableDirectory extends Directory {
-  changed: (what: 'pods' | 'nodes' | 'services' | 'remote') => void;
+  remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
 }
 
 /** Makes a directory from saved objects of a cluster. */
@@ -71,53 +34,71 @@ export function createDirectory(objects: ClusterObjects): Directory {
   return directoryOf({ pods, nodes: () => objects.nodes, services: () => objects.services });
 }
 
-export function directoryOf(lists: Lists): EditableDirectory {
+/** Finds the object that had an address or interface at a moment. */
+export type Directory = Omit<ReturnType<typeof directoryOf>, 'changed'>;
+
+export function directoryOf(lists: Lists) {
   const { pods, earlier, remote } = lists;
   /** Computed on first use, because a new list changes thousands of objects. */
   let nodeIndexes: NodeIndexes | undefined;
   let serviceIndex: Map<string, Service> | undefined;
-  const nodes = (): NodeIndexes => (nodeIndexes ??= indexNodes([...lists.nodes()]));
-  const services = (): Map<string, Service> => (serviceIndex ??= indexByAddress([...lists.services()]));
+  const nodes: Indexes['nodes'] = () => (nodeIndexes ??= indexNodes([...lists.nodes()]));
+  const services: Indexes['services'] = () => (serviceIndex ??= indexByAddress([...lists.services()]));
+  const indexes = { nodes, services };
   let version = 0;
 
   return {
-    get version() {
+    get version(): number {
       return version;
     },
-    get nodes() {
+    get nodes(): readonly Node[] {
       return nodes().all;
     },
-    get podCount() {
+    get podCount(): number {
       return pods.size;
     },
-    changed(what) {
+    /** Call this after each change of a list. */
+    changed(what: 'pods' | 'nodes' | 'services' | 'remote'): void {
       version++;
       if (what === 'nodes') nodeIndexes = undefined;
       if (what === 'services') serviceIndex = undefined;
     },
-    epoch(time) {
-      const { from, until } = epochOf(earlier ? [pods, earlier] : [pods], time);
+    /** Returns the time span around `time` in which no answer changes, as long as `version` is the same. */
+    epoch(time: Millis): { from: Millis; until: Millis } {
+      const epochs = [pods, earlier].flatMap((index) => index?.epoch(time) ?? []);
+      const from = Math.max(...epochs.map((each) => each.from));
+      const until = Math.min(...epochs.map((each) => each.until));
       if (remote === undefined) return { from, until };
       // Answers for older packets are not cached, because such packets are read only after a start.
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(from, remote.latestChange), until };
     },
-    node: (name) => nodes().byName(name),
-    nodeOfHost: (host) => nodes().byName(host) ?? nodes().byAddress.get(host),
-    homeOf: (address) => nodes().homeOf(address),
-    podByInterface(name, address, at) {
+    node: (name: string): Node | undefined => nodes().byName(name),
+    /** Finds the node that a log line names as its host: by name or, as in talosctl, by address. */
+    nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? nodes().byAddress.get(host),
+    homeOf: (address: string): string | undefined => nodes().homeOf(address),
+    podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
       return (
         byInterfaceIn(pods, 'interface', name, address, at) ??
         (earlier && byInterfaceIn(earlier, 'earlier-run', name, address, at))
       );
     },
-    nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,
-    byAddress(address, at, named) {
-      const end = ownerOfAddress(address, at);
+    /** Returns the node of an interface's Pod, because the interface exists only there. */
+    nodeByInterface: (name: string, address: string, at: Moment): string | undefined =>
+      ownerOf(pods, name, address, at)?.node,
+    /** `named`: the Pod that the logger names, such as `shop/web-0`. If another Pod has the address, neither is trusted. */
+    byAddress(address: string, at: Moment, named?: string): Endpoint {
+      const end = ownerOfAddress(address, at, lists, indexes);
       return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
     },
-    byName: (name, at, node) => ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
-    portName({ kind, object, address }, port, protocol) {
+    /**
+     * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`; '' means any node, undefined an
+     * unknown one.
+     */
+    byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
+      ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
+    /** Returns a port's name at an address of its Pod or Service. `protocol` as in a packet (`TCP`). */
+    portName({ kind, object, address }: Endpoint, port: number, protocol: string): string | undefined {
       const transport = protocol.toLowerCase();
       if (kind === 'service') return servicePortName(services().get(address), port, transport);
       if (kind !== 'pod' || object === undefined) return undefined;
@@ -130,24 +111,25 @@ export function directoryOf(lists: Lists): EditableDirectory {
     const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
     return all.flatMap((each) => each ?? []);
   }
+}
 
-  function ownerOfAddress(address: string, at: Moment): Endpoint {
-    const here = pods.byAddress(address);
-    const pod = holder(here, at);
-    if (pod) return podEndpoint(pod, address, 'pod-address');
-    const before = holder(earlier?.byAddress(address), at);
-    if (before) return podEndpoint(before, address, 'earlier-run');
-    const found = holder(remote?.podsOf(address), at);
-    if (found) return podEndpoint(found, address, 'pod-address');
-    const node = nodes().byAddress.get(address);
-    if (node) return nodeEndpoint(node, address);
-    const service = services().get(address);
-    if (service) return serviceEndpoint(service, address);
-    const nodeName = remote?.nodeOf(address);
-    if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
-    const [past] = here ?? remote?.podsOf(address) ?? [];
-    return unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
-  }
+function ownerOfAddress(address: string, at: Moment, { pods, earlier, remote }: Lists, indexes: Indexes): Endpoint {
+  const { nodes, services } = indexes;
+  const here = pods.byAddress(address);
+  const pod = holder(here, at);
+  if (pod) return podEndpoint(pod, address, 'pod-address');
+  const before = holder(earlier?.byAddress(address), at);
+  if (before) return podEndpoint(before, address, 'earlier-run');
+  const found = holder(remote?.podsOf(address), at);
+  if (found) return podEndpoint(found, address, 'pod-address');
+  const node = nodes().byAddress.get(address);
+  if (node) return nodeEndpoint(node, address);
+  const service = services().get(address);
+  if (service) return serviceEndpoint(service, address);
+  const nodeName = remote?.nodeOf(address);
+  if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
+  const [past] = here ?? remote?.podsOf(address) ?? [];
+  return unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
 }
 
 function unassigned(address: string, past: Pod | undefined, home: string | undefined): Endpoint | undefined {
@@ -174,14 +156,6 @@ function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at:
   return unknownEndpoint(address, 'none', note);
 }
 
-function epochOf(indexes: readonly PodIndex[], time: Millis): { from: Millis; until: Millis } {
-  const epochs = indexes.map((pods) => pods.epoch(time));
-  return {
-    from: Math.max(...epochs.map(({ from }) => from)),
-    until: Math.min(...epochs.map(({ until }) => until)),
-  };
-}
-
 function byInterfaceIn(
   pods: PodIndex,
   evidence: Evidence,
@@ -201,6 +175,11 @@ function servicePortName(service: Service | undefined, port: number, transport: 
 }
 
 type NodeIndexes = ReturnType<typeof indexNodes>;
+
+interface Indexes {
+  nodes: () => NodeIndexes;
+  services: () => ReadonlyMap<string, Service>;
+}
 
 function indexNodes(nodes: readonly Node[]) {
   return { all: nodes, byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };

@@ -89,14 +89,13 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends a Pod of an earlier run. If it still exists, only addresses that it has lost lead to it. */
+  /** Ends a Pod of an earlier run. It is no longer needed if it still exists with all its addresses. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;
-    const lost = isSame ? pod.addresses.filter((address) => !current.addresses.includes(address)) : undefined;
-    if (lost?.length === 0) return [];
+    if (isSame && pod.addresses.every((address) => current.addresses.includes(address))) return [];
     const ended = { ...pod, until: Math.min(pod.until, end) };
-    earlier.add(ended, lost);
+    earlier.add(ended);
     return [ended];
   }
 }

@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import { createChainIndex } from './service-chains/chain-index.ts';
-import { directoryOf, type Remote } from './directory.ts';
+import { directoryOf, type Lists } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
 import { createTombstones, type TombstoneLimits } from './tombstones.ts';
@@ -13,12 +13,7 @@ export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
 /** The present objects of a cluster. `now` is the clock of log lines. */
-export function createLiveLists(
-  ownNode: string,
-  remote: Remote | undefined,
-  limits = defaultLiveLimits,
-  kept?: KeptPods,
-) {
+export function createLiveLists(ownNode: string, remote: Lists['remote'], limits = defaultLiveLimits, kept?: KeptPods) {
   const pods = createLivePods(ownNode, limits, () => directory.changed('pods'));
   const nodes = new Map<string, Node>();
   const chains = createChainIndex();
@@ -136,12 +131,10 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    // Addresses that the Pod has kept find its new state.
-    const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
-    if (lost?.length === 0) return;
+    if (isSamePod && before.addresses.every((address) => after?.addresses.includes(address))) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
     const past = { ...before, until: Math.min(before.until, now, isSamePod ? (after?.until ?? Infinity) : Infinity) };
-    index.add(past, lost);
+    index.add(past);
     tombstones.put(past, true, now);
   }
 }

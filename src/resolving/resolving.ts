@@ -10,7 +10,6 @@ export {
   OverBudget,
   type Owners,
   type PodFinder,
-  statesOf,
   type WayState,
 } from './lookups/pod-finder.ts';
 export { createRemoteLookups, type RemoteLookups } from './lookups/remote.ts';

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const steady = { now: () => clock.now, fromWall: clock.wall, toWall: clock.wall };
 
-function finder(more: object = {}): PodFinder {
+function finder(more: object = {}): Required<PodFinder> {
   return createDirectoryFinder({ folder, clock: steady, random: () => 0.5, timeout: 5000, ...more });
 }
 

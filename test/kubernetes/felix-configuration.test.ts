@@ -28,7 +28,7 @@ function reader(script: Script): { felix: FelixReader; asked: string[]; pass: (s
     },
   };
   return {
-    felix: createFelixReader({ connection, node: 'node-a', now: () => time }),
+    felix: createFelixReader(connection, 'node-a', () => time),
     asked,
     pass: (seconds) => (time += seconds * 1000),
   };
@@ -155,23 +155,13 @@ test('calls at the same time share the requests', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('the group where it was found is asked first from then on', async () => {
-  const script: Script = { [`${v3}default`]: {} };
-  const { felix, asked, pass } = reader(script);
-  await felix.read();
-  asked.length = 0;
-  pass(60);
-  await felix.read();
-  expect(asked).toEqual([`GET ${v3}default`, `GET ${v3}${own}`]);
-});
-
 test('the name of a node stays one part of the path', async () => {
   const asked: string[] = [];
   const request: Connection['request'] = (_, path) => {
     asked.push(path);
     return Promise.resolve({ kind: 'answered', body: {} });
   };
-  await createFelixReader({ connection: { request }, node: 'a/../b?c', now: () => nine }).read();
+  await createFelixReader({ request }, 'a/../b?c', () => nine).read();
   expect(asked).toContain(`${v1}node.a%2F..%2Fb%3Fc`);
 });
 
@@ -180,7 +170,7 @@ test('whatever the objects hold, it is read without an error', async () => {
     fc.asyncProperty(fc.anything(), fc.jsonValue(), async (body, spec) => {
       const bodies = [body, { spec }];
       const request: Connection['request'] = () => Promise.resolve({ kind: 'answered', body: bodies.pop() });
-      const felix = await createFelixReader({ connection: { request }, node: 'node-a', now: () => nine }).read();
+      const felix = await createFelixReader({ request }, 'node-a', () => nine).read();
       expect(felix.kind).toBe('settings');
     }),
   );
@@ -190,7 +180,7 @@ const broken: Connection['request'] = () => Promise.reject(new Error('broken'));
 
 test('a connection that breaks its promise is a failure like others, and asked again', async () => {
   let time = nine;
-  const felix = createFelixReader({ connection: { request: broken }, node: 'node-a', now: () => time });
+  const felix = createFelixReader({ request: broken }, 'node-a', () => time);
   expect(await felix.read()).toEqual({ kind: 'unreadable', reason: 'failed' });
   time += 60_000;
   expect(await felix.read()).toEqual({ kind: 'unreadable', reason: 'failed' });
@@ -209,7 +199,7 @@ test('it is read over a real connection', async () => {
     onRequest: (report) => reports.push(report),
     clock: { now: () => nine, wall: () => nine },
   });
-  const felix = await createFelixReader({ connection, node: 'node-a', now: () => nine }).read();
+  const felix = await createFelixReader(connection, 'node-a', () => nine).read();
   expect(felix).toEqual(settings({ bpfEnabled: true, bpfFrom: 'default' }));
   expect(server.asked.map(({ path }) => path).toSorted()).toEqual([`${v1}default`, v1 + own]);
   expect(reports.map(({ resource, code }) => `${resource} ${code}`).toSorted()).toEqual([

@@ -7,22 +7,15 @@ type Outcome = Owners | Error | undefined;
 
 function scene(outcomes: Partial<Record<LookupWay, Outcome>>) {
   const asked: string[] = [];
-  let first = 0;
   const finders = Object.entries(outcomes).map(([way, outcome]): PodFinder => ({
     way: way as LookupWay,
     find() {
       asked.push(way);
       return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
     },
-    look: () => Promise.resolve({ usable: true, why: 'a reason' }),
   }));
   const ends: unknown[] = [];
-  const chain = createFinderChain(
-    finders,
-    () => first++,
-    (way, error) => ends.push([way, error]),
-  );
-  return { asked, ends, chain, firsts: () => first };
+  return { asked, ends, chain: createFinderChain(finders, (way, error) => ends.push([way, error])) };
 }
 
 const found = { pods: [pod()] };
@@ -58,12 +51,4 @@ test('where none leads there and one has failed, it is not known', async () => {
     scene({ 'calico-block': new Error('away'), 'field-selector': undefined }).chain.find('10.65.2.9'),
   ).rejects.toThrow('away');
   await expect(scene({ 'field-selector': undefined }).chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
-});
-
-test('the first look-up is noted once, when it has ended', async () => {
-  const { chain, firsts } = scene({ 'field-selector': found });
-  expect(firsts()).toBe(0);
-  await chain.find('10.65.2.9');
-  await chain.find('10.65.2.9');
-  expect(firsts()).toBe(1);
 });

@@ -19,7 +19,7 @@ import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createTimer } from '../../src/platform/timer.ts';
 import { nodeRefOf } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import { createFinderChain, statesOf } from '../../src/resolving/lookups/pod-finder.ts';
+import { createFinderChain } from '../../src/resolving/lookups/pod-finder.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/objects.ts';
 import { readSpreadOf, spreadOf } from '../../src/series/times.ts';
@@ -62,12 +62,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const { clock, now, schedule, pause } = time;
   const stateId = restored?.id ?? node;
   const remote = lazyLookups(() => {
-    const finder = createCalicoBlockFinder({ connection, clock });
-    const chain = createFinderChain(
-      [finder],
-      () => void schedule(() => void statesOf([finder]), random() * readSpreadOf(cluster.nodeCount)),
-      () => {},
-    );
+    const chain = createFinderChain([createCalicoBlockFinder({ connection, clock })], () => {});
     return createRemoteLookups({ findPods: chain.find, findHostName: undefined, onChange, now });
   });
   const lists = createLiveLists(node, remote);
@@ -97,7 +92,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     onEarlier: () => publisher.wake(),
     spread: (series) => random() * spreadOf(series, cluster.nodeCount),
   });
-  const felix = createFelixReader({ connection, node, now });
+  const felix = createFelixReader(connection, node, now);
   const incidents = createNodeIncidents({
     node,
     nodeRef: () => nodeRefOf(lists.directory, node),

@@ -18,7 +18,7 @@ import {
 import type { Millis } from '../../model/log-line.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
-import { statesOf, type Node, type Pod, indexPodRanges } from '../../resolving/resolving.ts';
+import { indexPodRanges, type Node, type Pod, type WayState } from '../../resolving/resolving.ts';
 
 /** `request` never rejects; a refusal with status 0 means that there was no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
@@ -103,17 +103,14 @@ export async function askVersion(api: Api, now: () => Millis) {
  */
 export async function lookAtFelix({ request }: Asked, node: string) {
   const specs: { default?: Json; node?: Json } = {};
-  const reader = createFelixReader({
-    node,
-    now: () => 0,
-    connection: {
-      async request(verb, path, options) {
-        const answer = await request(verb, path, options);
-        if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
-        return answer;
-      },
+  const noting: Asked = {
+    async request(verb, path, options) {
+      const answer = await request(verb, path, options);
+      if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
+      return answer;
     },
-  });
+  };
+  const reader = createFelixReader(noting, node, () => 0);
   const felix = await reader.read();
   const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
   /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
@@ -133,25 +130,37 @@ export async function lookAtWays(neighbours: Neighbours) {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
   const clock = createSteadyClock();
+  const ranges = await lookAtRanges(neighbours);
   const finders = createPodFinders({
     ways: config.podLookups,
     connection: api,
-    ranges: await lookAtRanges(neighbours),
+    ranges,
     directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
     clock,
   });
-  return await statesOf(finders);
+  return await Promise.all(
+    finders.map(async ({ way, look }) => {
+      const { usable: isUsable, why } = await (look?.() ?? ranges.state);
+      return { way, usable: isUsable, why };
+    }),
+  );
 }
 
 /** Decides from this Node and its Pods whether podCIDR can be used, as the agent would. */
-async function lookAtRanges({ api, config: { node, maxNodes }, ownNode, pods }: Neighbours): Promise<PodRanges> {
+async function lookAtRanges({
+  api,
+  config: { node, maxNodes },
+  ownNode,
+  pods,
+}: Neighbours): Promise<PodRanges & { state: WayState }> {
   const counting = countAll(api, '/api/v1/nodes').catch(() => undefined);
   const [answer, here = [], count] = await Promise.all([ownNode, pods, counting]);
   const own = answer?.kind === 'answered' ? answer.found : undefined;
   const homeOf = indexPodRanges(own === undefined ? [] : [own]);
   const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
   const why = whyNot();
-  return { homeOf, followed: () => why === undefined, describe: () => why ?? `podCIDR of ${count} Nodes` };
+  const state = { usable: why === undefined, why: why ?? `podCIDR of ${count} Nodes` };
+  return { homeOf, followed: () => state.usable, state };
 
   function whyNot(): string | undefined {
     if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';

@@ -15,8 +15,8 @@ export interface PodFinder {
    * `OverBudget` if it was not asked.
    */
   find: (address: string) => Promise<Owners | undefined>;
-  /** Returns whether this way works in this cluster, for the log and doctor. Never rejects. */
-  look: () => Promise<WayState>;
+  /** Returns whether this way works in this cluster. Undefined if `doctor` has to look itself. Never rejects. */
+  look?: () => Promise<WayState>;
 }
 
 export interface WayState {
@@ -31,16 +31,11 @@ export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
 export type FinderChain = ReturnType<typeof createFinderChain>;
 
-/** `onEnd`: called when a way has answered (with undefined) or failed. `onFirst`: called after the first look-up. */
-export function createFinderChain(
-  finders: readonly PodFinder[],
-  onFirst: () => void,
-  onEnd: (way: LookupWay, error: unknown) => void,
-) {
+/** `onEnd`: called when a way has answered (with undefined) or failed. */
+export function createFinderChain(finders: readonly PodFinder[], onEnd: (way: LookupWay, error: unknown) => void) {
   const counts: ReadonlyMap<LookupWay, Record<WayResult, number>> = new Map(
     finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]),
   );
-  let isFirst = true;
 
   return { /** The counts of the finders, in their order. */ counts, find };
 
@@ -53,7 +48,6 @@ export function createFinderChain(
         if (owners === undefined) continue;
         count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
         onEnd(finder.way, undefined);
-        noteFirst();
         return owners;
       } catch (error) {
         const refused = error instanceof OverBudget;
@@ -62,7 +56,6 @@ export function createFinderChain(
         failure = error;
       }
     }
-    noteFirst();
     if (failure !== undefined) throw failure;
     return { pods: [] };
   }
@@ -71,15 +64,4 @@ export function createFinderChain(
     const own = counts.get(way);
     if (own !== undefined) own[result]++;
   }
-
-  function noteFirst(): void {
-    if (!isFirst) return;
-    isFirst = false;
-    onFirst();
-  }
-}
-
-/** Asks each way for its state. Answers are remembered, so this costs little. */
-export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
-  return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
 }
