@@ -66,14 +66,7 @@ export function createClusterContext(options: ClusterContextOptions) {
   const { config, restored, connection, problems, changes, clock } = options;
   const { now } = clock;
   const podLabels = config.audit.length > 0 ? config.auditLabels : [];
-  const podLookups = createPodLookups({
-    config,
-    podLabels,
-    connection,
-    lists: () => lists,
-    problems,
-    clock,
-  });
+  const podLookups = createPodLookups(options, podLabels, () => lists);
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
@@ -120,29 +113,17 @@ function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
 
-export interface PodLookupsOptions {
-  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'directory'>;
-  podLabels: readonly string[];
-  connection: Connection;
-  lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
-  problems: Pick<ApiProblems, 'directory'>;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-}
-
 /** Makes look-ups that find Pods of other nodes by address; undefined if all Pods are watched, or nothing is looked up. */
-function createPodLookups({
-  config,
-  podLabels,
-  connection,
-  lists,
-  problems,
-  clock,
-}: PodLookupsOptions): FinderChain | undefined {
+function createPodLookups(
+  { config, connection, problems, clock }: ClusterContextOptions,
+  podLabels: readonly string[],
+  lists: () => LiveLists,
+): FinderChain | undefined {
   if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
   const finders = createPodFinders({
     ways: config.podLookups,
     connection,
-    ranges: createLiveRanges(config, lists, clock),
+    ranges: createLiveRanges(config.node, lists, clock.now),
     directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
     clock,
     podLabels,
@@ -154,11 +135,7 @@ function createPodLookups({
 }
 
 /** Knows the Pod ranges of watched Nodes, and whether this node's Pods have addresses of its range. */
-function createLiveRanges(
-  { node }: PodLookupsOptions['config'],
-  lists: PodLookupsOptions['lists'],
-  { now }: Pick<Clock, 'now'>,
-): PodRanges {
+function createLiveRanges(node: string, lists: () => LiveLists, now: Clock['now']): PodRanges {
   return { homeOf: (address) => lists().directory.homeOf(address), followed };
 
   function followed(): boolean | undefined {

@@ -71,8 +71,8 @@ export function createIngest(options: IngestOptions) {
     now,
   });
   const dropsByOwner = createDropsByOwner(now);
-  const audit = createAgentAudit({ ...options, hasOptedOut: context.hasOptedOut });
-  const liveFlows = createAgentLiveFlows({ ...options, hasOptedOut: context.hasOptedOut });
+  const audit = createAgentAudit(options);
+  const liveFlows = createAgentLiveFlows(options);
   const counts = { table, incidents };
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
   const pipeline = createPipeline({
@@ -125,17 +125,8 @@ function createTable({ context: { cluster }, restored, changes, clock }: IngestO
   });
 }
 
-interface AgentAuditOptions {
-  config: Config;
-  restored: Restored;
-  problems: Problems;
-  clock: Clock;
-  hasOptedOut: (namespace: string) => boolean;
-  policies: Pick<PolicyAnswers, 'factsOn'> | undefined;
-}
-
 /** Returns undefined if no sink is configured. The audit then costs nothing. */
-function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
+function createAgentAudit(options: IngestOptions): Audit | undefined {
   const { config, restored, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
   return createAudit({
@@ -153,19 +144,17 @@ function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
 }
 
 /** Returns undefined if no address serves live flows. They hide the same things as the audit. */
-function createAgentLiveFlows(
-  options: Pick<AgentAuditOptions, 'config' | 'clock' | 'hasOptedOut'>,
-): LiveFlowTable | undefined {
+function createAgentLiveFlows(options: IngestOptions): LiveFlowTable | undefined {
   const { config, clock } = options;
   if (config.dropsAddress === undefined) return undefined;
   return createLiveFlows({ node: config.node, redact: redactionOf(privacyOf(options)), clock });
 }
 
-function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | 'hasOptedOut'>): Privacy {
+function privacyOf({ config, context }: IngestOptions): Privacy {
   return {
     peers: config.auditPeers,
     bits: { ipv4: config.auditIpv4Prefix, ipv6: config.auditIpv6Prefix },
-    isHidden: config.auditOptOut ? hasOptedOut : noNamespace,
+    isHidden: config.auditOptOut ? context.hasOptedOut : noNamespace,
     labels: config.auditLabels,
   };
 }
@@ -184,15 +173,13 @@ export function packetSink(
   };
   return {
     drop(drop) {
-      dropsByOwner.count(drop.meaning, drop.observation, drop.weight);
+      const { line, observation, meaning, weight } = drop;
+      dropsByOwner.count(meaning, observation, weight);
       record(drop);
-      if (liveFlows !== undefined) countLive(liveFlows, drop);
+      if (meaning.noise === undefined)
+        liveFlows?.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
     },
     logged: asked.has('logged') || asked.has('accepted') ? record : undefined,
     gap: (suppressed, time) => audit?.lost(suppressed, time),
   };
-}
-
-function countLive(liveFlows: LiveFlowTable, { line, observation, meaning, weight }: Drop): void {
-  if (meaning.noise === undefined) liveFlows.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
 }

@@ -17,7 +17,7 @@ import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { ConntrackHigh } from '../model/observation.ts';
 
-export interface NodeChecksOptions {
+interface NodeChecksOptions {
   config: Config;
   context: ClusterContext;
   ingest: Ingest;
@@ -26,8 +26,8 @@ export interface NodeChecksOptions {
 }
 
 /** Checks what no log shows, and writes the Node's condition. */
-export function createNodeChecks(options: NodeChecksOptions) {
-  const { config, context, ingest, clock } = options;
+export function createNodeChecks({ config, context, ingest, problems, clock }: NodeChecksOptions) {
+  const { connection, cluster } = context;
   const { incidents } = ingest;
   const conntrackLevel = createConntrackLevel({
     proc: createProc(config.procRoot),
@@ -35,28 +35,23 @@ export function createNodeChecks(options: NodeChecksOptions) {
     take: (observation, time) => incidents.take(observation, { source: config.procRoot, time }),
     now: clock.now,
   });
-  const nodeCondition = config.nodeCondition ? createNodeCondition(options) : undefined;
-  return {
-    conntrackLevel,
-    /** Called every few seconds. */
-    round(): void {
-      void conntrackLevel.look();
-      if (context.cluster.synced) void nodeCondition?.round();
-    },
-  };
-}
-
-function createNodeCondition({ config, context, ingest, problems, clock }: NodeChecksOptions): NodeConditionWriter {
-  const { connection, cluster } = context;
-  return createNodeConditionWriter({
+  const nodeCondition = createNodeConditionWriter({
     store: createConditionStore(connection, config.node, conditionType),
     node: config.node,
-    incidents: () => ingest.incidents.tracker.incidents,
+    incidents: () => incidents.tracker.incidents,
     nodeCount: () => cluster.nodeCount,
     problems: problems.api,
     clock,
     random: Math.random,
   });
+  return {
+    conntrackLevel,
+    /** Called every few seconds. */
+    round(): void {
+      void conntrackLevel.look();
+      if (config.nodeCondition && cluster.synced) void nodeCondition.round();
+    },
+  };
 }
 
 /** A True condition is written again this often, so that whoever drains nodes sees from the heartbeat that the agent runs. */
@@ -67,7 +62,7 @@ const shortestPause: Millis = 60_000;
 const spreadPerNode: Millis = 15;
 const retries = { first: 30_000, longest: 600_000 };
 
-export interface NodeConditionOptions {
+interface NodeConditionOptions {
   store: ConditionStore;
   node: string;
   incidents: () => readonly Incident[];
@@ -76,8 +71,6 @@ export interface NodeConditionOptions {
   clock: Pick<Clock, 'now' | 'wall' | 'toWall'>;
   random: () => number;
 }
-
-export type NodeConditionWriter = ReturnType<typeof createNodeConditionWriter>;
 
 /**
  * Keeps this Node's condition in line with its open incidents. It is read once after a start. So an agent without state removes what an
@@ -165,7 +158,7 @@ export const highShare = 0.9;
 const lowShare = 0.8;
 const lookEvery: Millis = 30_000;
 
-export interface ConntrackLevelOptions {
+interface ConntrackLevelOptions {
   proc: Pick<ConnectionTracking, 'conntrack'>;
   /** Whether it was high when the last run ended. */
   wasHigh: boolean;

@@ -10,6 +10,7 @@ import {
   type Choice,
   chooseKernelGiver,
   chooseKernelSource,
+  type ConfiguredKernelSource,
   createBpfTrace,
   createCalicoFlows,
   createContainerLogs,
@@ -42,9 +43,20 @@ export interface OpenSourcesOptions {
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   problems: Pick<Problems, 'source' | 'lost'>;
   clock: Clock;
-  choose?: () => Choice;
-  chooseGiver?: (sources: readonly KernelSetting[]) => KernelSetting | undefined;
-  findPrograms?: () => readonly ProgramLog[];
+  logs?: Pick<typeof nodeLogs, 'choose' | 'chooseGiver' | 'findPrograms'>;
+}
+
+/** Looks for logs on this node. `doctor` looks in the same way. */
+export const nodeLogs = {
+  choose: (): Choice => chooseKernelSource({ journal }),
+  chooseGiver: <Each extends ConfiguredKernelSource>(sources: readonly Each[]): Each | undefined =>
+    chooseKernelGiver(sources, { journal }),
+  findPrograms: (): readonly ProgramLog[] => findProgramLogs(),
+  findJournal: journal,
+};
+
+function journal(directory?: string): ReturnType<typeof findJournal> {
+  return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
@@ -59,9 +71,9 @@ const firstReach: Millis = 600_000;
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
-  const { chooseGiver = chooseGiverByLooking } = options;
-  const found = settle(options);
-  const giver = chooseGiver(
+  const { logs = nodeLogs } = options;
+  const found = settle(options, logs);
+  const giver = logs.chooseGiver(
     found.filter(
       (setting): setting is KernelSetting =>
         setting.kind === 'kernel' || setting.kind === 'journal' || setting.kind === 'file',
@@ -122,8 +134,10 @@ function nameOf(setting: Found): string {
   return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
 }
 
-function settle(options: OpenSourcesOptions): Found[] {
-  const { config, problems, choose = chooseByLooking, findPrograms = findProgramLogs } = options;
+function settle(
+  { config, problems }: OpenSourcesOptions,
+  { choose, findPrograms }: Pick<typeof nodeLogs, 'choose' | 'findPrograms'>,
+): Found[] {
   const found = config.sources.map((setting): Found => {
     if (setting.kind !== 'auto') return setting as Found;
     const { source, isCertain, text } = choose();
@@ -145,18 +159,6 @@ function settle(options: OpenSourcesOptions): Found[] {
   }
   // A setting may name the same file that was found.
   return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
-}
-
-function chooseByLooking(): Choice {
-  return chooseKernelSource({ journal: lookForJournal });
-}
-
-function chooseGiverByLooking(sources: readonly KernelSetting[]): KernelSetting | undefined {
-  return chooseKernelGiver(sources, { journal: lookForJournal });
-}
-
-function lookForJournal(directory?: string): ReturnType<typeof findJournal> {
-  return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
 function listenerOf(

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { hasKlogHeader, klogJsonTime } from '../log-formats/go-loggers.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Json, LineOrigin } from '../sources/sources.ts';
@@ -68,14 +69,14 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
   }
 
   /** Compares only texts, because sources may write stamps in different zones. */
-  function isFirstRecord(source: string, hash: number): boolean {
-    const shownBy = programs.get(hash);
+  function isFirstRecord(source: string, record: string): boolean {
+    const shownBy = programs.get(record);
     if (shownBy !== undefined && !shownBy.includes(source)) {
       shownBy.push(source);
       return false;
     }
-    programs.delete(hash);
-    programs.set(hash, [source]);
+    programs.delete(record);
+    programs.set(record, [source]);
     for (const oldest of programs.keys()) {
       if (programs.size <= maxRecords) break;
       programs.delete(oldest);
@@ -84,14 +85,14 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
   }
 }
 
-function restore(saved: Json | undefined, sources: readonly string[]): Map<number, string[]> {
+function restore(saved: Json | undefined, sources: readonly string[]): Map<string, string[]> {
   const { programs } = (saved ?? {}) as Readonly<Record<string, Json>>;
   const entries = sources.length > 1 && Array.isArray(programs) ? (programs as Json[]) : [];
   return new Map(
-    entries.flatMap((entry): [number, string[]][] => {
-      const [hash, shownBy] = Array.isArray(entry) ? (entry as Json[]) : [];
-      if (typeof hash !== 'number' || !Array.isArray(shownBy)) return [];
-      return [[hash, shownBy.filter((source) => typeof source === 'string')]];
+    entries.flatMap((entry): [string, string[]][] => {
+      const [record, shownBy] = Array.isArray(entry) ? (entry as Json[]) : [];
+      if (typeof record !== 'string' || !Array.isArray(shownBy)) return [];
+      return [[record, shownBy.filter((source) => typeof source === 'string')]];
     }),
   );
 }
@@ -101,17 +102,7 @@ function isKlog(text: string): boolean {
   return hasKlogHeader(text) || klogJsonTime(text) !== undefined;
 }
 
-/** Hashes the visible ASCII characters with cyrb53 (public domain, 53 bits), because sources differ in all other bytes. */
-function hashOf(text: string): number {
-  let low = 0xdeadbeef;
-  let high = 0x41c6ce57;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code <= 0x20 || code >= 0x7f) continue;
-    low = Math.imul(low ^ code, 2_654_435_761);
-    high = Math.imul(high ^ code, 1_597_334_677);
-  }
-  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909);
-  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909);
-  return 4_294_967_296 * (2_097_151 & high) + (low >>> 0);
+/** Hashes the visible ASCII characters, because sources differ in all other bytes. */
+function hashOf(text: string): string {
+  return hash('sha1', text.replaceAll(/[^\x21-\x7e]+/g, ''), 'base64');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
+import { nodeLogs, openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
 import type { Choice, KernelSource } from '../../src/sources/auto.ts';
 import type { Notice } from '../../src/sources/source.ts';
 import type { ProgramLog } from '../../src/sources/tail/follow-file.ts';
@@ -25,8 +25,11 @@ function opened(
       () => nine,
       () => nine,
     ),
-    choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
-    findPrograms: () => programs,
+    logs: {
+      ...nodeLogs,
+      choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
+      findPrograms: () => programs,
+    },
   });
   return { names: made.map(({ name }) => name), notices };
 }

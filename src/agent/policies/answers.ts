@@ -39,12 +39,7 @@ export interface PolicyAnswersOptions {
   readonly stopwatch?: () => Millis;
 }
 
-export interface PolicyAnswers {
-  /** Returns undefined if policies have no part in the drop, or too little is known in time. Never rejects. */
-  readonly answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
-  /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
-  readonly factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
-}
+export type PolicyAnswers = ReturnType<typeof createPolicyAnswers>;
 
 /** How long Events do not wait after one has waited in vain. */
 const noWaitFor: Millis = 10_000;
@@ -71,15 +66,16 @@ export function createPolicyAnswers({
   clock,
   longestWait = 2000,
   stopwatch = () => performance.now(),
-}: PolicyAnswersOptions): PolicyAnswers {
-  const rights = createPolicyRights({ connection, log, now: clock.now });
+}: PolicyAnswersOptions) {
+  const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
   const share = createTimeShare(rowsShare);
 
   return {
-    async answerOn(series) {
+    /** Returns undefined if policies have no part in the drop, or too little is known in time. Never rejects. */
+    async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {
       const { last } = series;
       const finding = askedOf(series);
       const needs = policyNeeds(finding);
@@ -95,7 +91,8 @@ export function createPolicyAnswers({
       // Older policies may admit what a new policy denies.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
-    factsOn(findings, first) {
+    /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
+    factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
       const began = stopwatch();
       if (!share.mayBegin(began)) return undefined;
       const now = clock.now();
@@ -170,14 +167,8 @@ const askRightsEvery: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
 
-export interface PolicyRightsOptions {
-  readonly connection: Pick<Connection, 'request'>;
-  readonly log: Pick<Log, 'info'>;
-  readonly now: () => Millis;
-}
-
 /** Knows whether NetworkPolicies may be listed. It asks when this is first needed, and logs each change. */
-export function createPolicyRights({ connection, log, now }: PolicyRightsOptions) {
+export function createPolicyRights(connection: Pick<Connection, 'request'>, log: Pick<Log, 'info'>, now: () => Millis) {
   let known: { granted: boolean; at: Millis } | undefined;
   let asking: Promise<boolean> | undefined;
 

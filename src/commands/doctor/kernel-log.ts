@@ -62,10 +62,10 @@ export async function lookAtKernelSources(
 ): Promise<KernelSourceLook[]> {
   const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, ...where)));
   if (looks.length < 2) return looks;
-  const { chooseSource, chooseGiver } = where[2];
+  const { choose, chooseGiver } = where[2];
   const sources = settings.map((setting) => {
     if (setting.kind !== 'auto') return setting;
-    const { source } = chooseSource();
+    const { source } = choose();
     return source === undefined || source.kind === 'ring' ? ({ kind: 'kernel' } as const) : source;
   });
   const giver = JSON.stringify(chooseGiver(sources));
@@ -86,10 +86,10 @@ export async function lookAtKernelSource(
 
 type Located = Pick<KernelSourceLook, 'text' | 'isCertain'> & { source: KernelSource | undefined };
 
-function locate(setting: KernelSetting, { chooseSource, findJournal }: Machine): Located {
+function locate(setting: KernelSetting, { choose, findJournal }: Machine): Located {
   switch (setting.kind) {
     case 'auto': {
-      const choice = chooseSource();
+      const choice = choose();
       return { ...choice, text: choice.text.replaceAll('\n', ' ') };
     }
     case 'journal': {

@@ -5,26 +5,16 @@ import { readFileSync, existsSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { searchPath } from '../../config/config.ts';
+import { nodeLogs } from '../../agent/open-sources.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
 import { hostProcess, namespaceOf } from '../../platform/proc.ts';
-import {
-  chooseKernelGiver,
-  chooseKernelSource,
-  type ConfiguredKernelSource,
-  findJournal,
-  findProgramLogs,
-} from '../../sources/sources.ts';
 
 export const thisMachine = {
   now: Date.now,
   run: runProgram,
   readFile,
-  chooseSource: () => chooseKernelSource({ journal }),
-  chooseGiver: (sources: readonly ConfiguredKernelSource[]) => chooseKernelGiver(sources, { journal }),
-  findJournal: journal,
-  findPrograms: () => findProgramLogs(),
+  ...nodeLogs,
   lookAtNetwork,
 };
 
@@ -58,10 +48,6 @@ function readFile(path: string): string | undefined {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return isMissing && path.endsWith('_tables_names') ? '' : undefined;
   }
-}
-
-function journal(directory?: string): ReturnType<typeof findJournal> {
-  return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
 export type AgentAnswer =

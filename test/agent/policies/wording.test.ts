@@ -8,11 +8,11 @@ import { nine } from '../../builders.ts';
 test('a right that is missing, and then is there', async () => {
   const logged: string[] = [];
   const scene = { now: nine, allowed: false };
-  const { granted } = createPolicyRights({
-    connection: { request: () => Promise.resolve(answered({ status: { allowed: scene.allowed } })) },
-    log: { info: (...given: unknown[]) => void logged.push(String(given.at(-1))) },
-    now: () => scene.now,
-  });
+  const { granted } = createPolicyRights(
+    { request: () => Promise.resolve(answered({ status: { allowed: scene.allowed } })) },
+    { info: (...given: unknown[]) => void logged.push(String(given.at(-1))) },
+    () => scene.now,
+  );
   expect(await granted()).toBe(false);
   scene.now += 600_000;
   scene.allowed = true;

@@ -51,7 +51,7 @@ export function fakeMachine(given: Partial<Machine> = {}): Machine {
     now: () => nine,
     run: programs({}),
     readFile: () => undefined,
-    chooseSource: () => ({ source: undefined, isCertain: false, text: "the kernel's log is nowhere to be read" }),
+    choose: () => ({ source: undefined, isCertain: false, text: "the kernel's log is nowhere to be read" }),
     chooseGiver: (sources) => sources[0],
     findJournal: () => ({ reason: 'there is no journalctl in this image' }),
     findPrograms: () => [],

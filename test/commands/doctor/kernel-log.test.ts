@@ -23,7 +23,7 @@ test.each<[KernelSetting, Partial<Machine>, object]>([
   [{ kind: 'auto' }, {}, { name: 'auto', isCertain: false, log: undefined }],
   [
     { kind: 'auto' },
-    { chooseSource: () => ({ source: { kind: 'file', path: '/a' }, isCertain: true, text: 'reading\n/a' }) },
+    { choose: () => ({ source: { kind: 'file', path: '/a' }, isCertain: true, text: 'reading\n/a' }) },
     { name: 'auto', isCertain: true, text: 'reading /a' },
   ],
   [{ kind: 'journal', directory: undefined }, {}, { name: 'journal', log: undefined }],
