@@ -65,6 +65,7 @@ function pastDoors(): string[] {
   // The doors load much that who enters here does without: `npx vitest run test/deploy/loaded-packages.test.ts` says what is loaded.
   const besides = new Set([
     'agent/cluster',
+    'agent/open-sources',
     'agent/problems',
     'audit/fields',
     'kubernetes/kubeconfig',
