@@ -3,7 +3,6 @@ import { connect } from '../agent/cluster.ts';
 import { createApiProblems, noProblems } from '../agent/problems.ts';
 import { version } from '../config/config.ts';
 import {
-  type Certificate,
   createAuthenticator,
   createCertificate,
   createPodWatch,
@@ -29,16 +28,32 @@ const housekeepingInterval: Millis = 30_000;
 /** How often publishing is tried until this replica is in the ConfigMap. */
 const earlyInterval: Millis = 1000;
 
-type Parts = Awaited<ReturnType<typeof createParts>>;
-
 /** Runs the shared directory until `stop`. Rejects if it cannot start. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
   const parts = await createParts(options, terminal);
   const { log, problems, watch, metrics, connection, clock } = parts;
+  const { listen, podNamespace, podName, podAddress, configMap, account } = options;
   const until = clock.wall() + validity.shortest + Math.random() * validity.spread;
-  const certificate = createCertificate(options.podAddress, clock.wall() - day, until);
-  const server = await serve(options, parts, certificate);
-  const publication = publicationOf(options, parts, server.port, certificate);
+  const certificate = createCertificate(podAddress, clock.wall() - day, until);
+  const server = await startDirectoryServer({
+    address: listen,
+    certificate,
+    check: createAuthenticator(connection, `system:serviceaccount:${podNamespace}:${account}`, clock.now),
+    ownersOf: (of) => (watch.synced ? ownersIn(watch.lists, of) : undefined),
+    onAnswer: (result) => metrics.directoryAnswers.add(1, { result }),
+    clock,
+  });
+  const publication = createPublication({
+    connection,
+    namespace: podNamespace,
+    configMap,
+    podName,
+    replica: { host: podAddress, port: server.port, certificate: certificate.certificate },
+    isThere: (name, at) =>
+      watch.lists
+        .podsByAddress(at)
+        .some((pod) => pod.name === name && pod.namespace === podNamespace && pod.until === Infinity),
+  });
   let published = false;
   const metricsServer = await startServer({
     setting: 'METRICS_ADDRESS',
@@ -48,11 +63,11 @@ export async function runDirectory(options: DirectoryOptions, terminal: boolean,
       live: () => (until - clock.wall() > restartBefore ? [] : ['the certificate ends soon']),
       ready: () => [
         ...(watch.synced ? [] : ['Pods and Nodes are not listed yet']),
-        ...(published ? [] : [`not published in the ConfigMap ${options.configMap} yet`]),
+        ...(published ? [] : [`not published in the ConfigMap ${configMap} yet`]),
       ],
     },
   });
-  const address = hostAndPort(options.podAddress, server.port);
+  const address = hostAndPort(podAddress, server.port);
   log.info({ version, address, metricsAddress: metricsServer.address, server: connection.server }, 'Started');
   watch.start();
   while (!stop.aborted) {
@@ -87,43 +102,9 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   return { clock, log, rateLimitedLog, metrics, connection, problems, watch };
 }
 
-async function serve(
-  { listen, podNamespace, account }: DirectoryOptions,
-  { connection, metrics, watch, clock }: Parts,
-  certificate: Certificate,
-) {
-  return await startDirectoryServer({
-    address: listen,
-    certificate,
-    check: createAuthenticator(connection, `system:serviceaccount:${podNamespace}:${account}`, clock.now),
-    ownersOf: (address) => (watch.synced ? ownersIn(watch.lists, address) : undefined),
-    onAnswer: (result) => metrics.directoryAnswers.add(1, { result }),
-    clock,
-  });
-}
-
-function publicationOf(
-  { podNamespace, podName, podAddress, configMap }: DirectoryOptions,
-  { connection, watch }: Parts,
-  port: number,
-  { certificate }: Certificate,
-): () => Promise<boolean> {
-  return createPublication({
-    connection,
-    namespace: podNamespace,
-    configMap,
-    podName,
-    replica: { host: podAddress, port, certificate },
-    isThere: (name, address) =>
-      watch.lists
-        .podsByAddress(address)
-        .some((pod) => pod.name === name && pod.namespace === podNamespace && pod.until === Infinity),
-  });
-}
-
 async function renew(
   { podNamespace, configMap }: DirectoryOptions,
-  { log, rateLimitedLog: { report, resolve } }: Parts,
+  { log, rateLimitedLog: { report, resolve } }: Awaited<ReturnType<typeof createParts>>,
   publish: () => Promise<boolean>,
 ): Promise<boolean> {
   try {

@@ -23,16 +23,6 @@ describe.concurrent('commands and options', () => {
     expect(err).toContain('Usage: kube-netfilter-tailer COMMAND');
   });
 
-  test.each<[string[], string]>([
-    [['--help'], 'Usage: kube-netfilter-tailer COMMAND'],
-    [['replay', '--help'], 'Usage: kube-netfilter-tailer replay --pods FILE LOG...'],
-    [['replay', '-h'], 'Exit status'],
-  ])('%j', async (args, part) => {
-    const { status, out, err } = await program(args);
-    expect([status, err]).toStrictEqual([0, '']);
-    expect(out).toContain(part);
-  });
-
   test('the version is printed', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string;

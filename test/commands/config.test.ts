@@ -5,7 +5,7 @@ import { UsageError } from '../../src/commands/options/command.ts';
 import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { subjectsOf } from '../subject.ts';
-import { asksForHelp, parsed } from './parsed.ts';
+import { parsed } from './parsed.ts';
 import { program, subjectsIn } from './program.ts';
 
 const env = { NODE_NAME: 'node-a' };
@@ -96,13 +96,6 @@ test('a file that is wrong, whatever the environment has', () => {
     `${wrong}:2:11: logLevel "x"`,
   ]);
 });
-
-test.each([['--help'], ['-h'], ['print', '--help'], ['check', '-h'], ['print', '--node', '!', '--help']])(
-  'help is asked for by %j',
-  (...args) => {
-    expect(asksForHelp('config', ...args)).toBe(true);
-  },
-);
 
 test('the program prints and ends well', async () => {
   expect(await program(['config', 'print', '--node', 'node-z'], { env: { NODE_NAME: '', CONFIG_FILE: '' } })).toEqual({

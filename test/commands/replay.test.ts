@@ -30,20 +30,6 @@ describe.concurrent('options', () => {
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T09:15:04Z'));
   });
 
-  test('--time-zone knows summer and winter', async () => {
-    const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', '--time-zone', 'Europe/Berlin', '-'], {
-      stdin: line('Jul  1 12:00:00') + line('Nov  1 12:00:00'),
-    });
-    expect(out).toMatch(/"2026-07-01T10:00:00.000Z"[^]*"2026-11-01T11:00:00.000Z"/);
-  });
-
-  test('--time-zone says nothing of stamps that name their own', async () => {
-    const outcome = await replay([...json, '--time-zone', 'Europe/Berlin', '-'], {
-      stdin: line('2026-11-21T10:15:04Z'),
-    });
-    expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
-  });
-
   test('without --time-zone the zone of this machine does not matter', async () => {
     const outcome = await replay([...json, '-'], { stdin: stamped, env: { TZ: 'America/New_York' } });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));

@@ -54,10 +54,6 @@ test('what cannot be followed is reported all at once, each problem with where i
   expect(subjectsOf(problems)).toEqual(['NODE_NAME or --node', '--state-dir "y"', 'LOG_LEVEL "z"', '--max-nodes "x"']);
 });
 
-test('what cannot be followed is a config file that is not there', () => {
-  expect(subjectsOf(problemsOf(['--config', '/nowhere/settings.yaml']))).toEqual(['/nowhere/settings.yaml']);
-});
-
 test.each([['--help'], ['-h'], ['--node', 'NOT A NODE', '--help']])('help is asked for by %j', (...args) => {
   expect(asksForHelp('run', ...args)).toBe(true);
 });
@@ -69,8 +65,4 @@ test.each([configFile, ...Object.values(settings)])('help names --$flag, its var
   if (setting.env !== '') expect(own).toContain(`(${setting.env})`);
   if ('default' in setting && setting.default !== '') expect(own).toContain(`Default: ${setting.default}`);
   expect(own.includes('may be repeated')).toBe('list' in setting);
-});
-
-test('help says what the exit status means', () => {
-  expect(helpOf('run')).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n){3}$/);
 });

@@ -33,7 +33,11 @@ test.each(Object.entries(refused))('what command lines of %s are refused with is
   expect(lines.length).toBeGreaterThan(5);
   const said = lines.map((line) => {
     const words = line.split(' ').map((word) => word.replace('_', ' ').replace('""', ''));
-    return `$ ${line}\n${messageOf(() => read(parsed(...words)))}\n`;
+    const [help = '', ...problems] = messageOf(() => read(parsed(...words)))
+      .split('\n')
+      .toReversed();
+    expect(help).toMatch(/^Try: (?:kube-netfilter-tailer|kubectl drops).* --help$/);
+    return [`$ ${line}`, ...problems.toReversed()].join('\n');
   });
   await expectLines(import.meta.dirname, file, said);
 });

@@ -77,16 +77,6 @@ test('a change of a setting that needs a restart does not come along with a sett
   ]);
 });
 
-test('a change of a setting that needs a restart is no problem when it is taken back', () => {
-  const { write, look, records } = createReloadScene('maxNodes: 1');
-  write('maxNodes: 2');
-  look();
-  records();
-  write('maxNodes: 1');
-  look();
-  expect(records()).toEqual([{ level: 'info', settings: [] }]);
-});
-
 test.each(settingNames)('a change of a setting that needs a restart: %s: what the table says holds', (name) => {
   const setting = settings[name];
   const [value] = others[name];
@@ -118,19 +108,6 @@ test('a file that is wrong is followed once it is right', () => {
   look();
   expect(applied).toMatchObject([{ logLevel: 'warn' }]);
   expect(reload.counts).toEqual({ ok: 1, failed: 1 });
-});
-
-test('a file that is again as it was before the mistake is reported as read, and nothing is applied', () => {
-  const { write, look, applied, records } = createReloadScene('logLevel: debug');
-  write('{');
-  look();
-  write('logLevel: debug');
-  look();
-  expect(applied).toEqual([]);
-  expect(records()).toEqual([
-    { level: 'error', problems: [expect.any(String)] },
-    { level: 'info', settings: [] },
-  ]);
 });
 
 test('a file that cannot be read is reported once, and once when it can be read again', () => {
@@ -180,12 +157,6 @@ describe('a mounted ConfigMap', () => {
     look();
     expect(records()).toEqual([{ level: 'error', reason: expect.any(String) }]);
   });
-});
-
-test('the file holds from the start, and without a file', () => {
-  expect(createReloadScene('logLevel: info').reload.inForce).toBe(true);
-  const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
-  expect(follow(loaded).reload.inForce).toBe(true);
 });
 
 test.each<[string, string | Error]>([

@@ -1,4 +1,5 @@
 /** Lays out the table for a screen, and applies keys to it. Functions here do no I/O. */
+import { alignColumns } from '../../events/events.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
@@ -119,17 +120,8 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
 export function plainText(state: ViewState, now: Millis): string {
   const rows = shownRows(state);
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row, now)))];
-  const widths = columns.map((_, index) => Math.max(...cells.map((line) => (line[index] ?? '').length)));
-  const lines = cells.map((line) =>
-    line
-      .map((cell, index) =>
-        columns[index]?.right ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
   const problem = state.problem === undefined ? '' : `${printable(state.problem)}\n`;
-  const table = rows.length === 0 ? emptyText(state) : lines.join('\n');
+  const table = rows.length === 0 ? emptyText(state) : alignColumns(cells).join('\n');
   return `${new Date(now).toISOString().slice(0, 19)}Z  ${summary(state, rows.length)}\n${problem}${table}\n`;
 }
 

@@ -4,7 +4,6 @@ import { readDoctorOptions } from '../../../src/commands/options/run-options.ts'
 import { UsageError } from '../../../src/commands/options/command.ts';
 import { settings } from '../../../src/config/settings.ts';
 import { readConfig } from '../../config/reading.ts';
-import { program } from '../program.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { helpOf, parsed } from '../parsed.ts';
 
@@ -85,15 +84,8 @@ test.each([
   expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(expected);
 });
 
-test('a command line that is wrong has exit status 2', async () => {
-  const { status, err } = await program(['doctor', '--output', 'yaml'], { env });
-  expect(status).toBe(2);
-  expect(err).toMatch(/^kube-netfilter-tailer: --output yaml: .+\nTry: kube-netfilter-tailer doctor --help\n$/);
-});
-
-test('help names all settings and what the exit status means', async () => {
+test('help names all settings and what the exit status means', () => {
   const help = helpOf('doctor');
   for (const { flag } of Object.values(settings)) expect(help).toContain(`--${flag} `);
   expect(help).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n( {5}.*\n)?){3}$/);
-  await expect(program(['doctor', '--help'])).resolves.toEqual({ status: 0, out: help, err: '' });
 });

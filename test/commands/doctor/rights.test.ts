@@ -79,13 +79,6 @@ describe('each is asked for', () => {
     expect(api.asked).toHaveLength(13);
   });
 
-  test('what is missing is named, and what it costs', async () => {
-    expect(await checked(lacking('patch events', 'watch pods'))).toMatchObject({
-      status: 'problem',
-      finding: 'missing: watch pods, patch events',
-    });
-  });
-
   test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
     const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: false };
     expect((await checked(lacking('watch namespaces'), optOut))?.status).toBe('problem');
@@ -98,9 +91,5 @@ describe('each is asked for', () => {
     expect((await checked(api, { ...base, nodeCondition: true }))?.status).toBe('warning');
     expect(api.asked).toHaveLength(14);
     expect((await checked(lacking('patch nodes/status')))?.status).toBe('ok');
-  });
-
-  test.each([null, {}, { status: null }])('an answer without a decision is no refusal: %j', async (body) => {
-    expect((await checked(fakeApi(() => answered(body))))?.status).toBe('unknown');
   });
 });

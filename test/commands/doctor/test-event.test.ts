@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { sendTestEvent } from '../../../src/commands/doctor/test-event.ts';
 import type { CoreEvent } from '../../../src/events/event.ts';
 import { nine } from '../../builders.ts';
-import { answered, fakeApi, refused } from './fake.ts';
+import { answered, fakeApi } from './fake.ts';
 
 const now = (): number => nine;
 const metadata = { namespace: 'tools', name: 'agent-x', uid: 'u1', resourceVersion: '5' };
@@ -63,26 +63,4 @@ test('each call writes another test Event', async () => {
     names.add(eventIn(api).metadata.name);
   }
   expect(names.size).toBe(3);
-});
-
-test.each([
-  ['no such Pod', { pod: { namespace: 'tools', name: 'b' } }, cluster(), / tools\/b$/],
-  ['no such Node', { node: 'node-z' }, cluster(), / node-z$/],
-  ['a Node that cannot be understood', {}, fakeApi(() => answered({ items: [{ metadata: null }] })), / node-a$/],
-  ['nothing named', { node: '' }, cluster(), /./],
-  ['a right is missing', {}, cluster(refused(403)), /./],
-  [
-    'a policy denies it',
-    {},
-    cluster(refused(403, 'admission webhook "x" denied the request: no')),
-    /: admission webhook "x" denied the request: no$/,
-  ],
-  ['nobody tells of Pods', { pod: { namespace: 'tools', name: 'b' } }, fakeApi(() => refused(403)), /./],
-  ['nobody answers', {}, fakeApi(() => refused(0)), /./],
-])('a test Event is not written: %s', async (_, given, api, reason) => {
-  const options = { api, node: 'node-a', pod: undefined, ownPod: undefined, now, ...given };
-  await expect(sendTestEvent(options)).resolves.toMatchObject({
-    kind: 'failed',
-    reason: expect.stringMatching(reason) as string,
-  });
 });
