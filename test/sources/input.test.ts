@@ -208,19 +208,6 @@ test('streams: a named pipe is read', async () => {
   }
 });
 
-test('an error of the one who reads passes through unchanged', async () => {
-  const own = new Error('a defect');
-  const fail = (): never => {
-    throw own;
-  };
-  for (const name of ['own.log', 'own.gz', 'own.zst']) {
-    const content = { 'own.log': 'x', 'own.gz': gzipSync('x'), 'own.zst': zstdCompressSync('x') }[name] as
-      | string
-      | Buffer;
-    await expect(openInput(write(name, content)).read(fail)).rejects.toBe(own);
-  }
-});
-
 test('an error of the one who reads passes through unchanged though it has a code', async () => {
   // Writing to a closed pipe throws this; it says nothing of the file that was read.
   const own = Object.assign(new Error('EPIPE: broken pipe, write'), { code: 'EPIPE' });

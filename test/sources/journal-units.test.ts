@@ -125,15 +125,6 @@ test('a restart in the middle of a record: it goes on, and nothing comes twice',
   expect(second.source.position).toEqual({ cursor: cursorOf(number) });
 });
 
-test('a record whose end does not come is complete after half a second', () => {
-  const here = scene();
-  here.print(...ofUnit('k3s.service', ...failing.slice(0, 2)));
-  here.time.advance(499);
-  expect(textsOf(here)).toEqual([]);
-  here.time.advance(1);
-  expect(textsOf(here)).toEqual([failing.slice(0, 2).join('\n')]);
-});
-
 test('bytes that are no UTF-8', () => {
   const here = scene();
   here.print(...ofUnit('k3s.service', [...Buffer.from(`${header}"iptables-restore`), 0xff], quiet));

@@ -165,14 +165,6 @@ test('what a device is called changes no other field', () => {
   source.stop();
 });
 
-test('what was overwritten before it was read is told as lost', () => {
-  const { tracefs, print, heard, source } = running();
-  appendFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), 'CPU:0 [LOST 4711 EVENTS]\n');
-  print(drop);
-  expect(heard.losses).toMatchObject([{ count: 4711, unit: 'records' }]);
-  source.stop();
-});
-
 /** As Linux 6.1 prints it. */
 const histogram = `# event histogram
 #

@@ -119,19 +119,6 @@ describe('records', () => {
     expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
   });
 
-  test('the clock of the stamps stands still during a sleep, the time of day does not', () => {
-    const all = machine();
-    const { lines } = read(all);
-    all.time.advance(1000);
-    all.time.setWallClock(all.time.wall() + 480 * minute);
-    all.ring.log('PM: suspend exit');
-    all.time.advance(1000);
-    all.ring.log('IN=');
-    all.time.advance(1000);
-    const woken = noon + 1000 + 480 * minute;
-    expect(lines.map(({ time }) => time - woken)).toStrictEqual([0, 1000]);
-  });
-
   test('an empty message is a record', () => {
     const all = machine();
     all.ring.log('');

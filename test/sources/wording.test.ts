@@ -1,10 +1,9 @@
 /** The wording of all that sources say. The other tests assert keys, levels, subjects and counts only. */
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { InputError, openInput } from '../../src/sources/framing/input.ts';
+import { openInput } from '../../src/sources/framing/input.ts';
 import { noticeOf } from '../../src/sources/journald/journalctl-runs.ts';
 import { findJournal } from '../../src/sources/journald/journalctl.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
@@ -105,13 +104,6 @@ test.each([
   await expect(openInput(file).read(() => {})).rejects.toThrow(
     `${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`,
   );
-});
-
-test('a stream that breaks is refused', async () => {
-  const stream = new Readable({ read() {} });
-  stream.push('one\n');
-  const reading = openInput('-', () => stream).read(() => stream.destroy(new Error('read EIO')));
-  await expect(reading).rejects.toThrow(new InputError('-: cannot be read past byte 4: read EIO'));
 });
 
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>

@@ -211,16 +211,6 @@ test('after a damaged batch, what was kept before it goes on, and a sentence say
   expect(agent(restored).table.due(Infinity)).toMatchObject([{ count: 3 }]);
 });
 
-test('what cannot be moved away stays, and a sentence says so', () => {
-  const folder = fresh();
-  const name = 'state-0000000001.log';
-  writeFileSync(join(folder, name), 'damaged\ndamaged\n');
-  mkdirSync(join(folder, `${name}.unusable-2026-11-21T090000Z`));
-  const { problem } = restoreState(folder, 'node-a', now);
-  expect(problem).toContain(`${join(folder, name)} `);
-  expect(readdirSync(folder)).toContain(name);
-});
-
 test('a folder in the place of a segment stays, and a sentence says so', () => {
   const folder = fresh();
   mkdirSync(join(folder, 'state-0000000001.log'));

@@ -66,21 +66,6 @@ describe('as kubectl logs prints it', () => {
 });
 
 describe('as a container runtime writes it', () => {
-  test('streams are joined apart, in the order of their first lines; parts of lines too', () => {
-    const lines = [
-      cri('stderr', klog('"a" err=<')),
-      cri('stdout', felix.slice(0, 40), 'P'),
-      cri('stderr', '\tb'),
-      cri('stdout', felix.slice(40)),
-      cri('stdout', '\tmore'),
-      cri('stderr', ' > c="d"'),
-    ];
-    expect(read(lines).records).toStrictEqual([
-      { number: 1, time: Date.UTC(2026, 10, 21, 12) + 500, text: `${klog('"a" err=<')}\n\tb\n > c="d"` },
-      { number: 2, time: Date.UTC(2026, 10, 21, 12) + 500, text: `${felix}\n\tmore` },
-    ]);
-  });
-
   test("Docker's log is read", () => {
     expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
       `${klog('"é" err=<')}\n\tb`,
@@ -152,24 +137,6 @@ describe('as a container runtime writes it', () => {
       { numRuns: 500 },
     );
   });
-});
-
-test('a record has 64 KiB at most', () => {
-  const { records, counts } = read([
-    klog('"a" err=<'),
-    ...Array.from({ length: 20 }, () => `\t${'x'.repeat(8000)}`),
-    klog('"b"'),
-  ]);
-  expect(records.map(({ text }) => text.length)).toStrictEqual([65_536, klog('"b"').length]);
-  expect(counts).toMatchObject({ cut: 1 });
-});
-
-test('bounds: 1,000 records behind one that is not finished', () => {
-  const many = Array.from({ length: 1500 }, (_, index) => cri('stdout', `bird: ${index}`));
-  const { records, counts } = read([cri('stderr', klog('"a" err=<')), ...many, cri('stderr', '\tlate')]);
-  expect(records).toHaveLength(1502);
-  expect(records[0]?.text).toBe(klog('"a" err=<'));
-  expect(counts.hurried).toBe(1);
 });
 
 test('records are handed over as soon as they are whole', () => {

@@ -44,24 +44,6 @@ function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene
 
 const textsOf = ({ records }: Scene): string[] => records.map(({ text }) => text);
 
-test('lines of a klog record are one, with the time and number of the first', () => {
-  const here = scene();
-  here.take(`${header}"a" err=<`, '\texit status 2', ' > ipFamily="IPv4"', `${header}"b"`);
-  expect(here.records).toEqual([
-    { text: `${header}"a" err=<\n\texit status 2\n > ipFamily="IPv4"`, time: 10, number: 1 },
-  ]);
-  here.time.advance(500);
-  expect(textsOf(here)).toHaveLength(2);
-  expect(here.time.pending).toBe(0);
-});
-
-test('the end of a block is the end of the record; nothing is waited for', () => {
-  const here = scene();
-  here.take(`${header}"a" err=<`, '\tx', ' >');
-  expect(textsOf(here)).toHaveLength(1);
-  expect(here.joiner.isOpen).toBe(false);
-});
-
 test('what does not matter is passed over, with what would go on with it', () => {
   const here = scene();
   here.take(`-${header}"quiet"`, `${header}"a"`, '-and more', `-${header}"quiet"`);
@@ -74,28 +56,6 @@ test('a line that matters without a header is a record', () => {
   here.take(`-${header}"quiet"`, '\texit status 2: iptables-restore', '-\tmore');
   here.time.advance(500);
   expect(textsOf(here)).toEqual(['\texit status 2: iptables-restore\n\tmore']);
-});
-
-test('a record is waited for as long as lines come, not half a second after the first', () => {
-  const here = scene();
-  here.take(`${header}"a" err=<`);
-  for (let step = 0; step < 3; step++) {
-    here.time.advance(400);
-    here.take('\tx');
-  }
-  expect(here.records).toEqual([]);
-  here.time.advance(499);
-  expect(here.records).toEqual([]);
-  here.time.advance(1);
-  expect(textsOf(here)).toEqual([`${header}"a" err=<\n\tx\n\tx\n\tx`]);
-});
-
-test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
-  const here = scene();
-  here.take(`${header}"a" err=<`, `\t${'x'.repeat(40_000)}`, `\t${'y'.repeat(40_000)}`, '\tz', ' >', `${header}"b"`);
-  here.time.advance(500);
-  expect(here.records.map(({ text }) => text.length)).toEqual([64 * 1024, `${header}"b"`.length]);
-  expect(here.counts.cut).toBe(1);
 });
 
 test('the next run waits no longer for it than this one', () => {

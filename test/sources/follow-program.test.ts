@@ -1,13 +1,13 @@
-import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { programNeedles } from '../../../src/incidents/catalogue/catalogue.ts';
-import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
-import { createFollowProgram, type FollowProgramOptions } from '../../../src/sources/tail/follow-file.ts';
-import type { Position, Source } from '../../../src/sources/source.ts';
-import { type FakeTime, fakeTime } from '../fake-time.ts';
-import { openAtOnce } from '../tail/at-once.ts';
-import { type Heard, listening } from '../heard.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { programNeedles } from '../../src/incidents/catalogue/catalogue.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import { createFollowProgram, findProgramLogs, type FollowProgramOptions } from '../../src/sources/tail/follow-file.ts';
+import type { Position, Source } from '../../src/sources/source.ts';
+import { type FakeTime, fakeTime } from './fake-time.ts';
+import { openAtOnce } from './tail/at-once.ts';
+import { type Heard, listening } from './heard.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const newPath = temporaryFolder();
 let files = 0;
@@ -130,4 +130,12 @@ test('bytes that are no ASCII are read as UTF-8', () => {
   write(...failing);
   time.advance(5000);
   expect(heard.lines[0]?.text).toContain('Couldn’t load');
+});
+
+test('files that are there are found, empty ones and links too; folders and what is missing are not', () => {
+  writeFileSync(newPath('a.log'), '');
+  symlinkSync(newPath('a.log'), newPath('b.log'));
+  mkdirSync(newPath('c.log'));
+  const logs = ['a', 'b', 'c', 'd'].map((program) => ({ program, path: newPath(`${program}.log`) }));
+  expect(findProgramLogs(logs)).toEqual(logs.slice(0, 2));
 });
