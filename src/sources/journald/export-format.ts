@@ -31,43 +31,8 @@ function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
 }
 
-/**
- * Reads whole records, from `start` to after the empty line. Names and values that most records share are compared with the last ones,
- * because making a string takes several times longer.
- */
-export function createFieldReader() {
-  const names = knownNames();
-  return (block: Buffer, start: number, end: number): Fields => {
-    const fields: { [name: string]: string } = {};
-    for (let at = start; at < end - 1;) {
-      const nameEnd = endOfName(block, at);
-      const field = endOfField(block, at);
-      if (field === undefined || 'left' in field) break;
-      const isText = block[nameEnd] === equals;
-      // A malformed field is kept under an empty name, so that a report can show it.
-      const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
-      const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
-      const known = hasName ? names[nameEnd - at]?.find(({ bytes }) => standsAt(block, bytes, at)) : undefined;
-      if (known === undefined)
-        fields[block.toString('latin1', at, hasName ? nameEnd : at)] ??= block.toString('latin1', value, field.at - 1);
-      else if (!known.isUnused) fields[known.name] ??= valueOf(known, block, value, field.at - 1);
-      at = field.at;
-    }
-    return fields;
-  };
-}
-
-interface KnownName {
-  name: string;
-  bytes: Buffer;
-  /** journalctl prints this field with every record, even if it was not asked for. */
-  isUnused: boolean;
-  latest: { bytes: Buffer; text: string } | undefined;
-}
-
-const unused = ['__SEQNUM', '__SEQNUM_ID', '_BOOT_ID'];
-const steady = ['_TRANSPORT', 'SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER', '_HOSTNAME', '_SYSTEMD_UNIT'];
-const others = [
+/** Names that most records share are compared with these, because making a string takes several times longer. */
+const names = [
   'MESSAGE',
   '__CURSOR',
   '__REALTIME_TIMESTAMP',
@@ -75,32 +40,37 @@ const others = [
   '_SOURCE_MONOTONIC_TIMESTAMP',
   '_STREAM_ID',
   '_LINE_BREAK',
+  '_TRANSPORT',
+  'SYSLOG_FACILITY',
+  'SYSLOG_IDENTIFIER',
+  '_HOSTNAME',
+  '_SYSTEMD_UNIT',
 ];
-/** Longer values in bytes are not kept for comparison. A host name has at most 64. */
-const longestSteady = 64;
-const nothing = { bytes: Buffer.alloc(0), text: '' };
+/** journalctl prints these fields with every record, even if they were not asked for. */
+const unused = ['__SEQNUM', '__SEQNUM_ID', '_BOOT_ID'];
 
-function knownNames(): readonly KnownName[][] {
-  const names: KnownName[][] = [];
-  for (const name of [...others, ...steady, ...unused]) {
-    const latest = steady.includes(name) ? nothing : undefined;
-    (names[name.length] ??= []).push({
-      name,
-      bytes: Buffer.from(name, 'latin1'),
-      isUnused: unused.includes(name),
-      latest,
-    });
+/** Known names by their length. */
+const known: { name: string; bytes: Buffer; isUnused: boolean }[][] = [];
+for (const name of [...names, ...unused])
+  (known[name.length] ??= []).push({ name, bytes: Buffer.from(name, 'latin1'), isUnused: unused.includes(name) });
+
+/** Reads a whole record, from `start` to after the empty line. */
+export function readFields(block: Buffer, start: number, end: number): Fields {
+  const fields: { [name: string]: string } = {};
+  for (let at = start; at < end - 1;) {
+    const nameEnd = endOfName(block, at);
+    const field = endOfField(block, at);
+    if (field === undefined || 'left' in field) break;
+    const isText = block[nameEnd] === equals;
+    // A malformed field is kept under an empty name, so that a report can show it.
+    const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
+    const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
+    const found = hasName ? known[nameEnd - at]?.find(({ bytes }) => standsAt(block, bytes, at)) : undefined;
+    const name = found?.name ?? block.toString('latin1', at, hasName ? nameEnd : at);
+    if (found?.isUnused !== true) fields[name] ??= block.toString('latin1', value, field.at - 1);
+    at = field.at;
   }
-  return names;
-}
-
-function valueOf(known: KnownName, block: Buffer, from: number, to: number): string {
-  const { latest } = known;
-  if (latest === undefined || to - from > longestSteady) return block.toString('latin1', from, to);
-  if (latest.bytes.length === to - from && standsAt(block, latest.bytes, from)) return latest.text;
-  const text = block.toString('latin1', from, to);
-  known.latest = { bytes: Buffer.from(text, 'latin1'), text };
-  return text;
+  return fields;
 }
 
 function standsAt(block: Buffer, bytes: Buffer, at: number): boolean {

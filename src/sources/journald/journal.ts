@@ -5,7 +5,7 @@ import type { Origin } from '../envelopes/envelope.ts';
 import { readJournalFields } from '../envelopes/read-envelope.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
-import { createFieldReader, createRecordBlocks, type Fields } from './export-format.ts';
+import { createRecordBlocks, type Fields, readFields } from './export-format.ts';
 import { createJournalctlRuns } from './journalctl-runs.ts';
 import { journalctlArguments, type Spawn, spawnJournalctl } from './journalctl.ts';
 import { createUnits, driverMark, unitMark } from './units.ts';
@@ -90,7 +90,6 @@ function createJournalRecords(options: JournalRecordsOptions) {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
   const search = createNeedleSearch([...options.needles, ...marksOf(names)]);
-  const readFields = createFieldReader();
   const hasWords = createWordSearch(options.units?.needles ?? []);
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
   const handOver = createHandOver(options, cursor === undefined);
