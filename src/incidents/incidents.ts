@@ -40,10 +40,7 @@ export interface NodeIncidentsState {
 
 export type NodeIncidents = ReturnType<typeof createNodeIncidents>;
 
-/**
- * Handles a line in four steps: is it of a restart, which sign does it give, does that begin, continue or end an incident, and who is
- * notified.
- */
+/** Handles a line in steps: is it of a restart, which sign does it give, does that begin or end an incident, who is notified. */
 export function createNodeIncidents(options: NodeIncidentsOptions) {
   const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);

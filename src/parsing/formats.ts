@@ -19,19 +19,11 @@ import { kernelDrop, type PolicyName } from '../model/packet.ts';
 /** One kind of line. To add one, write a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
   name: string;
-  /**
-   * Every line of the format contains one of these literals. Blocks are searched for them before lines are cut, and long ones cost next to
-   * nothing.
-   */
+  /** Every line of the format contains one of these literals. Blocks are searched for them before lines are cut. */
   needles: readonly string[];
-  /**
-   * Who may write the format: the kernel, programs by their names in syslog and journald, or containers. Others are refused, but a line
-   * without a writer is accepted.
-   */
+  /** The kernel, programs by their names in syslog and journald, or containers. Others are refused; a line without a writer is not. */
   writers: readonly string[];
-  /**
-   * Returns undefined for another format, and `unparsable` for a damaged line of this one. Never throws; linear in the length of the text.
-   */
+  /** Returns undefined for another format, `unparsable` for a damaged line of this one. Never throws; takes linear time. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
@@ -92,18 +84,12 @@ const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 /** Every line that a format may accept contains one of these, even inside an envelope. */
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
-/**
- * Checked first, because programs log many other lines: trying all formats on each of them took a third of the time (`npm run bench --
- * incidents`).
- */
+/** Checked first: trying all formats on other lines of programs took a third of the time (`npm run bench -- incidents`). */
 const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );
 
-/**
- * Returns undefined if no format matches. Any program can use the kernel's or ulogd's name, so these names count only with the origin
- * `kernel`.
- */
+/** Returns undefined if no format matches. Names of the kernel and ulogd, which any program can use, need the origin `kernel`. */
 export function parse(
   text: string,
   prefixes: PrefixTable,

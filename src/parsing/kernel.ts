@@ -4,9 +4,7 @@ import { kernelDrop, type PacketObservation } from '../model/packet.ts';
 import { canonicalAddress, copy } from '../platform/address.ts';
 import { observePacket, type PacketRecord, unparsable } from './policy-loggers/record.ts';
 
-/**
- * Reads `nf_conntrack: table full, dropping packet`, also with the module's name twice or with `in netns N` (Linux nf_conntrack_core.c).
- */
+/** Reads `nf_conntrack: table full, dropping packet`, also with `in netns N` (Linux nf_conntrack_core.c). */
 export function parseConntrackFull(text: string): ConntrackFull | undefined {
   const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
   if (!found) return undefined;
@@ -182,10 +180,7 @@ function readIpv4(bytes: Buffer): Headers | undefined {
   };
 }
 
-/**
- * IPv6 extension headers before the transport header: hop-by-hop, routing and destination options. Below, the fragment header, which has
- * eight bytes.
- */
+/** IPv6 headers before the transport header: hop-by-hop, routing, destination options. Below, the fragment header of eight bytes. */
 const extensions = new Set([0, 43, 60]);
 const fragment = 44;
 

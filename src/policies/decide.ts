@@ -9,7 +9,6 @@ import {
   isCalico,
   type Match,
   networkPolicyTier,
-  type PolicyRef,
   type PolicyTrace,
   type RuleTrace,
   type Tier,
@@ -142,12 +141,6 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
 /** The most policies in one trace, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
-interface Nearest {
-  readonly policy: PolicyRef;
-  readonly rule: RuleTrace;
-  readonly distance: number;
-}
-
 export function matchRuleTraces(
   selecting: readonly Selecting[],
   probe: Probe,
@@ -155,30 +148,26 @@ export function matchRuleTraces(
 ): { traced: PolicyTrace[]; nearest: Trace['nearest'] } {
   const traced: PolicyTrace[] = [];
   const last = lastAsked(selecting, verdict);
-  let nearest: Nearest | undefined;
+  let nearest: Trace['nearest'];
+  let least = Infinity;
   for (const [asked, { policy, selects }] of selecting.entries()) {
     // Policies of this order cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const isTraced = traced.length < maxTraced;
     const rules = given.flatMap((rule, index) => {
       const path = rule.path ?? `${probe.direction}[${index}]`;
-      if (rule.action === 'admit' && asked <= last && nearest?.distance !== 0) {
-        const distance = distanceOf(rule, probe);
-        if (distance < (nearest?.distance ?? Infinity))
-          nearest = { policy: policy.ref, rule: traceRule(rule, path, probe), distance };
+      const distance = rule.action === 'admit' && asked <= last && least > 0 ? distanceOf(rule, probe) : Infinity;
+      if (distance < least) {
+        least = distance;
+        nearest = { policy: policy.ref, rule: traceRule(rule, path, probe) };
       }
       return isTraced ? [traceRule(rule, path, probe)] : [];
     });
-    if (isTraced)
-      traced.push({
-        policy: policy.ref,
-        tier: policy.tier,
-        selects,
-        selector: policy.subject.text(),
-        rules,
-      });
+    if (!isTraced) continue;
+    const selector = policy.subject.text();
+    traced.push({ policy: policy.ref, tier: policy.tier, selects, selector, rules });
   }
-  return { traced, nearest: nearest && { policy: nearest.policy, rule: nearest.rule } };
+  return { traced, nearest };
 }
 
 /** Returns the index of the last policy that was asked. Later policies could not have changed the verdict. */

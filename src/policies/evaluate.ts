@@ -19,17 +19,12 @@ import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
 import { anyNamespace, type Needs, newNeeds, type Requirements } from './policy.ts';
 
-export interface EvaluatorOptions {
-  readonly policies: PolicySet;
-  readonly namespaces: Iterable<Namespace>;
-}
-
 export type Evaluator = ReturnType<typeof createEvaluator>;
 
 /** Caches what policies need by list, which stays the same object as long as the Pod and the policies do. */
 const neededBy = new WeakMap<readonly TierPolicies[], Needs>();
 
-export function createEvaluator({ policies, namespaces }: EvaluatorOptions) {
+export function createEvaluator({ policies, namespaces }: { policies: PolicySet; namespaces: Iterable<Namespace> }) {
   const namespaceLabels = createNamespaces(namespaces);
 
   return {

@@ -45,10 +45,7 @@ export type End =
   | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
   | { readonly kind: 'unknown'; readonly address: string };
 
-/**
- * A connection, described from the end that opened it. Reply packets belong to the same connection. If the two addresses are of different
- * families, the verdict is unknown.
- */
+/** Described from the end that opened it; replies belong to it, too. With addresses of two families, the verdict is unknown. */
 export interface Flow {
   readonly source: End;
   readonly destination: End;
@@ -204,10 +201,7 @@ export const anyTier = 'any';
 /** The tier of NetworkPolicies, which is Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
-/**
- * The tier of Cilium's rules that override all NetworkPolicies: rules that deny, and rules that admit without isolating. Cilium's other
- * rules are in the tier of NetworkPolicies.
- */
+/** The tier of Cilium's rules that deny, or admit without isolating. They override all NetworkPolicies; its others are among those. */
 export const ciliumTier = 'Cilium';
 
 /** The orders are Calico's (api/pkg/apis/projectcalico/v3/tier.go). After the last tier, everything is admitted. */

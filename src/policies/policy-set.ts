@@ -32,9 +32,7 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
   readonly namespace: LabelSet;
 }
 
-/**
- * Builds the set once for each state of the cluster. Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown.
- */
+/** Built once for each state of the cluster. Without `calico`, verdicts that depend on its tiers and network sets are unknown. */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
   const tiers = tiersOf(calico);

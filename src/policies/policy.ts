@@ -79,9 +79,7 @@ export interface Policy {
   readonly staged?: Staged;
 }
 
-/**
- * Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs define no order, but this keeps reports stable.
- */
+/** Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs define no order. */
 export function byOrder(a: Policy, b: Policy): number {
   if (a.order !== b.order) return a.order - b.order;
   const names = ({ ref }: Policy): string => `${ref.name}/${ref.namespace ?? ''}/${ref.kind}`;

@@ -89,9 +89,7 @@ function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, d
   return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
 }
 
-/**
- * Returns two names of a clause: `ingress[0].from[1]` → `from[1]`, `from`; `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`.
- */
+/** Returns two names of a clause: `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
 function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
   const name = (clause?.path ?? '').replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
   return { name, field: name.replace(/\[\d+\]$/, '') };

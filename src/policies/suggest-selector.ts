@@ -41,10 +41,7 @@ export function isolatingSelector(policies: readonly Policy[], pod: Pod, directi
   return [];
 }
 
-/**
- * Adds the requirements of a policy that already isolates the Pod. Then the new policy isolates no Pod, now or later, that was not isolated
- * without it.
- */
+/** Adds the requirements of a policy that already isolates the Pod, so that the new policy isolates no other Pod, now or later. */
 export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelector {
   const matchLabels: Record<string, string> = { ...own.matchLabels };
   const matchExpressions = [...(own.matchExpressions ?? [])];

@@ -44,7 +44,7 @@ export interface Suggested {
   /** The policy admits all protocols, because NetworkPolicies cannot name this one, or the port is not known. */
   readonly anyPort: boolean;
   /** Rules that fail only in one field: a forgotten exception, or a misspelled port name. */
-  readonly near: NearMisses;
+  readonly near: { readonly exceptions: readonly Exception[]; readonly portNames: readonly DeadPortName[] };
 }
 
 export type Suggestion =
@@ -96,10 +96,7 @@ function ownPod(flow: Flow, direction: Direction): Pod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
-/**
- * Returns why a NetworkPolicy does not help. Policies of Calico with a higher order than NetworkPolicies are asked later, so they cannot be
- * the reason.
- */
+/** Returns why a NetworkPolicy does not help. Policies of Calico with a higher order are asked later, so they are no reason. */
 function refusalOf(
   asked: readonly TierPolicies[],
   ofNetworkPolicies: Tier,
@@ -198,12 +195,7 @@ interface DeadPortName {
   readonly own: readonly string[];
 }
 
-interface NearMisses {
-  readonly exceptions: readonly Exception[];
-  readonly portNames: readonly DeadPortName[];
-}
-
-function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonly Pod[]): NearMisses {
+function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonly Pod[]): Suggested['near'] {
   const exceptions: Exception[] = [];
   const portNames: DeadPortName[] = [];
   for (const { policy } of selecting)

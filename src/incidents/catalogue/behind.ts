@@ -5,10 +5,7 @@ import { isSubdomain } from '../../platform/api-names.ts';
 import type { CauseRow, HintDetails, Symptoms } from './cause.ts';
 import { bracketed, felixPatch, felixSettings, onlyFamily, program, short, unreachable } from './texts.ts';
 
-/**
- * felix logs one of these at its start if eBPF is asked for: eBPF is on, or the kernel does not support it and felix goes on without [3.13
- * to 3.32].
- */
+/** felix logs one of these at its start if eBPF is asked for: it is on, or the kernel does not support it [3.13 to 3.32]. */
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
 /** Returns whether felix uses eBPF, as far as this record says; undefined if it does not say. */
@@ -70,9 +67,7 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/**
- * Returns the object to patch: `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it is checked.
- */
+/** Returns `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it is checked. */
 export function objectToPatch(settings: FelixSettings | undefined): string {
   const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
@@ -155,10 +150,7 @@ function backendsOf({ backends, felix }: NodeFacts): { kubeProxy: string; felix:
   return { kubeProxy, felix: felixs };
 }
 
-/**
- * Returns undefined for `Auto`, the default: felix then uses the backend that kubelet seems to use. With its own nftables tables felix
- * needs no iptables.
- */
+/** Returns undefined for `Auto`, the default, and for felix's own nftables tables, which need no iptables. */
 function configuredBackend({ iptablesBackend, nftablesMode }: FelixSettings): 'legacy' | 'nf_tables' | undefined {
   if (nftablesMode?.toLowerCase() === 'enabled') return undefined;
   switch (iptablesBackend?.toLowerCase()) {

@@ -24,10 +24,7 @@ export interface CauseRow {
 
   /** The programs whose records are searched. Default: none, for causes that are diagnosed from others or come from the kernel. */
   programs?: readonly Failing[];
-  /**
-   * Every record that `match` accepts contains one of these, except fatal records of klog. They are printable ASCII of at least eight
-   * characters.
-   */
+  /** Every record that `match` accepts contains one, except fatal records of klog. Printable ASCII of at least eight characters. */
   needles?: readonly string[];
   /** `match` is also called for info records that begin so. */
   infoOpenings?: readonly string[];
@@ -61,9 +58,7 @@ export interface CauseRow {
   what: (details: IncidentDetails, node: string) => string;
   why: (details: IncidentDetails, node: string) => string;
   fix: (details: IncidentDetails, node: string) => string;
-  /**
-   * One short sentence for an affected Pod: what it can no longer rely on. Without it, the cause is a warning, and Pods are not notified.
-   */
+  /** What an affected Pod can no longer rely on, in one sentence. Without it, the cause is a warning, and no Pod is notified. */
   impact?: (details: IncidentDetails) => string;
 }
 

@@ -113,10 +113,7 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
-/**
- * felix itself deletes these rules; they have a text in place of a hash (felix/iptables/table.go). With eBPF these are kube-proxy's jumps
- * (KN101).
- */
+/** felix itself deletes rules with a text in place of a hash (felix/iptables/table.go), with eBPF kube-proxy's jumps (KN101). */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 
@@ -170,10 +167,7 @@ export const dummyProfile: CauseRow = {
     'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all again.',
 };
 
-/**
- * Messages that are enough by themselves. Sources: felix/daemon, libcalico-go/lib/clientv3 and watchersyncer, typha/pkg/syncclient,
- * node/pkg/lifecycle/startup.
- */
+/** Messages that are enough by themselves [felix/daemon, libcalico-go, typha/pkg/syncclient, node/pkg/lifecycle/startup]. */
 const alone = [
   'Failed to connect to Typha',
   'Failed to connect to typha endpoint',

@@ -101,10 +101,7 @@ export const restarting: CauseRow = {
   },
 };
 
-/**
- * Matches the ports of kube-proxy's health and metrics, in a text or in an error [1.8 to 1.36: pkg/proxy/healthcheck,
- * cmd/kube-proxy/app/server.go].
- */
+/** Matches kube-proxy's ports for health and metrics [1.8 to 1.36: pkg/proxy/healthcheck, cmd/kube-proxy/app/server.go]. */
 const taken =
   /(?:starting metrics server failed|ailed to start (?:node|proxier) healthz on [\w.:[\]]{1,60})(?:: |\n)listen tcp ([\w.:[\]]{1,60}): bind: address already in use/;
 

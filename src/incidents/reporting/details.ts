@@ -186,10 +186,7 @@ export interface NotifiedPod {
 
 /** The most Pods that are notified of one incident. The Node's Events count all of them. */
 export const podNoticeLimit = 20;
-/**
- * Unhealthy Pods are notified soon, because somebody is probably looking at them. Others follow over minutes, because all nodes may send
- * notices at once.
- */
+/** Unhealthy Pods are notified soon. Others follow over minutes, because all nodes may send notices at once. */
 const unhealthySpacing: Millis = 1000;
 const spacing: Millis = 15_000;
 /** How long the API server keeps an Event. */
@@ -209,10 +206,7 @@ export interface NextPodNotice {
   inPlaceOf: string | undefined;
 }
 
-/**
- * Returns undefined if all Pods are notified. Deleted Pods stay in the list for an hour, so that Pods that are replaced all the time do not
- * cause more and more Events.
- */
+/** Undefined if all Pods are notified. Deleted Pods stay listed for an hour, so that replaced ones do not cause more and more Events. */
 export function nextPodNotice(
   affected: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

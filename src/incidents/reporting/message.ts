@@ -12,10 +12,7 @@ import type { Incident } from '../incident.ts';
 /** The most bytes of a message. */
 const room = 600;
 
-/**
- * Says what is broken, who is affected, what to do and why, with a quote. If that is too long, the least important parts are left out, but
- * never what is broken and what to do.
- */
+/** Says what is broken, who is affected, what to do and why, with a quote. Leaves out the least important parts if it is too long. */
 export function incidentMessage(
   details: IncidentDetails,
   node: string,
@@ -210,10 +207,7 @@ export interface RulesCondition {
 
 const namedCauses = 4;
 
-/**
- * Returns `True` while kube-proxy or Calico cannot write rules (KN1xx, KN2xx, without warnings). It contains no number of failures, so it
- * changes seldom.
- */
+/** Returns `True` while kube-proxy or Calico cannot write rules. It contains no number of failures, so it changes seldom. */
 export function rulesConditionOf(incidents: readonly Incident[], node: string): RulesCondition {
   const open = incidents
     .filter(({ phase, code }) => phase === 'open' && isAboutRules(code))

@@ -120,10 +120,7 @@ export function noteConsequence({ attempts }: TrackedFailure): Noted {
   return { repeats: false, flaps: 0 };
 }
 
-/**
- * Takes back the last attempt, because it succeeded after all: kube-proxy logs problems with tables that it then creates again. Returns how
- * many attempts were taken back.
- */
+/** Takes back the last attempt, because it succeeded after all. Returns how many attempts were taken back. */
 export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
   if (attempts.length < 2) return 0;
   incident.failures -= attempts.pop()?.failures ?? 0;
@@ -156,10 +153,7 @@ export function noteEnd(tracked: TrackedFailure, family: string): boolean {
   return true;
 }
 
-/**
- * Notes a completed attempt. Returns whether all families have succeeded now. `reportsFailures`: a line would say if the attempt had
- * failed.
- */
+/** Returns whether all families have succeeded now. `reportsFailures`: a line would say if the attempt had failed. */
 export function noteSuccess(tracked: TrackedFailure, family: string, time: Millis, reportsFailures: boolean): boolean {
   const { incident, broken, heard } = tracked;
   if (incident.phase === 'over' || !broken.some((other) => isSameFamily(other, family))) return false;
@@ -171,10 +165,7 @@ export function noteSuccess(tracked: TrackedFailure, family: string, time: Milli
   return tracked.broken.length === 0;
 }
 
-/**
- * Moves stamps that are far ahead of the present back to it. Stamps of a saved log may have a wrong year, and would keep the incident open
- * until then.
- */
+/** Moves stamps that are far ahead back to the present. Else a wrong year would keep the incident open until then. */
 export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
   const { incident, attempts } = tracked;
   if (Math.max(incident.last, tracked.closed ?? 0) <= now + farAhead) return false;

@@ -16,10 +16,7 @@ export interface IncidentCounts {
 
 /** How long an attempt may go on after its first error. A large restore takes seconds. */
 const verdictTime: Millis = 10_000;
-/**
- * The shortest silence that ends an incident. Even retries of every few seconds may pause for a minute, if few Services change or a lock is
- * free once.
- */
+/** The shortest silence that ends an incident. Even retries of every few seconds may pause for a minute. */
 const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;

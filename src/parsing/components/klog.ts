@@ -52,10 +52,7 @@ const appendix = /\n(?:goroutine \d|Rules:)/;
 /** Matches `, err: exit status 1`, `, error: …`. */
 const marked = /, err(?:or)?: /;
 
-/**
- * Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`, the form before 1.20 with the error at the
- * end.
- */
+/** Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`, the form before 1.20. */
 function readPlain(text: string, severity: Severity, fields: Fields): string {
   const end = appendix.exec(text)?.index ?? text.length;
   const body = text.slice(0, end);

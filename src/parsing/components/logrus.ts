@@ -14,9 +14,7 @@ import {
   type Tag,
 } from './record.ts';
 
-/**
- * Match Calico's header in a syslog, `WARNING table.go 654: `, and a header that was copied without its beginning, `felix/table.go 654: `.
- */
+/** Match Calico's header in a syslog, `WARNING table.go 654: `, and one without its beginning, `felix/table.go 654: `. */
 const shortened = [
   /^(?<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|CRITICAL) (?<file>\S{1,253}\.go) \S{1,16}: ?/,
   /^(?<file>[\w-]{1,64}\/[\w.-]{1,128}\.go) \d{1,9}: ?/,
@@ -83,10 +81,7 @@ export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefi
 const ownKeys = new Set(['time', 'level', 'msg', 'file', 'func']);
 
 const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
-/**
- * Matches the beginning of values that Go prints with `%#v`: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a;
- * name=b)`.
- */
+/** Matches the beginning of values that Go prints with `%#v`: `[]string{""}`, `map[string]int{…}`, `Key(node=a; name=b)`. */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
 /**

@@ -75,9 +75,7 @@ function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
 const claim = 'calico/node is not ready';
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
-/**
- * Reads calico-node's check of itself (Calico node/pkg/health), which may follow lines of its parts: `calico/node is not ready: BIRD is …`.
- */
+/** Reads calico-node's check of itself (node/pkg/health), also after lines of its parts: `calico/node is not ready: BIRD is …`. */
 function parseReadiness(text: string): ProgramRecord | undefined {
   const at = text.indexOf(`${claim}: `);
   if (at < 0) return undefined;

@@ -144,10 +144,7 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/**
- * A record without a program's name is kube-proxy's, unless its file is the kubelet's. `k3s` contains several programs, so there the file
- * decides.
- */
+/** A record without a program's name is kube-proxy's, unless its file is the kubelet's. In `k3s`, the file decides. */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';

@@ -57,10 +57,7 @@ const invalid = '?';
 
 const colon = 58;
 
-/**
- * Each line is copied here first, because reading bytes takes less than half the time of reading characters. Longer texts get their own
- * array.
- */
+/** Each line is copied here, because reading bytes takes half the time of reading characters. Longer texts get their own array. */
 const scratch = Buffer.alloc(64 * 1024);
 const wide = /[^\x00-\xff]/g;
 

@@ -119,9 +119,7 @@ function known(value: number | undefined): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/**
- * Reads `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges). It has no IP header, so no `SRC=`.
- */
+/** Reads `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges), which has no `SRC=`. */
 function readArp(header: Header, text: string, start: number): void {
   const tokens = text.slice(start).split(' ');
   const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';

@@ -112,18 +112,12 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   { name: 'word for accept', match: partOfWord(words.accept), verdict: 'accepted' },
 ];
 
-/**
- * Matches a word with no letters around it: `drop` in `fw_drop2` and `[DROP]`, but not in `dropbox`. A digit before it belongs to a name:
- * `fail2ban`.
- */
+/** Matches `drop` in `fw_drop2` and `[DROP]`, but not in `dropbox`. A digit before it belongs to a name: `fail2ban`. */
 function wholeWord(alternatives: string): RegExp {
   return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])${notTakenBack}`, 'i');
 }
 
-/**
- * Matches the end of a word, or a part in camel case: `LOGDROP`, `IPTDROPPED`, `DropInvalid`. The last part of a compound is what it is
- * about.
- */
+/** Matches the end of a word, or a part in camel case: `LOGDROP`, `DropInvalid`. The last part of a compound counts. */
 function partOfWord(alternatives: string): RegExp {
   return new RegExp(
     `(?i:${notNegated}${notPartOfName}(?:${alternatives})${notTakenBack})(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`,

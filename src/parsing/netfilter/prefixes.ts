@@ -50,9 +50,7 @@ function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
   return { name: `configured "${prefix}"`, match, verdict, enforcer };
 }
 
-/**
- * The longest prefix that is read. netfilter keeps 29 (iptables) or 127 (nftables) characters, and an unknown stamp may come before them.
- */
+/** The longest prefix that is read. netfilter keeps 29 (iptables) or 127 (nftables) characters, after an unknown stamp. */
 const longest = 256;
 
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
@@ -75,10 +73,7 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
   return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
 }
 
-/**
- * Matches kernel messages with a name that a tenant chooses (of a file, a command line, a control group). A packet inside such a message is
- * forged.
- */
+/** Matches kernel messages with a name that a tenant chooses, of a file or a command. A packet inside such a message is forged. */
 const kernelMessage = new RegExp(
   [
     String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,

@@ -124,10 +124,7 @@ const ovnVerdicts = new Map<string, Verdict>([
   ['allow', 'accepted'],
 ]);
 
-/**
- * Reads the direction from the name, because the field `direction` is that of OVN's port. No name of a policy or Namespace has a capital or
- * a `_`.
- */
+/** Reads the direction from the name: the field `direction` is that of OVN's port. No policy's name has a capital or a `_`. */
 function ovnSide(name: string): PacketObservation['policySide'] {
   const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
   return sideOf(direction);

@@ -77,9 +77,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   };
 }
 
-/**
- * The API server derives missing types from the rules (api/pkg/defaults). A stored policy without types has both (calc/policy_sorter.go).
- */
+/** The API server derives missing types from the rules (api/pkg/defaults). A stored policy without types has both. */
 function typesOf(spec: Json, apiVersion: string): Direction[] {
   const types = list(at(spec, 'types')).map((each) => shown(each).toLowerCase());
   const has = (direction: Direction): boolean => list(at(spec, direction)).length > 0;

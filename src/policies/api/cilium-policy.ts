@@ -23,10 +23,7 @@ import { type Action, type Direction, type PolicyRef, anyTier, ciliumTier, netwo
 import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
-/**
- * Returns one policy with the rules that deny and one with those that admit, because they are asked at different times. Returns none for a
- * policy of Nodes.
- */
+/** Returns a policy for the rules that deny and one for those that admit, which are asked at different times. None for Nodes. */
 export function compileCiliumPolicy(object: Json): Policy[] {
   const given = refOf(object);
   const namespace = given.kind === 'CiliumNetworkPolicy' ? (given.namespace ?? 'default') : undefined;

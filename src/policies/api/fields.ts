@@ -1,7 +1,4 @@
-/**
- * Lists the known fields of evaluated policies. A misspelled field must not be ignored, because the verdict would be that of another
- * policy.
- */
+/** Lists the known fields of evaluated policies. With a misspelled field ignored, the verdict would be that of another policy. */
 import { at, type Json } from '../../platform/json.ts';
 
 /** The values of a field: `any` value, a text from a set, `[shape]` for a list, or an object with these fields. */

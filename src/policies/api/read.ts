@@ -1,7 +1,4 @@
-/**
- * Reads API objects: Pods, Namespaces, Nodes, and what all kinds of policies have in common. Nothing here throws: an invalid object becomes
- * undefined, or makes the verdict unknown.
- */
+/** Reads API objects. Nothing here throws: an invalid object becomes undefined, or makes the verdict unknown. */
 import { at, instant, type Json, list, spelled, strings, text } from '../../platform/json.ts';
 import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
 import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';

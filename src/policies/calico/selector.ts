@@ -1,7 +1,4 @@
-/**
- * Reads selectors of Calico's policies: `app == "web" && tier in {"a", "b"}` (grammar: libcalico-go/lib/selector). `!has(x)`, `!=` and
- * `not in` match objects without the label.
- */
+/** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` match without the label, too. */
 import { allOf, anyOf, type Match, not } from '../model.ts';
 
 /** A parsed selector, as plain data. */
