@@ -35,20 +35,13 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
     throw new Error(`--user ${user}: the kubeconfig has no such user`);
   const place = config.getCluster(cluster ?? found?.cluster ?? '');
   const who = config.getUser(user ?? found?.user ?? '');
+  const identity = token === undefined ? (who ?? { name: 'none' }) : { name: 'token', token };
   const own = new KubeConfig();
-  own.loadFromOptions({
-    clusters: place === null ? [] : [{ ...place, ...(server === undefined ? {} : { server }) }],
-    users: [
-      {
-        ...(token === undefined ? (who ?? { name: 'none' }) : { name: 'token', token }),
-        ...(as === undefined ? {} : { impersonateUser: as }),
-      },
-    ],
-    contexts: [
-      { name: 'own', cluster: place?.name ?? '', user: token === undefined ? (who?.name ?? 'none') : 'token' },
-    ],
-    currentContext: 'own',
-  });
+  if (place !== null)
+    own.loadFromClusterAndUser(
+      { ...place, ...(server !== undefined && { server }) },
+      { ...identity, ...(as !== undefined && { impersonateUser: as }) },
+    );
   const access = accessOf(own, kubeconfig);
   const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
   const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };

@@ -2,7 +2,7 @@
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Answer, Connection, Query } from './connection.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { isTooLarge, refusalOfError, RefusedError } from './http.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 
@@ -71,11 +71,9 @@ export async function listPolicies(
 export function itemsIn(answer: Answer, otherwise: string): ListedObjects | Refusal {
   if (answer.kind === 'refused') return answer;
   const items = at(answer.body, 'items');
-  return Array.isArray(items) || items === null ? { kind: 'listed', items: list(items) } : noList(otherwise);
-}
-
-function noList(message: string): Refusal {
-  return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
+  return Array.isArray(items) || items === null
+    ? { kind: 'listed', items: list(items) }
+    : refusalOfError(new Error(otherwise));
 }
 
 /** Says in a verdict why policies of a kind are not known. */
@@ -109,7 +107,7 @@ async function discoverKinds(
     versions.map(async (version) => {
       const answer = await request('GET', `/apis/${version}`, {});
       const isList = answer.kind === 'refused' || Array.isArray(at(answer.body, 'resources'));
-      return isList ? answer : noList(`the answer is no list of what ${version} has`);
+      return isList ? answer : refusalOfError(new Error(`the answer is no list of what ${version} has`));
     }),
   );
   const served = new Map<string, ReadonlySet<Json>>();

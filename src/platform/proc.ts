@@ -1,30 +1,25 @@
-import { type FileHandle, open, opendir, readFile, readlink, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
 import { canonicalAddress, copy } from './address.ts';
 
-/** Reads connection tracking tables and their owners from /proc. No function here rejects. */
-interface Proc {
-  /** Reads the table of the host, or of the network namespace with that inode. */
-  conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
-  topSources: (netns: number | undefined) => Promise<TopSources | undefined>;
-  podOf: (netns: number) => Promise<string | undefined>;
-}
-
-/** `root`: the host's /proc, wherever it is mounted. */
-export function createProc(root = '/proc'): Proc {
+/**
+ * Reads connection tracking tables and their owners from /proc. `root`: the host's /proc, wherever it is mounted. No function here rejects.
+ */
+export function createProc(root = '/proc') {
   /** Searches under way, so that simultaneous questions about one namespace share one walk through the processes. */
   const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
 
   return {
-    async conntrack(netns) {
+    /** Reads the table of the host, or of the network namespace with that inode. */
+    async conntrack(netns: number | undefined): Promise<Conntrack | undefined> {
       return readConntrack(root, await processFor(netns));
     },
-    async topSources(netns) {
+    async topSources(netns: number | undefined): Promise<TopSources | undefined> {
       const process = await processFor(netns);
       return process === undefined ? undefined : readTopSources(root, process);
     },
-    async podOf(netns) {
+    async podOf(netns: number): Promise<string | undefined> {
       return (await ownerOf(netns))?.pod;
     },
   };
@@ -46,11 +41,6 @@ export function createProc(root = '/proc'): Proc {
 /** `process`: a folder under the root. `pod`: the uid of the Pod; undefined if the processes belong to none, or to several. */
 type NamespaceOwner = { process: string; pod: string | undefined };
 
-/** Limits the search. No node has nearly as many processes. */
-const processLimit = 32_768;
-/** How many files are read at the same time: Node.js has four threads for them. */
-const together = 4;
-
 /**
  * Finds the owner of the namespace in `table full in netns 4026532317`. Returns undefined if no visible process is in it: seeing it takes
  * `hostPID` or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
@@ -71,26 +61,9 @@ export async function findNamespaceOwner(root: string, inode: number): Promise<N
 
 async function processesIn(root: string, inode: number): Promise<string[]> {
   const inside: string[] = [];
-  let left = processLimit;
-  let batch: string[] = [];
-  try {
-    for await (const { name } of await opendir(root)) {
-      if (!/^\d+$/.test(name)) continue;
-      if (left-- === 0) break;
-      batch.push(name);
-      if (batch.length === together) await look();
-    }
-    await look();
-  } catch {
-    // Some of the processes are better than none.
-  }
+  for (const name of await readdir(root).catch(() => []))
+    if (/^\d+$/.test(name) && (await namespaceOf(root, name)) === inode) inside.push(name);
   return inside;
-
-  async function look(): Promise<void> {
-    const found = await Promise.all(batch.map((process) => namespaceOf(root, process)));
-    inside.push(...batch.filter((_, index) => found[index] === inode));
-    batch = [];
-  }
 }
 
 /**
@@ -235,16 +208,12 @@ async function countSources(
 /** Matches `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`. The first source in a line opened the connection. */
 const original = /^ipv[46] .*? src=([0-9a-f.:]{2,45}) .*$/gm;
 
-/** Finds the largest in one pass, because sorting a table with a source for every packet would take long. */
 function top(connections: ReadonlyMap<string, number>): TopSources['top'] {
-  const most: TopSources['top'] = [];
-  for (const [source, count] of connections) {
-    if (most.length === topLimit && count <= (most.at(-1)?.connections ?? 0)) continue;
-    const address = canonicalAddress(source);
-    if (address === '') continue;
-    const place = most.findIndex(({ connections: less }) => less < count);
-    most.splice(place === -1 ? most.length : place, 0, { address, connections: count });
-    most.length = Math.min(most.length, topLimit);
-  }
-  return most;
+  return [...connections]
+    .toSorted(([, a], [, b]) => b - a)
+    .values()
+    .map(([source, count]) => ({ address: canonicalAddress(source), connections: count }))
+    .filter(({ address }) => address !== '')
+    .take(topLimit)
+    .toArray();
 }

@@ -7,10 +7,7 @@ import { printable } from '../platform/printable.ts';
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 
 /** kube-iptables-tailer's metric, for dashboards and alerts that already use it. */
-export interface LegacyMetric {
-  count: (ends: Ends, packets: number) => void;
-  text: () => Promise<string>;
-}
+export type LegacyMetric = ReturnType<typeof createLegacyMetric>;
 
 interface LegacyMetricOptions {
   naming: Naming;
@@ -41,7 +38,7 @@ interface Pair {
  * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. The time
  * series of a pair only grows while the pair is shown.
  */
-export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
+export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions) {
   const registry = new Registry();
   const counter = new Counter({
     name: 'packet_drops_count',
@@ -54,7 +51,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
   /** No shown pair has fewer packets than this. */
   let least = 0;
 
-  return { count, text: () => registry.metrics() };
+  return { count, text: (): Promise<string> => registry.metrics() };
 
   function count(ends: Ends, packets: number): void {
     const labels = { src: nameOf(ends.source), dst: nameOf(ends.destination) };

@@ -29,12 +29,7 @@ export interface ServerOptions {
   scrapeInterval?: Millis | undefined;
 }
 
-export interface RunningServer {
-  /** The address with the real port, even if the setting has port 0. */
-  readonly address: string;
-  /** Ends idle connections at once, and others after their answer, or after `timeout`. */
-  stop: () => Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
 interface Answer {
   status: number;
@@ -46,7 +41,7 @@ interface Answer {
 const ownLimits = { total: 64, perAddress: 8 };
 
 /** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. If it cannot listen, rejects with an error that names the setting. */
-export async function startServer(given: ServerOptions): Promise<RunningServer> {
+export async function startServer(given: ServerOptions) {
   const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
   const options = {
     ...given,
@@ -76,7 +71,9 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   server.on('error', () => {});
   const bound = server.address() as AddressInfo;
   return {
+    /** The address with the real port, even if the setting has port 0. */
     address: hostAndPort(bound.address, bound.port),
+    /** Ends idle connections at once, and others after their answer, or after `timeout`. */
     stop: () => stop(server, answering),
   };
 }
