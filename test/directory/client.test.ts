@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -116,23 +117,28 @@ test('a stranger at the address is a refusal', async () => {
   await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
 });
 
-test('a replica that does not answer in time is given up', async () => {
-  const key = createCertificate(host, Date.now() - day, Date.now() + day);
-  const hanging = createServer({ key: key.key, cert: key.certificate }, () => {});
-  await new Promise<void>((resolve) => hanging.listen(0, host, resolve));
+/** A replica that answers as it likes. */
+async function lying(answer: (response: ServerResponse) => void): Promise<void> {
+  const { key, certificate } = createCertificate(host, Date.now() - day, Date.now() + day);
+  const server = createServer({ key, cert: certificate }, (_, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   closing.push(() => {
-    hanging.closeAllConnections();
-    return new Promise((resolve) => hanging.close(() => resolve()));
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(() => resolve()));
   });
-  const { port } = hanging.address() as AddressInfo;
-  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate }));
+}
+
+test('a replica that does not answer in time is given up', async () => {
+  await lying(() => {});
   await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
 });
 
 test('a server with another certificate is not believed', async () => {
   const one = await replica('one', () => ({ pods: [db] }));
   const other = createCertificate(host, Date.now() - day, Date.now() + day);
-  const { port } = JSON.parse(await readText('one')) as { port: number };
+  const { port } = JSON.parse(readFileSync(join(folder, 'one'), 'utf8')) as { port: number };
   writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: other.certificate }));
   await expect(finder().find('10.65.2.9')).rejects.toThrow(/certificate/);
   expect(one.asked).toEqual([]);
@@ -154,20 +160,12 @@ test('a certificate of another address is not believed', async () => {
 });
 
 test('what is not believed: an answer that has no end', async () => {
-  const key = createCertificate(host, Date.now() - day, Date.now() + day);
-  const endless = createServer({ key: key.key, cert: key.certificate }, (_, response) => {
+  await lying((response) => {
     const write = (): void => {
       if (!response.destroyed) response.write('x'.repeat(16_384), write);
     };
     write();
   });
-  await new Promise<void>((resolve) => endless.listen(0, host, resolve));
-  closing.push(() => {
-    endless.closeAllConnections();
-    return new Promise((resolve) => endless.close(() => resolve()));
-  });
-  const { port } = endless.address() as AddressInfo;
-  writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
   await expect(finder().find('10.65.2.9')).rejects.toThrow('too long');
 });
 
@@ -199,8 +197,3 @@ test('for doctor: it is there, or why not', async () => {
 test('for doctor: doctor says that no way leads there when none is configured', async () => {
   await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
 });
-
-async function readText(name: string): Promise<string> {
-  const { readFile } = await import('node:fs/promises');
-  return await readFile(join(folder, name), 'utf8');
-}

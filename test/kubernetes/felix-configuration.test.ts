@@ -176,16 +176,6 @@ test('whatever the objects hold, it is read without an error', async () => {
   );
 });
 
-const broken: Connection['request'] = () => Promise.reject(new Error('broken'));
-
-test('a connection that breaks its promise is a failure like others, and asked again', async () => {
-  let time = nine;
-  const felix = createFelixReader({ request: broken }, 'node-a', () => time);
-  expect(await felix.read()).toEqual({ kind: 'unreadable', reason: 'failed' });
-  time += 60_000;
-  expect(await felix.read()).toEqual({ kind: 'unreadable', reason: 'failed' });
-});
-
 test('it is read over a real connection', async () => {
   const server = await startScriptedServer(({ path, response }) => {
     if (path === `${v1}default`) return json(response, 200, { spec: { bpfEnabled: true } });

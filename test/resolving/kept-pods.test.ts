@@ -245,19 +245,3 @@ test.each<[string, unknown]>([
 test.each([undefined, null, 'nine', {}])('Pods of a state that says %o of when it was written are ignored', (alive) => {
   expect(start({ ...keptOf(web), alive }).kept.earlier.size).toBe(0);
 });
-
-test('Pods of an earlier run are forgotten once, ten minutes after the first list', () => {
-  const { kept, lists } = start(keptOf(web));
-  expect(kept.sweep()).toBe(false);
-  list(lists);
-  expect(kept.sweep()).toBe(false);
-  now += 11 * minute;
-  expect([kept.sweep(), kept.sweep()]).toEqual([true, false]);
-});
-
-test('where no Pods of an earlier run are known, none are forgotten', () => {
-  const { kept, lists } = start(keptOf());
-  list(lists);
-  now += 11 * minute;
-  expect(kept.sweep()).toBe(false);
-});

@@ -158,23 +158,6 @@ describe('without metrics', () => {
     expect(await ask(server, '/metrics')).toMatchObject({ status: 404 });
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
   });
-
-  test('a request for flows where there are none is answered 404', async () => {
-    expect(await ask(await start(), '/drops')).toMatchObject({ status: 404 });
-  });
-
-  test('flows that are asked for by many at once are gathered once', async () => {
-    let times = 0;
-    const server = await start({ drops: async () => String(++times) });
-    const answers = await Promise.all([1, 2, 3].map(() => ask(server, '/drops')));
-    expect(answers.map(({ body }) => body)).toEqual(['1', '1', '1']);
-  });
-
-  test('its setting is named', async () => {
-    await expect(start({ setting: 'HEALTH_ADDRESS', address: '9091' })).rejects.toThrow(
-      'HEALTH_ADDRESS is "9091": expected HOST:PORT, :PORT or [IPv6]:PORT',
-    );
-  });
 });
 
 describe('bad clients', () => {
@@ -220,13 +203,6 @@ describe('bad clients', () => {
     const ends = Promise.all(idle.slice(0, 292).map((socket) => closed(socket.resume())));
     for (const path of ['/healthz', '/readyz', '/metrics']) expect((await ask(server, path)).status).toBe(200);
     await ends;
-  });
-
-  test('headers without end of one address do not keep a probe waiting', async () => {
-    const server = await start({ timeout: 60_000 });
-    const slow = await Promise.all(Array.from({ length: 300 }, () => open(server)));
-    for (const socket of slow) socket.resume().write('GET /healthz HTTP/1.1\r\nX: y\r\n');
-    for (let probe = 0; probe < 20; probe++) expect((await ask(server, '/healthz')).status).toBe(200);
   });
 
   test('many addresses with a few each leave room: the one that has most loses its oldest', async () => {

@@ -6,7 +6,6 @@ import { fakeApi, podObject } from './fake-api.ts';
 const group = '/apis/crd.projectcalico.org/v1';
 const pools = `${group}/ippools`;
 const block = `${group}/ipamblocks/10-65-2-0-26`;
-const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const minute = 60_000;
 
 function pool(cidr: string, blockSize?: unknown) {
@@ -163,16 +162,6 @@ describe('Calico', () => {
     const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
     await finder.find('10.65.2.9');
     expect(api.asked().at(-1)).toBe(`${v3}/ipamblocks/10-65-2-0-26`);
-  });
-
-  test.each([
-    [{ [pools]: 404 }, false, ''],
-    [{ [pools]: 403 }, false, 'ippools'],
-    [{ [reviews]: { status: { allowed: true } } }, true, '1'],
-    [{ [reviews]: { status: { allowed: false } } }, false, 'ipamblocks'],
-    [{ [pools]: 500 }, false, '500'],
-  ])('%j is usable: %s, because of %j', async (objects, usable, part) => {
-    await expect(scene(objects).finder.look()).resolves.toEqual({ usable, why: expect.stringContaining(part) });
   });
 
   test('a right that is missing is not asked for again and again', async () => {
