@@ -64,7 +64,7 @@ export function directoryOf(lists: Lists) {
       if (what === 'services') serviceIndex = undefined;
     },
     /** Returns the time span around `time` in which no answer changes, as long as `version` is the same. */
-    epoch(time: Millis): { from: Millis; until: Millis } {
+    epoch(this: void, time: Millis): { from: Millis; until: Millis } {
       const epochs = [pods, earlier].flatMap((index) => index?.epoch(time) ?? []);
       const from = Math.max(...epochs.map((each) => each.from));
       const until = Math.min(...epochs.map((each) => each.until));
