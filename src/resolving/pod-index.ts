@@ -118,7 +118,6 @@ export function isOwn(index: PodIndex, { addresses, uid }: Pod, address: string,
 
 /** Returns whether all are Pods of one name, one after the other. */
 function isOne(pods: readonly Pod[]): boolean {
-  if (pods.length === 1) return true;
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 

@@ -116,6 +116,7 @@ const cases: readonly Case[] = [
     { direction: 'sending', peer: externalEnd({ address: '169.254.169.254', role: 'metadata' }), port: 80 },
   ],
   ['API server by its Service', { direction: 'sending', peer: serviceEnd({ role: 'api-server' }), port: 443 }],
+  ['from the API server, which calls a webhook', { peer: serviceEnd({ role: 'api-server' }), port: 9443 }],
   ['API server by its node', { direction: 'sending', peer: nodeEnd(), port: 6443 }],
   ['probe', { peer: nodeEnd() }],
   ['DNS, by Cilium', { direction: 'sending', peer: dns, port: 53, protocol: 'UDP', ...denied, logger: 'hubble' }],

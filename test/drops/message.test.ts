@@ -232,6 +232,7 @@ test('messages of a scan are as expected', async () => {
       numbers(16),
       { look: 'scan' },
     ),
+    'of a Pod that an address tries on many ports': scan('target', {}, ['203.0.113.9'], numbers(16), { look: 'scan' }),
     'of a Pod that is tried by several addresses': scan('target', {}, two, ['22/TCP', '80/TCP']),
     'of a Pod whose health checks are kept out, with what policies say of the one that is named': scan(
       'target',

@@ -95,6 +95,7 @@ describe('the budget', () => {
     for (const node of ['node-a', 'node-b'])
       for (const name of many.slice(0, 25)) take(drop(`${name}-${node}`, { node }), start);
     recorder.finish();
+    expect(recorder.tables()).toEqual(['node-a', 'node-b'].map((node) => recorder.series(node)));
     expect(writes.every(({ time }) => time === start + second)).toBe(true);
     expect(writes).toHaveLength(50);
   });

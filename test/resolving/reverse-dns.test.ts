@@ -103,6 +103,10 @@ function wire(...labels: string[]): Buffer {
   ]);
 }
 
+test('the servers are those of the node by default', () => {
+  expect(createReverseDns()).toBeTypeOf('function');
+});
+
 const good = wire('web', 'example', 'org');
 
 test.each([
