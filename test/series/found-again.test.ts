@@ -98,6 +98,18 @@ test('the disk has what the table has of scans, many ports and overflows, and no
   );
 });
 
+test('the disk has how many ports of a peer were not remembered', () => {
+  const table = createSeriesTable();
+  const values = new Map<string, unknown>();
+  const peer = externalEnd();
+  for (let port = 1; port <= 520; port++) {
+    table.count(finding({ identity: `${port}`, details: flow({ port, peer }) }), start);
+    if (port > 510) onDisk(table.takeChanges(), values);
+  }
+  expect(table.due(Infinity)).toMatchObject([{ count: 520, ports: { past: 8 } }]);
+  expect(values).toEqual(onDisk(table.entries()));
+});
+
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'worker' } as const;
 
 test('a packet that brings neither a peer nor a port that is new is written as counts only', () => {

@@ -145,7 +145,7 @@ describe('whose turn it is', () => {
 
   test('what was not written for a reason that is not its own keeps its turn', () => {
     const table = createSeriesTable();
-    for (const object of ['a/web', 'b/web', 'c/web']) table.count(drop(object, 1), at(0));
+    for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
     const first = table.next(at(2))?.series as Series;
     table.begin(first);
     expect(table.next(at(2))?.series).not.toBe(first);

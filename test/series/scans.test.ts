@@ -159,8 +159,10 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     for (let port = 1; port <= 4; port++) table.count(refused(pod, stranger, port), at(0));
     scanBy(stranger, table, { ports: [5], count: 9 });
     for (let port = 2; port <= 4; port++) table.count(refused(pod, other, port), at(2));
-    expect(kinds(table)).toEqual({ ports: 1, 'scan of target': 9, 'scan of stranger': 1 });
     expect(packets(table, 'ports')).toBe(4);
+    for (let each = 2; each <= 8; each++)
+      table.count(refused(pod, externalEnd({ address: `192.0.2.${each}` }), 1), at(3));
+    expect(kinds(table)).toEqual({ flow: 7, ports: 1, 'scan of target': 9, 'scan of stranger': 1 });
   });
 
   test('is known as such after a restart, and in the next hour', () => {

@@ -321,8 +321,8 @@ describe('limits', () => {
 
   test('what is published makes room when its window is over', () => {
     const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
-    table.count(drop(1), start);
-    write(table, start + second);
+    table.count(drop(1), start + windowLength - minute);
+    write(table, start + windowLength - second);
     table.count(drop(2), start + windowLength);
     expect(table.counts.uncounted).toBe(0);
   });
