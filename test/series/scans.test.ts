@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../src/model/endpoint.ts';
+import { type Endpoint, nodeRefByName } from '../../src/model/endpoint.ts';
 import { type Finding, type FlowDetails, isSummary } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
-import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { externalEnd, finding, flow, incident, nine, podEnd, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
 
 const second = 1000;
@@ -201,6 +201,9 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(target?.peers.seen).toHaveLength(30);
     expect(target?.count).toBe(30);
     expect(table.counts).toEqual({ uncounted: 0, overflowed: 0 });
+    // An incident of the node is not one of its overflow.
+    table.count(incident({ regarding: nodeRefByName('node-a') }), at(3));
+    expect(kinds(table)).toMatchObject({ incident: 1, overflow: 1 });
   });
 
   test('loses no packet where there is no room for another series but those of its Pods', () => {
