@@ -36,7 +36,7 @@ try {
   const access = readKubeconfig(plane.adminKubeconfig);
   const store = createEventStore(createConnection({ access, userAgent: 'bench', onRequest: () => {}, clock }));
   const pids = ['kube-apiserver', 'etcd'].map(plane.pidOf);
-  const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid).seconds);
+  const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid));
   const versions = new Map<number, string>();
   // Not what the first requests of a kind cost.
   await inTurns(50, async (number) => void (await created(-1 - number)));

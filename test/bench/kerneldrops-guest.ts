@@ -139,7 +139,7 @@ async function measureFirstEvent(scene: Scene, pod: Pod, traffic: Omit<Traffic, 
   return agent;
 }
 
-const cpuOf = ({ process: { pid = 0 } }: GuestAgent): number => processorTimeOf(pid).seconds;
+const cpuOf = ({ process: { pid = 0 } }: GuestAgent): number => processorTimeOf(pid);
 
 async function measureAgent(agent: GuestAgent, pod: Pod, traffic: Omit<Traffic, 'count'>): Promise<void> {
   await settled(agent);

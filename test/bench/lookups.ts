@@ -70,14 +70,14 @@ try {
     // Not what the first requests of a kind cost, nor what the last measurement has left to be collected.
     for (let number = 0; number < Math.min(3, times); number++) await one(number);
     await delay(settleSeconds * 1000);
-    const began = { cpu: processorTimeOf(pid).seconds, at: performance.now() };
+    const began = { cpu: processorTimeOf(pid), at: performance.now() };
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < times) await one(next++);
     };
     await Promise.all([worker(), worker()]);
     const seconds = (performance.now() - began.at) / 1000;
-    const cost = Math.max(0, (processorTimeOf(pid).seconds - began.cpu - idle * seconds) / times);
+    const cost = Math.max(0, (processorTimeOf(pid) - began.cpu - idle * seconds) / times);
     selector ||= cost;
     rows.push([what, `${(cost * 1000).toFixed(2)} ms`, `${((cost / selector) * 100).toFixed(1)} %`, requests]);
     console.error(rows.at(-1)?.join('  '));
@@ -262,7 +262,7 @@ function blockFrom(first: number): object {
 }
 
 async function idleShare(pid: number): Promise<number> {
-  const before = processorTimeOf(pid).seconds;
+  const before = processorTimeOf(pid);
   await delay(10_000);
-  return (processorTimeOf(pid).seconds - before) / 10;
+  return (processorTimeOf(pid) - before) / 10;
 }

@@ -5,8 +5,6 @@
  *     npm run bench -- memory                              every situation
  *     npm run bench -- memory idle storm                some
  *     npm run bench -- memory --against FOLDER          beside another checkout, in turns
- *     npm run bench -- memory --flags '--max-semi-space-size=4'   flags of Node.js in place of the image's
- *     npm run bench -- memory --set MALLOC_ARENA_MAX=2  a variable beside the image's
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,8 +42,6 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     against: { type: 'string' },
-    flags: { type: 'string' },
-    set: { type: 'string', multiple: true, default: [] },
     pods: { type: 'string', default: '20000' },
     'storm-seconds': { type: 'string', default: '60' },
     step: { type: 'string', default: '4' },
@@ -75,11 +71,11 @@ try {
 }
 
 function createImages(): Image[] {
-  const env = Object.fromEntries(values.set.map((pair) => pair.split('=') as [string, string]));
-  const flags = values.flags?.split(' ');
-  const own = { name: 'this', checkout: join(import.meta.dirname, '../..'), env, flags };
-  const other = values.against === undefined ? [] : [{ name: 'against', checkout: values.against }];
-  return [...other, own].map((options) => createImage(join(disk.folder, options.name), options));
+  const checkouts = [...(values.against === undefined ? [] : [values.against]), join(import.meta.dirname, '../..')];
+  return checkouts.map((checkout, index, { length }) => {
+    const name = index === length - 1 ? 'this' : 'against';
+    return createImage(join(disk.folder, name), name, checkout);
+  });
 }
 
 async function createScene(connection: Connection | undefined): Promise<Scene> {

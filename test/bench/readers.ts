@@ -22,15 +22,11 @@ export interface AgentReader extends Reader {
 
 const image = imageCommand();
 
-/** Ready when it resolves. `flags`: of Node.js, by default the image's. */
+/** Ready when it resolves. */
 export async function startAgent(
   bundle: string,
   log: string,
-  {
-    kubeconfig,
-    state,
-    flags = image.flags,
-  }: { kubeconfig: string; state: string; flags?: readonly string[] | undefined },
+  { kubeconfig, state }: { kubeconfig: string; state: string },
   more: Readonly<Record<string, string>> = {},
 ): Promise<AgentReader> {
   const env = {
@@ -43,7 +39,7 @@ export async function startAgent(
     ...image.allocator,
     ...more,
   };
-  const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...image.flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const { promise: started, resolve } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
     // Rows of the audit may stand between the lines of the log, and are not worth being read.

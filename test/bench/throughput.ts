@@ -4,7 +4,6 @@
  *
  *     npm run bench -- throughput                                  the built bundle
  *     npm run bench -- throughput --against FILE.cjs            beside another bundle
- *     npm run bench -- throughput --flags='--max-semi-space-size=4'   beside the same with these flags of Node.js in place of the image's
  *     PEER=/path/to/kube-iptables-tailer npm run bench -- throughput
  *     npm run bench -- throughput --rounds 3 --megabytes 50     less; by default 5 of 100 MB
  *     npm run bench -- throughput --log 'drops only'            one of its logs
@@ -40,7 +39,6 @@ const podsOfNode = 110;
 const { values } = parseArgs({
   options: {
     against: { type: 'string', multiple: true, default: [] },
-    flags: { type: 'string', multiple: true, default: [] },
     rounds: { type: 'string', default: '5' },
     megabytes: { type: 'string', default: '100' },
     log: { type: 'string' },
@@ -71,7 +69,6 @@ try {
   for (const kind of kinds.filter((each) => values.log === undefined || values.log === each)) {
     const names = [
       'this',
-      ...values.flags,
       ...values.against,
       ...(peer !== undefined && kind !== 'each drop of another flow' ? [peer] : []),
     ];
@@ -80,11 +77,10 @@ try {
       const log = join(folder, `${kinds.indexOf(kind)}-${index}.log`);
       writeFileSync(log, firstLine());
       const file = values.against.includes(name) ? name : join(folder, 'this.cjs');
-      const flags = values.flags.includes(name) ? name.split(' ') : undefined;
       const reader =
         name === peer
           ? await startPeer(name, log, { account, server: new URL(plane.server) })
-          : await startAgent(file, log, { kubeconfig, state: mkdtempSync(join(folder, 'state-')), flags }, settings);
+          : await startAgent(file, log, { kubeconfig, state: mkdtempSync(join(folder, 'state-')) }, settings);
       readers.push({ name, log, reader, rates: [] });
     }
     for (let round = 0; round < Number(values.rounds); round++) {

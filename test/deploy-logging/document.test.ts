@@ -19,11 +19,3 @@ test.each(lines)('a line that a page on logging shows is a lost packet: %s', (li
 test.each(shippedFiles())('a page on logging names deploy/logging/%s', (name) => {
   expect(text).toContain(name);
 });
-
-test.each([
-  ['[UFW AUDIT] ', 'logged'],
-  ['filter_IN_public_DROP: ', 'dropped'],
-  ['shop-deny ', 'dropped'],
-])('the prefix %s of a host firewall is %s', (prefix, verdict) => {
-  expect(createPrefixTable().look(prefix).verdict).toBe(verdict);
-});

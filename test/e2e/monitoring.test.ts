@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { alerts, root, ruleGroups, textOf } from '../monitoring/files.ts';
 import { connect } from './control-plane/connection.ts';
+import { run } from './network/command.ts';
 
 /** Tests deploy/monitoring/ with the real promtool and kubectl. */
 
-const run = promisify(execFile);
 let folder: string;
 
 beforeAll(async () => {

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openBrowser } from './report/browser.ts';
 
 /** One text of a picture as the browser lays it out, in the units of its view box. */
 interface Laid {
@@ -17,31 +15,32 @@ interface Laid {
   readonly room: readonly [left: number, right: number];
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-pictures-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
 
 /** Runs in the browser. */
 const measure = `
-  const svg = document.querySelector('svg');
-  const { x, width } = svg.viewBox.baseVal;
-  const laid = [...svg.querySelectorAll('text')].map((text) => {
-    const { x: start, width: length } = text.getBBox();
-    const left = start + (text.transform.baseVal.consolidate()?.matrix.e ?? 0);
-    const box = text.closest('.box')?.querySelector('rect').getBBox() ?? { x, width };
-    return { text: text.textContent, shown: text.getNumberOfChars(), left, right: left + length, room: [box.x, box.x + box.width] };
-  });
-  document.body.textContent = JSON.stringify(laid);
-`;
+  (() => {
+    const svg = document.querySelector('svg');
+    const { x, width } = svg.viewBox.baseVal;
+    return [...svg.querySelectorAll('text')].map((text) => {
+      const { x: start, width: length } = text.getBBox();
+      const left = start + (text.transform.baseVal.consolidate()?.matrix.e ?? 0);
+      const box = text.closest('.box')?.querySelector('rect').getBBox() ?? { x, width };
+      return { text: text.textContent, shown: text.getNumberOfChars(), left, right: left + length, room: [box.x, box.x + box.width] };
+    });
+  })()`;
 
 async function layOut(picture: string): Promise<readonly Laid[]> {
-  const svg = readFileSync(join(import.meta.dirname, '../../docs', picture), 'utf8');
-  const page = join(folder, `${basename(picture)}.html`);
-  writeFileSync(page, `<!doctype html><meta charset="utf-8"><body>${svg}<script>${measure}</script></body>`);
-  const args = ['--no-sandbox', '--disable-gpu', `--user-data-dir=${join(folder, 'profile')}`, '--dump-dom'];
-  const { stdout } = await promisify(execFile)('chromium-headless-shell', [...args, pathToFileURL(page).href]);
-  const [, body = ''] = /<body>(\[.*\])<\/body>/s.exec(stdout) ?? [];
-  const json = body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-  return JSON.parse(json) as Laid[];
+  const page = await browser.newPage();
+  await page.goto(pathToFileURL(join(import.meta.dirname, '../../docs', picture)).href);
+  const laid: Laid[] = await page.evaluate(measure);
+  await page.close();
+  return laid;
 }
 
 test.each(['picture.svg', 'architecture.svg', 'simulation/conflict.svg', 'simulation/api-away.svg'])(

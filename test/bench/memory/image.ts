@@ -13,18 +13,8 @@ export interface Image {
   readonly evict: () => void;
 }
 
-export interface ImageOptions {
-  readonly name: string;
-  /** A checkout with its packages; its bundle is built. */
-  readonly checkout: string;
-  /** Replaces the flags of its Dockerfile. */
-  readonly flags?: readonly string[] | undefined;
-  /** Added to the variables of its Dockerfile. */
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** `folder` is made. */
-export function createImage(folder: string, { name, checkout, flags, env }: ImageOptions): Image {
+/** `folder` is made; `checkout`: with its packages; its bundle is built. */
+export function createImage(folder: string, name: string, checkout: string): Image {
   execFileSync(process.execPath, [join(checkout, 'scripts/build.mjs')], { cwd: checkout, stdio: 'inherit' });
   mkdirSync(folder);
   const place = (file: string): string => {
@@ -42,8 +32,8 @@ export function createImage(folder: string, { name, checkout, flags, env }: Imag
   const image = imageCommand(checkout);
   return {
     name,
-    command: [node, ...(flags ?? image.flags), program],
-    env: { ...image.allocator, ...env, LD_LIBRARY_PATH: folder },
+    command: [node, ...image.flags, program],
+    env: { ...image.allocator, LD_LIBRARY_PATH: folder },
     evict() {
       files.forEach(evict);
     },

@@ -9,24 +9,14 @@ export interface KubernetesObject {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-// Finalizers would be honoured, but no controller is there to remove them: the object could never be deleted.
-const SERVER_SET_METADATA = [
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'managedFields',
-  'selfLink',
-  'finalizers',
-];
-
-/** A stored object as it can be given to another server's POST: without what the server or its plug-ins set. */
+/**
+ * A stored object as it can be given to another server's POST. Finalizers would be honoured, but no controller is there to remove them: the
+ * object could never be deleted.
+ */
 export function asCreatable(object: KubernetesObject): KubernetesObject {
-  const { status: _, spec, ...rest } = object;
-  const metadata = { ...without(object.metadata, SERVER_SET_METADATA), name: object.metadata.name };
-  return { ...rest, metadata, ...(spec === undefined ? {} : { spec: creatableSpec(object.kind, spec) }) };
+  const { status: _, spec, metadata, ...rest } = object;
+  const kept = { ...without(metadata, ['uid', 'resourceVersion', 'finalizers']), name: metadata.name };
+  return { ...rest, metadata: kept, ...(spec === undefined ? {} : { spec: creatableSpec(object.kind, spec) }) };
 }
 
 /** Returns what to merge into the status subresource; undefined when the kind has none that matters without its controller. */
@@ -40,19 +30,12 @@ export function statusPatch({ kind, status }: KubernetesObject): Fields | undefi
   return undefined;
 }
 
+/** Priority classes but those of every cluster are not here, and admission would refuse the Pod for them. */
 function creatableSpec(kind: string, spec: Fields): Fields {
   if (kind === 'Namespace') return without(spec, ['finalizers']);
-  if (kind === 'Pod') return creatablePodSpec(spec);
-  return spec;
-}
-
-// The RuntimeClass and PriorityClass of another cluster are not here, and admission would refuse the Pod for them; the
-// system- classes exist in every cluster. Ephemeral containers have a subresource of their own.
-function creatablePodSpec(spec: Fields): Fields {
-  const className = spec.priorityClassName;
-  const isBuiltIn = typeof className === 'string' && className.startsWith('system-');
-  const fromAdmission = ['priority', 'preemptionPolicy', 'runtimeClassName', 'overhead', 'ephemeralContainers'];
-  return without(spec, isBuiltIn ? fromAdmission : [...fromAdmission, 'priorityClassName']);
+  if (kind !== 'Pod') return spec;
+  const isBuiltIn = String(spec.priorityClassName).startsWith('system-');
+  return without(spec, ['priority', 'preemptionPolicy', ...(isBuiltIn ? [] : ['priorityClassName'])]);
 }
 
 function without(fields: Fields, names: readonly string[]): Fields {

@@ -166,33 +166,26 @@ describe.concurrent('an agent', () => {
     }
   });
 
-  test('an agent that is one of two on a node, each with a state of its own, counts each line once', async () => {
-    const { env, folder, write, untilExact } = await scene('two-agents', 5, '10.114.3');
-    const agents = [env, { ...env, STATE_DIR: join(folder, 'other-state') }].map((each) => rig.start(each));
+  test.each([
+    ['each with a state of its own', 'two-agents', '10.114.3'],
+    ['with one state', 'two-agents-one-state', '10.114.4'],
+  ])('that is one of two on a node, %s: each line is counted once, also by the next one', async (_, name, subnet) => {
+    const { env, folder, write, untilExact } = await scene(name, 5, subnet);
+    const other = name === 'two-agents' ? { STATE_DIR: join(folder, 'other-state') } : {};
+    const agents = [env, { ...env, ...other }].map((each) => rig.start(each));
     await Promise.all(agents.map((agent) => agent.untilReady()));
     write(3);
     await untilExact();
     write(4);
-    const events = await untilExact();
-    expect(events).toHaveLength(5);
+    await untilExact();
     for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
     // Both wrote the same Events: the API server has refused what was late, which was then merged.
     await Promise.any(
       agents.map((agent) => untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="409"\} [1-9]/)),
     );
-  });
-
-  test('an agent that is one of two on a node with one state counts each line once, also by the next one', async () => {
-    const { env, write, untilExact } = await scene('two-agents-one-state', 5, '10.114.4');
-    const agents = [rig.start(env), rig.start(env)];
-    await Promise.all(agents.map((agent) => agent.untilReady()));
-    write(3);
-    await untilExact();
-    write(4);
-    await untilExact();
     await Promise.all(agents.map((agent) => agent.kill()));
     write(2);
     await rig.start(env).untilReady();
-    await untilExact();
+    expect(await untilExact()).toHaveLength(5);
   });
 });

@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseManifests } from '../../deploy/manifests.ts';
 import { ruleGroups } from '../../monitoring/files.ts';
+import { run } from '../network/command.ts';
 import { helmOfFile } from './helm.ts';
 
 /** Agents in two namespaces, their DaemonSets of one name: whose alerts fire, by the real promtool. */
 
-const run = promisify(execFile);
 const helm = helmOfFile();
 
 /** All is well in `one`. In `two` an agent is silent, one's Pod waits where `one` has an agent, one restarts, and Pods are not made. */
