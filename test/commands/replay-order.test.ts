@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { FlowRecord } from '../../src/audit/fields.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { notedIn, program, replay } from './program.ts';
-import { cluster, eventsIn, json, line, policyDeny, policyDenyText, writerIn } from './scene.ts';
+import { cluster, eventsIn, json, line, policyDeny, policyDenyText, recordsIn, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
@@ -38,24 +37,10 @@ describe.concurrent('several logs', () => {
   test('the order of logs holds over New Year', async () => {
     const newer = write('january.log', line('Jan  1 00:00:10'));
     const older = write('december.log', line('Dec 31 23:59:50'));
-    const { out } = await program([
-      'replay',
-      '--now',
-      '2027-01-02T00:00:00Z',
-      '--pods',
-      cluster,
-      '-q',
-      '-o',
-      'audit',
-      newer,
-      older,
-    ]);
-    expect(
-      out
-        .split('\n')
-        .slice(0, 2)
-        .map((row) => (JSON.parse(row) as FlowRecord)['@timestamp']),
-    ).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
+    const args = ['--pods', cluster, '-q', '-o', 'audit', newer, older];
+    const { out } = await program(['replay', '--now', '2027-01-02T00:00:00Z', ...args]);
+    const times = recordsIn(out).map((row) => row['@timestamp']);
+    expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
   });
 
   test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
@@ -64,12 +49,7 @@ describe.concurrent('several logs', () => {
     const newer = save('newer.log', today + 10 * 86_400_000);
     const older = save('older.log', today - 10 * 86_400_000);
     const { out } = await program(['replay', '--pods', cluster, '-q', '-o', 'audit', newer, older]);
-    expect(
-      out
-        .split('\n')
-        .slice(0, 2)
-        .map((row) => (JSON.parse(row) as FlowRecord)['log.file.path']),
-    ).toStrictEqual([older, newer]);
+    expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
   });
 });
 

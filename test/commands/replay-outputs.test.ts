@@ -6,7 +6,7 @@ import type { FlowRecord } from '../../src/audit/fields.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { main, type Outcome, program, replay, sample, subjectsIn } from './program.ts';
-import { cluster, eventsIn, json, line, policyDeny } from './scene.ts';
+import { cluster, eventsIn, json, line, policyDeny, recordsIn } from './scene.ts';
 
 const path = temporaryFolder();
 
@@ -40,7 +40,7 @@ describe('replay shows', () => {
 
   test('packets as audit rows of which either end is in the Namespace', async () => {
     const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', '-n', 'shop', policyDeny]);
-    expect(out.split('\n').filter((each) => each !== '')).toHaveLength(36);
+    expect(recordsIn(out)).toHaveLength(36);
     const { out: none } = await replay(['--pods', cluster, '-q', '-o', 'audit', '-n', 'monitoring', policyDeny]);
     expect(none).toBe('');
   });
@@ -54,8 +54,7 @@ describe('replay shows', () => {
 const rowsOf = async (...args: string[]): Promise<FlowRecord[]> => {
   const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'audit', ...args, policyDeny]);
   expect(status).toBe(0);
-  const rows = out.split('\n').filter((each) => each !== '');
-  return rows.map((row) => JSON.parse(row) as FlowRecord);
+  return recordsIn(out);
 };
 const namespacesIn = (rows: readonly FlowRecord[]): string[] =>
   [...new Set(JSON.stringify(rows).match(/(?<=namespace\.name":")[^"]*/g))].toSorted();
@@ -132,10 +131,7 @@ describe('replay prints', () => {
     expect(load(yaml.out)).toEqual({
       apiVersion: 'v1',
       kind: 'List',
-      items: lines.out
-        .trimEnd()
-        .split('\n')
-        .map((each) => JSON.parse(each) as unknown),
+      items: recordsIn(lines.out),
     });
   });
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { FlowRecord } from '../../src/audit/fields.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay, sample, subjectsIn } from './program.ts';
-import { cluster, drop, json, policyDeny, stamped, writerIn } from './scene.ts';
+import { cluster, drop, json, policyDeny, recordsIn, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
@@ -24,21 +24,11 @@ const admitsAll = policyNamed('open', { podSelector: {}, ingress: [{}] });
 
 test('the annotation names the only policy that denies, and how that is known', async () => {
   const { out } = await replay([...json, sample('dns-denied.log')]);
-  const annotations = out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map(
-      (line) =>
-        JSON.parse(line) as {
-          metadata: { annotations: Record<string, string> };
-          involvedObject: { namespace: string };
-        },
-    )
-    .map(({ metadata, involvedObject }) => ({
-      namespace: involvedObject.namespace,
-      policy: metadata.annotations['kube-netfilter-tailer/policy'],
-      evidence: metadata.annotations['kube-netfilter-tailer/policy-evidence'],
-    }));
+  const annotations = recordsIn<CoreEvent>(out).map(({ metadata: { annotations: all }, involvedObject }) => ({
+    namespace: involvedObject.namespace,
+    policy: all?.['kube-netfilter-tailer/policy'],
+    evidence: all?.['kube-netfilter-tailer/policy-evidence'],
+  }));
   expect(annotations).toContainEqual({
     namespace: 'shop',
     policy: 'NetworkPolicy/shop/web-egress',
@@ -51,11 +41,7 @@ test('the annotation names the only policy that denies, and how that is known', 
 
 test('rows of --output audit have the verdict, the policies that decide, and the nearest rule', async () => {
   const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', sample('dns-denied.log')]);
-  const rows = out
-    .trimEnd()
-    .split('\n')
-    .map((row) => JSON.parse(row) as FlowRecord);
-  expect(rows).toContainEqual(
+  expect(recordsIn(out)).toContainEqual(
     expect.objectContaining({
       'source.k8s.namespace.name': 'shop',
       'policy.verdict': 'denied',

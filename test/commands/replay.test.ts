@@ -1,23 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { FlowRecord } from '../../src/audit/fields.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program, replay, sample } from './program.ts';
-import { cluster, drop, eventsIn, json, line, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
-
-/** Lines of JSON. */
-function recordsIn(out: string): unknown[] {
-  return out
-    .trimEnd()
-    .split('\n')
-    .map((row) => JSON.parse(row) as unknown);
-}
+import { cluster, drop, eventsIn, json, line, policyDeny, recordsIn, stamped, twoEvents, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
 
 async function nodeOfRow(...args: string[]): Promise<unknown> {
   const { out } = await replay(['-q', '-o', 'audit', ...args, '-'], { stdin: stamped });
-  return (JSON.parse(out) as FlowRecord)['k8s.node.name'];
+  return recordsIn(out)[0]?.['k8s.node.name'];
 }
 
 async function withoutObjects(node: string, stdin: string): Promise<string> {

@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
 import { type Outcome, sample } from './program.ts';
 
 export const cluster = sample('cluster.json');
@@ -15,21 +17,14 @@ export const stamped = line('Nov 21 10:15:04');
 /** Options for a short, exact answer. */
 export const json = ['--pods', cluster, '-q', '-o', 'json'];
 
+/** Lines of JSON: Events, or rows of the audit. */
+export function recordsIn<Record = FlowRecord>(out: string): Record[] {
+  return out.split('\n').flatMap((each) => (each === '' ? [] : [JSON.parse(each) as Record]));
+}
+
 /** Events of `--output json`, each as its object, count and first time, in the order of the alphabet. */
 export function eventsIn({ out }: Outcome): string[] {
-  const events = out
-    .split('\n')
-    .filter((each) => each !== '')
-    .map(
-      (each) =>
-        JSON.parse(each) as {
-          involvedObject: { namespace: string; name: string };
-          count: number;
-          firstTimestamp: string;
-          reason: string;
-        },
-    );
-  return events
+  return recordsIn<CoreEvent>(out)
     .map(
       ({ involvedObject: { namespace, name }, count, firstTimestamp, reason }) =>
         `${reason} ${namespace}/${name} x${count} ${firstTimestamp}`,
