@@ -11,7 +11,7 @@ import { readDropsOptions, readTopOptions } from './commands/options/drops-optio
 import { readReplayOptions } from './commands/options/replay-options.ts';
 import { readReportOptions } from './commands/options/report-options.ts';
 import { readWhyOptions } from './commands/options/why-options.ts';
-import type { Streams } from './commands/terminal.ts';
+import { type Streams, writeUnlessClosed } from './commands/terminal.ts';
 import { environment, version } from './config/config.ts';
 import { docsUrlProblem } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
@@ -36,7 +36,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
     const options = readDoctorOptions(command);
     const { doctor } = await import('./commands/doctor/doctor.ts');
     // Exit at once, because a check that timed out may still have a request open.
-    return process.exit(await doctor(options, outUnlessClosed));
+    return process.exit(await doctor(options, (text) => writeUnlessClosed(streams.out, text)));
   },
   why: runWhy,
   async suggest(command) {
@@ -128,15 +128,6 @@ function statusOf(error: unknown): 0 | 1 | 2 {
 function print(text: string): 0 {
   streams.out(text);
   return 0;
-}
-
-/** Ignores a closed output, because the caller still needs the exit status of `doctor`. */
-function outUnlessClosed(text: string): void {
-  try {
-    streams.out(text);
-  } catch (error) {
-    if (!hasReadEnough(error)) throw error;
-  }
 }
 
 /** Ends the process without waiting for pending work, such as a back-off. */

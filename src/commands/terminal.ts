@@ -2,12 +2,22 @@
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { cutBytes, printable, printableJson } from '../platform/printable.ts';
+import { hasReadEnough } from '../platform/write-all.ts';
 
 export interface Streams {
   stdin: Readable;
   /** Writes before it returns, or throws, for example EPIPE for a closed pipe. */
   out: (text: string) => void;
   err: (text: string) => void;
+}
+
+/** Ignores a closed output, because the caller still needs the exit status. */
+export function writeUnlessClosed(out: Streams['out'], text: string): void {
+  try {
+    out(text);
+  } catch (error) {
+    if (!hasReadEnough(error)) throw error;
+  }
 }
 
 export type Paint = (

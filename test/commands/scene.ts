@@ -54,3 +54,22 @@ export function kubeconfigFor(server: string): string {
     users: [{ name: 'u', user: { token: 'a-token' } }],
   });
 }
+
+/** A Pod with that label `app`, and also with an address of IPv6. */
+export const podObject = (namespace: string, name: string, app: string, podIP: string, more: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name, labels: { app } },
+  spec: { nodeName: 'node-a', containers: [{ name: 'c', ports: [{ name: 'db', containerPort: 5432 }] }], ...more },
+  status: {
+    phase: 'Running',
+    podIP,
+    podIPs: [{ ip: podIP }, { ip: podIP.replace('10.65.', 'fd00::').replace(/\.(\d+)$/, ':$1') }],
+  },
+});
+
+export const ownedBy = (pod: object, kind: string, name: string, labels: object = {}): object => {
+  const { metadata } = pod as { metadata: { labels: object } };
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind, name, controller: true }];
+  return { ...pod, metadata: { ...metadata, labels: { ...metadata.labels, ...labels }, ownerReferences } };
+};

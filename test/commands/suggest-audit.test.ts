@@ -10,31 +10,21 @@ import { networkPolicy } from '../policies/objects.ts';
 import { linesOf, row } from '../report/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { parsed } from './parsed.ts';
+import { ownedBy, podObject } from './scene.ts';
 
 const path = temporaryFolder();
 
-const podObject = (namespace: string, name: string, app: string, podIP: string, kind: string, owner: string) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: {
-    namespace,
-    name,
-    labels: { app },
-    ownerReferences: [{ apiVersion: 'apps/v1', kind, name: owner, controller: true }],
-  },
-  status: { phase: 'Running', podIP },
-});
 const namespaceObject = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
 /** shop/postgres is isolated; batch/worker and batch/other may send. */
 const items = [
   namespaceObject('shop'),
   namespaceObject('batch'),
-  podObject('shop', 'postgres-0', 'postgres', '10.65.1.4', 'StatefulSet', 'postgres'),
-  podObject('batch', 'worker-7', 'worker', '10.65.2.9', 'DaemonSet', 'worker'),
+  ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres'),
+  ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'DaemonSet', 'worker'),
   // It has the label by which the suggestion admits worker.
-  podObject('batch', 'twin-1', 'worker', '10.65.2.10', 'DaemonSet', 'twin'),
-  podObject('batch', 'other-1', 'other', '10.65.2.11', 'DaemonSet', 'other'),
+  ownedBy(podObject('batch', 'twin-1', 'worker', '10.65.2.10'), 'DaemonSet', 'twin'),
+  ownedBy(podObject('batch', 'other-1', 'other', '10.65.2.11'), 'DaemonSet', 'other'),
   networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
 ];
 const from = (name: string): FlowRecord => ({ 'source.k8s.owner.kind': 'DaemonSet', 'source.k8s.owner.name': name });

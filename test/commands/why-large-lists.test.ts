@@ -5,17 +5,14 @@ import { why } from '../../src/commands/why/why.ts';
 import { json, refuse, type ScriptedServer, startScriptedServer } from '../kubernetes/scripted-server.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
 import { parsed } from './parsed.ts';
+import { podObject } from './scene.ts';
 
 /** Lists that are larger than an answer may be, of a server that sends them. */
 
 let server: ScriptedServer;
 afterEach(() => server.stop());
 
-const podOf = (namespace: string, name: string, podIP: string): object => ({
-  metadata: { namespace, name, labels: { app: name } },
-  spec: { nodeName: 'node-a' },
-  status: { phase: 'Running', podIP },
-});
+const podOf = (namespace: string, name: string, podIP: string): object => podObject(namespace, name, name, podIP);
 const stored = '/apis/crd.projectcalico.org/v1';
 const shop = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';
 const open = networkPolicy({ podSelector: {}, ingress: [{}] }, 'open');

@@ -7,21 +7,11 @@ import { expectLines } from '../expected-file.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
+import { ownedBy, podObject } from './scene.ts';
 import { parsed } from './parsed.ts';
 
 const path = temporaryFolder();
 
-const podObject = (namespace: string, name: string, app: string, podIP: string, more: object = {}): object => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { namespace, name, labels: { app } },
-  spec: { nodeName: 'node-a', containers: [{ name: 'c', ports: [{ name: 'db', containerPort: 5432 }] }], ...more },
-  status: {
-    phase: 'Running',
-    podIP,
-    podIPs: [{ ip: podIP }, { ip: podIP.replace('10.65.', 'fd00::').replace(/\.(\d+)$/, ':$1') }],
-  },
-});
 const list = (items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 const objects = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
@@ -116,11 +106,6 @@ const calicoFiles = {
   'calico-no-tier.json': list([database('Allow')]),
 };
 
-const ownedBy = (pod: object, kind: string, name: string, labels: object): object => {
-  const { metadata } = pod as { metadata: { labels: object } };
-  const ownerReferences = [{ apiVersion: 'apps/v1', kind, name, controller: true }];
-  return { ...pod, metadata: { ...metadata, labels: { ...metadata.labels, ...labels }, ownerReferences } };
-};
 const owned = [
   ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres', { shard: 'a' }),
   ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'ReplicaSet', 'worker-84f9', {

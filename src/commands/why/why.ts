@@ -1,7 +1,6 @@
 /** `why`: says whether policies admit a connection, and by which rule, as text with each clause or as JSON. */
 import { alignColumns } from '../../events/events.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { hasReadEnough } from '../../platform/write-all.ts';
 import { printable } from '../../platform/printable.ts';
 import {
   anyTier,
@@ -16,7 +15,7 @@ import {
   type Verdict,
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import { cell, jsonText, paintTerminal, type Streams } from '../terminal.ts';
+import { cell, jsonText, paintTerminal, type Streams, writeUnlessClosed } from '../terminal.ts';
 import { findFlow, evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
@@ -191,7 +190,7 @@ export async function withVerdict(
 ): Promise<number> {
   try {
     const { status, text } = await command();
-    print(out, text);
+    writeUnlessClosed(out, text);
     return status;
   } catch (error) {
     const isWrite = (error as NodeJS.ErrnoException).syscall === 'write';
@@ -200,14 +199,5 @@ export async function withVerdict(
     if (problems === undefined) throw error;
     for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
     return 2;
-  }
-}
-
-function print(out: Streams['out'], text: string): void {
-  try {
-    out(text);
-  } catch (error) {
-    // If the reader has closed the output, the exit status still has the verdict.
-    if (!hasReadEnough(error)) throw error;
   }
 }
