@@ -30,19 +30,18 @@ export const successors: Readonly<Record<string, Successor>> = {
   },
 };
 
-/** Variables without a counterpart here, each with the reason. */
-export const withoutSuccessor: Readonly<Record<string, string>> = {
-  KUBE_API_SERVER:
-    'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the container, or --kubeconfig, say where the API server is',
-  KUBE_EVENT_DISPLAY_REASON: 'the reason of an Event says what happened: PacketDrop for packets',
-  KUBE_EVENT_SOURCE_COMPONENT_NAME: 'Events come from kube-netfilter-tailer',
-  PACKET_DROP_CHANNEL_BUFFER_SIZE: 'nothing queues between reading and counting',
-  PACKET_DROP_EXPIRATION_MINUTES: 'what was logged while no agent was running is counted when it was logged',
-  REPEATED_EVENTS_INTERVAL_MINUTES: 'repeated packets are counted in one Event, written ever more rarely',
-  WATCH_LOGS_INTERVAL_SECONDS: 'logs are followed as they are written',
-  POD_IDENTIFIER_LABEL: 'labels are not kept; the workload of a Pod names it',
-  PACKET_DROP_LOG_TIME_LAYOUT: 'the forms of time stamps are known; timeZone is for those that name no zone',
-};
+/** Variables without a counterpart here; docs/migrating.md has the reason for each. */
+export const withoutSuccessor = [
+  'KUBE_API_SERVER',
+  'KUBE_EVENT_DISPLAY_REASON',
+  'KUBE_EVENT_SOURCE_COMPONENT_NAME',
+  'PACKET_DROP_CHANNEL_BUFFER_SIZE',
+  'PACKET_DROP_EXPIRATION_MINUTES',
+  'REPEATED_EVENTS_INTERVAL_MINUTES',
+  'WATCH_LOGS_INTERVAL_SECONDS',
+  'POD_IDENTIFIER_LABEL',
+  'PACKET_DROP_LOG_TIME_LAYOUT',
+];
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
@@ -67,8 +66,8 @@ export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; war
       `${variable} is a variable of kube-iptables-tailer, taken as ${shown}: set ${name}, to that instead (${where})`,
     );
   }
-  for (const [variable, why] of Object.entries(withoutSuccessor))
+  for (const variable of withoutSuccessor)
     if (env[variable])
-      warnings.push(`${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (${where})`);
+      warnings.push(`${variable} is a variable of kube-iptables-tailer and has no counterpart (${where})`);
   return { layer, warnings };
 }

@@ -82,7 +82,7 @@ describe('a variable of kube-iptables-tailer has no effect', () => {
   });
 
   test('an empty variable', () => {
-    const all = [...Object.keys(successors), ...Object.keys(withoutSuccessor)];
+    const all = [...Object.keys(successors), ...withoutSuccessor];
     const { config, warnings } = read(Object.fromEntries(all.map((variable) => [variable, ''])));
     expect(config).toEqual(read({}).config);
     expect(warnings).toEqual([]);

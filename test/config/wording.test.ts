@@ -121,9 +121,9 @@ test.each<[Record<string, string>, string]>([
     { METRICS_SERVER_PORT: 'http' },
     'METRICS_SERVER_PORT is a variable of kube-iptables-tailer and does nothing, as there: remove it (see docs/migrating.md)',
   ],
-  ...Object.entries(withoutSuccessor).map(([variable, why]): [Record<string, string>, string] => [
+  ...withoutSuccessor.map((variable): [Record<string, string>, string] => [
     { [variable]: '7' },
-    `${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (see docs/migrating.md)`,
+    `${variable} is a variable of kube-iptables-tailer and has no counterpart (see docs/migrating.md)`,
   ]),
 ])('variables of kube-iptables-tailer: %j', (env, expected) => {
   expect(loaded(env).warnings).toEqual([expected]);

@@ -34,7 +34,8 @@ const isReason = (at: string): boolean => /^docs\/(?:logging\/cilium|kernel-drop
 const variables = new Set([
   configFile.env,
   ...Object.values(settings).map(({ env }) => env),
-  ...Object.keys({ ...successors, ...withoutSuccessor }),
+  ...Object.keys(successors),
+  ...withoutSuccessor,
 ]);
 
 /** Names of variables in sentences: `LOG_LEVEL`, `POD_CACHE=cluster`. One word alone may be anything. */

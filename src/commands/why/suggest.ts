@@ -142,11 +142,7 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
 function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);
-  const name = owner && `${owner.kind} ${end.pod.namespace}/${owner.name}`;
-  if (from === 'owner') return `labels of ${endText(end)}: those that its ${name} selects by`;
-  const reason = (): string => {
-    if (name === undefined) return 'no Deployment, StatefulSet or DaemonSet of it is known';
-    return owner?.selector === undefined ? `its ${name} is not known` : `its ${name} does not select it by labels`;
-  };
-  return `labels of ${endText(end)}: its own, without those of a revision; ${reason()}`;
+  if (from === 'owner' && owner !== undefined)
+    return `labels of ${endText(end)}: those that its ${owner.kind} ${end.pod.namespace}/${owner.name} selects by`;
+  return `labels of ${endText(end)}: its own, without those of a revision`;
 }
