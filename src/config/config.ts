@@ -10,12 +10,12 @@ import {
   envTypos,
   type Flags,
   type Given,
+  inherit,
   type Layer,
   layerOfEnvironment,
   layerOfFlags,
 } from './layer.ts';
 import { type FileLayer, readConfigText, readFileLayer } from './file-layer.ts';
-import { inherit } from './kube-iptables-tailer.ts';
 import { type Config, configFile, schema, type SettingName, settingOf } from './settings.ts';
 import { suggest } from './suggest.ts';
 

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { main, type Outcome, program, replay, sample, subjectsIn } from './program.ts';
+import { type Outcome, program, replay, sample, subjectsIn } from './program.ts';
 import { cluster, eventsIn, json, line, policyDeny, recordsIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -179,22 +177,6 @@ describe('replay prints', () => {
     const rows = /<section id="events">.*?<tbody>(.*?)<\/tbody>/s.exec(out)?.[1] ?? '';
     expect(rows.match(/<tr>/g)).toHaveLength(7);
     expect(/<dt>Packets<\/dt><dd>(\d+)/.exec(out)?.[1]).toBe('36');
-  });
-
-  test('html: what a run left that was killed is removed by the next one', async () => {
-    const place = path('temporary');
-    mkdirSync(place);
-    const env = { TMPDIR: place };
-    const args = ['replay', '--pods', cluster, '-q', '-o', 'html', '-'];
-    const killed = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env } });
-    onTestFinished(() => void killed.kill('SIGKILL'));
-    const files = (): string[] => readdirSync(place, { recursive: true, encoding: 'utf8' });
-    await expect.poll(files, { timeout: 30_000 }).toHaveLength(2);
-    killed.kill('SIGKILL');
-    await once(killed, 'exit');
-    expect(files()[1]).toMatch(/packets\.ndjson$/);
-    expect(await replay(args.slice(1), { env, stdin: line('Nov 21 10:15:04') })).toMatchObject({ status: 0 });
-    expect(files()).toEqual([]);
   });
 
   test('html: with no place for temporary files says so', async () => {

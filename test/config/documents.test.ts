@@ -4,7 +4,7 @@ import { fromJSONSchema } from 'zod';
 import { ConfigError } from '../../src/config/config.ts';
 import { settingNames } from '../../src/config/settings.ts';
 import { configJsonSchema, referenceTable, withTable } from '../../scripts/config-docs.ts';
-import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { successors, withoutSuccessor } from '../../src/config/layer.ts';
 import { readFileOf } from './reading.ts';
 
 const document = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { successors, withoutSuccessor } from '../../src/config/layer.ts';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
 

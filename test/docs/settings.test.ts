@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { successors, withoutSuccessor } from '../../src/config/layer.ts';
 import { configFile, settings } from '../../src/config/settings.ts';
 import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
