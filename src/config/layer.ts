@@ -195,10 +195,10 @@ export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; war
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];
   for (const [variable, { setting, translate }] of Object.entries(successors)) {
-    const given = env[variable] ?? '';
+    const text = env[variable] ?? '';
     // In the Namespace of a Service metrics-server, Kubernetes sets METRICS_SERVER_PORT to a URL.
-    if (given === '' || given.includes('://')) continue;
-    const value = translate(given, env);
+    if (text === '' || text.includes('://')) continue;
+    const value = translate(text, env);
     const name = `${settingOf(setting).env}, or ${setting} in the file`;
     if (value === undefined || own[setting] !== undefined) {
       const why = value === undefined ? 'as there' : `because ${setting} is set`;
