@@ -215,7 +215,11 @@ export function createRecent(restored?: RecentState) {
     noteFirewallDrop(time: Millis, drops = 1): void {
       // This is usually the last run, but logs may be a little out of order.
       const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
-      if (run === undefined) return begin(time, drops);
+      if (run === undefined) {
+        runs.splice(runs.findLastIndex(({ last }) => last < time) + 1, 0, { first: time, last: time, drops });
+        if (runs.length > runLimit) runs.shift();
+        return;
+      }
       run.first = Math.min(run.first, time);
       run.last = Math.max(run.last, time);
       run.drops += drops;
@@ -229,10 +233,4 @@ export function createRecent(restored?: RecentState) {
     },
     state: (): RecentState => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
   };
-
-  function begin(time: Millis, drops: number): void {
-    const place = runs.findLastIndex(({ last }) => last < time) + 1;
-    runs.splice(place, 0, { first: time, last: time, drops });
-    if (runs.length > runLimit) runs.shift();
-  }
 }

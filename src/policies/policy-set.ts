@@ -35,7 +35,8 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
 /** Built once for each state of the cluster. Without `calico`, verdicts that depend on its tiers and network sets are unknown. */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
-  const tiers = tiersOf(calico);
+  // Tiers that Calico lists replace the built-in ones.
+  const tiers = new Map([...kubernetesTiers, ...(calico?.tiers ?? [])].map((tier) => [tier.name, tier]));
   const isOfCalico = hasCalico(all, calico);
   const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
   const byNamespace = new Map<string | undefined, Policy[]>();
@@ -93,12 +94,6 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
 function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefined): boolean {
   const { tiers = [], networkSets = [], hostEndpoints = [] } = calico ?? {};
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
-}
-
-/** Tiers that Calico lists replace the built-in ones. */
-function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
-  const known = [...kubernetesTiers, ...(calico?.tiers ?? [])];
-  return new Map(known.map((tier) => [tier.name, tier]));
 }
 
 /** Makes a policy of an unknown tier unknown, because it may be asked before or after any other. */

@@ -198,6 +198,8 @@ interface DeadPortName {
 function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonly Pod[]): Suggested['near'] {
   const exceptions: Exception[] = [];
   const portNames: DeadPortName[] = [];
+  const { flow } = probe;
+  const own = flow.destination.kind === 'pod' ? namesOf(flow.destination.pod, flow) : [];
   for (const { policy } of selecting)
     for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
       if (rule.action !== 'admit') continue;
@@ -206,7 +208,7 @@ function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonl
         const except = clause instanceof BlockPeer ? clause.exceptionFor(probe) : undefined;
         if (except !== undefined) exceptions.push({ ...found, except });
         if (clause instanceof PortName && isDead(clause, probe, pods))
-          portNames.push({ ...found, name: clause.name, own: ownNames(probe) });
+          portNames.push({ ...found, name: clause.name, own });
       }
     }
   return { exceptions, portNames };
@@ -225,8 +227,4 @@ function isDead({ name }: PortName, { flow: { destination, protocol } }: Probe, 
   const { namespace } = destination.pod;
   const inNamespace = [destination.pod, ...pods.filter((each) => each.namespace === namespace)];
   return !inNamespace.some(({ ports = [] }) => ports.some((port) => port.name === name && port.protocol === protocol));
-}
-
-function ownNames({ flow }: Probe): string[] {
-  return flow.destination.kind === 'pod' ? namesOf(flow.destination.pod, flow) : [];
 }

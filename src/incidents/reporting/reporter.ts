@@ -81,7 +81,7 @@ export class Reporter {
   report(incident: Incident): void {
     const account = this.#accountOf(incident);
     const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
-    if (account.facts === undefined || isStale) this.#ask(incident, account);
+    if (account.facts === undefined || isStale) void this.#ask(incident, account);
     this.#publish(incident, account);
   }
 
@@ -92,7 +92,8 @@ export class Reporter {
     for (const [key, incident] of incidents) {
       const account = isUnpublished(incident) ? this.#accountOf(incident) : this.#accounts.get(key);
       if (account === undefined) continue;
-      if (account.facts === undefined && (isUnpublished(incident) || hasNotices(account))) this.#ask(incident, account);
+      if (account.facts === undefined && (isUnpublished(incident) || hasNotices(account)))
+        void this.#ask(incident, account);
       this.#publish(incident, account);
       if (incident.phase === 'open') this.#notifyOfBeginning(incident, account, now);
       else if (incident.phase === 'over' && !incident.endUnpublished) this.#notifyOfEnd(incident, account, now);
@@ -124,24 +125,19 @@ export class Reporter {
   }
 
   /** Asks for the facts once the objects are known. Before that, less could be explained, and nothing is published anyway. */
-  #ask(incident: Incident, account: Account): void {
-    const { isReady, recent, facts } = this.#options;
-    if (this.#asking.has(keyOf(incident)) || !isReady()) return;
-    const found = findFacts(incident, recent, facts);
-    if (found instanceof Promise) void this.#learnLater(incident, account, found);
-    else this.#learn(incident, account, found);
-  }
-
-  async #learnLater(incident: Incident, account: Account, found: Promise<NodeFacts>): Promise<void> {
-    this.#asking.add(keyOf(incident));
-    this.#learn(incident, account, await found);
-    this.#asking.delete(keyOf(incident));
-    this.#publish(incident, account);
-  }
-
-  #learn({ last }: Incident, account: Account, facts: NodeFacts): void {
+  async #ask(incident: Incident, account: Account): Promise<void> {
+    const { isReady, recent, facts: sources } = this.#options;
+    const key = keyOf(incident);
+    if (this.#asking.has(key) || !isReady()) return;
+    const found = findFacts(incident, recent, sources);
+    const isLater = found instanceof Promise;
+    if (isLater) this.#asking.add(key);
+    const facts = isLater ? await found : found;
     this.#revision++;
-    Object.assign(account, { facts, asked: last });
+    Object.assign(account, { facts, asked: incident.last } satisfies Partial<Account>);
+    if (!isLater) return;
+    this.#asking.delete(key);
+    this.#publish(incident, account);
   }
 
   /** Waits while facts are asked for again, because old facts may lead to another diagnosis. */

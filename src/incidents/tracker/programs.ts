@@ -40,7 +40,8 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
     failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
-      sync.retry = withinReason(retry) ?? sync.retry;
+      // Implausible values are limited, because they would open or end incidents at the wrong time.
+      if (retry !== undefined && retry > 0) sync.retry = Math.min(Math.max(retry, shortestRetry), longestRetry);
       if (completesWhatFailed(failing) && !sync.failed.includes(family)) sync.failed.push(family);
       return Object.entries(sync.reported).some(
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
@@ -77,12 +78,6 @@ export function completesWhatFailed(failing: Failing): boolean {
 /** felix, confd and bird run in the container of calico-node. */
 export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
-}
-
-/** Limits a logged retry interval to plausible values; undefined if the line has none. */
-function withinReason(logged: Millis | undefined): Millis | undefined {
-  if (logged === undefined || !(logged > 0)) return undefined;
-  return Math.min(Math.max(logged, shortestRetry), longestRetry);
 }
 
 /** Returns whether two families may be the same; '' may be any family. */
@@ -159,13 +154,11 @@ export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFa
       ({ incident, inThisLife, healthy }) =>
         inThisLife && healthy === undefined && incident.phase !== 'over' && causeOf(incident.code).neverFatal !== true,
     )
-    .toSorted((a, b) => rankOf(a) - rankOf(b) || b.incident.last - a.incident.last);
-  const isKnownLoop = inContainer.some(
-    ({ incident }) => incident.code === restarting.code && incident.phase === 'open',
-  );
+    .toSorted((a, b) => Number(isOpen(b)) - Number(isOpen(a)) || b.incident.last - a.incident.last);
+  const isKnownLoop = inContainer.some((tracked) => tracked.incident.code === restarting.code && isOpen(tracked));
   return isKnownLoop && reason?.incident.phase === 'suspected' ? undefined : reason;
 }
 
-function rankOf({ incident }: TrackedFailure): number {
-  return incident.phase === 'open' ? 0 : 1;
+function isOpen({ incident }: TrackedFailure): boolean {
+  return incident.phase === 'open';
 }

@@ -19,7 +19,11 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
   const line = parsedBytes(text);
   if (line === undefined) return unparsable(hubble, 'the JSON is damaged or cut off');
   const lost = at(line, 'lost_events');
-  if (typeof lost === 'object' && lost !== null) return lostEvents(lost);
+  if (typeof lost === 'object' && lost !== null) {
+    // The JSON of Protocol Buffers has 64-bit numbers as texts.
+    const count = Number(at(lost, 'num_events_lost') ?? NaN);
+    return { kind: 'suppressed', by: hubble, count: isCount(count) ? count : undefined, affects: 'everything' };
+  }
   const flow = at(line, 'flow');
   // Other programs have objects with this name, too.
   if (!['verdict', 'IP', 'event_type'].some((key) => at(flow, key) !== undefined)) return undefined;
@@ -27,12 +31,6 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
 }
 
 const hubble = 'hubble';
-
-function lostEvents(lost: Json): Suppressed {
-  // The JSON of Protocol Buffers has 64-bit numbers as texts.
-  const count = Number(at(lost, 'num_events_lost') ?? NaN);
-  return { kind: 'suppressed', by: hubble, count: isCount(count) ? count : undefined, affects: 'everything' };
-}
 
 /** The numbers of event types (pkg/monitor/api/types.go). */
 const events = { drop: 1, trace: 4, verdict: 5 };

@@ -36,7 +36,7 @@ import {
 } from '../calico/clauses.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { isPortProtocol, PortRange } from '../clauses/ports.ts';
-import type { Probe, Side } from '../probe.ts';
+import type { Side } from '../probe.ts';
 
 export function compileCalicoPolicy(object: Json): Policy {
   const { kind } = refOf(object);
@@ -149,15 +149,13 @@ function protocolAt(given: Json, field: string): { name: string; clause?: Clause
   return name === undefined ? { name: '', clause: unusable('a rule has an unknown protocol') } : { name };
 }
 
-function isIcmp(probe: Probe): boolean {
-  return protocolOf(probe).startsWith('ICMP');
-}
-
 /** The verdict stays unknown, because a connection is given without the type and code of ICMP. */
 function icmpClause(value: Json, not: string): Clause | undefined {
   if (fieldsOf(value).length === 0) return undefined;
   const part = (name: string): string => `${name} ${JSON.stringify(at(value, name)) ?? 'any'}`;
-  return unseenClause(`${not}${part('type')}, ${part('code')}`, 'type and code of the ICMP packet', isIcmp);
+  return unseenClause(`${not}${part('type')}, ${part('code')}`, 'type and code of the ICMP packet', (probe) =>
+    protocolOf(probe).startsWith('ICMP'),
+  );
 }
 
 function entityGroups(
