@@ -1,6 +1,7 @@
 /** Counts of a finding in one window of time, and what of them is published. It is plain JSON, which is also saved on disk. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
+import type { Suppressed } from './observation.ts';
 
 /** The first few values of something, and how many others there were. */
 export interface DistinctValues {
@@ -114,12 +115,8 @@ export interface ObjectSlots {
   peers: Record<string, number>;
 }
 
-/** When lines of a node were last reported as lost; null if never. */
-export interface LossReports {
-  kernelWarnings: Millis | null;
-  everything: Millis | null;
-  felix: Millis | null;
-}
+/** When lines of a node were last reported as lost, by what they may have been about. */
+export type LossReports = Partial<Record<Exclude<Suppressed['affects'], 'nothing'>, Millis>>;
 
 /** The whole state of a table of series. A time is null if it has not come yet. */
 export interface SeriesState {

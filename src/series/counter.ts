@@ -55,7 +55,8 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     revision++;
     lostLines.report(affects, node, time);
     for (const series of held.current()) {
-      if (series.suppressed || !mayBeLost(series, affects, node, time)) continue;
+      const isRecent = series.finding.node === node && series.last >= time - reach;
+      if (series.suppressed || !isRecent || !isAffected(series, affects)) continue;
       series.suppressed = true;
       onCounted(series, time);
     }
@@ -72,7 +73,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
     const { details } = series.finding;
     // A series for many ports starts with packets moved from other series, so its count is not 0 at its first own packet.
-    if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.mayHaveLost(series, time);
+    if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.mayBeOf(series, time);
     if (details.kind === 'overflow' && !isCountedElsewhere) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
     const refused = noteOthers(series, finding, from);
@@ -115,44 +116,31 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
 /** How far back a report of lost lines reaches. The kernel reports them only with the next line that it allows. */
 const reach: Millis = 10_000;
 
+/** Remembers when lines of each node were last reported as lost. */
 function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
 
   return {
-    report(affects: Suppressed['affects'], node: string, time: Millis): void {
-      const last = reports.get(node) ?? { kernelWarnings: null, everything: null, felix: null };
-      if (affects === 'everything') last.everything = time;
-      if (affects === 'felix') last.felix = time;
-      else last.kernelWarnings = time;
-      reports.set(node, last);
+    report(affects: Loss, node: string, time: Millis): void {
+      reports.set(node, { ...reports.get(node), [affects]: time });
     },
-    /** Returns whether a series that begins at `time` may have lost its first lines. */
-    mayHaveLost(series: Series, time: Millis): boolean {
-      const lost = reports.get(series.finding.node);
-      if (lost === undefined) return false;
-      const { details } = series.finding;
+    /** Returns whether the first lines of a series that begins at `time` may be among them. */
+    mayBeOf(series: Series, time: Millis): boolean {
+      const { details, node } = series.finding;
       // An incident opens some time after the first failure that it counts.
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
-      const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
-      return (
-        isNear(lost.everything) ||
-        (isNear(lost.kernelWarnings) && isAffectedBy(series, 'kernel-warnings')) ||
-        (isNear(lost.felix) && isAffectedBy(series, 'felix'))
-      );
+      const lost = Object.entries(reports.get(node) ?? {}) as [Loss, Millis][];
+      return lost.some(([affects, reported]) => reported >= since && isAffected(series, affects));
     },
     state: (): SeriesState['reports'] => [...reports],
   };
 }
 
-function mayBeLost(series: Series, affects: Suppressed['affects'], node: string, time: Millis): boolean {
-  return series.finding.node === node && series.last >= time - reach && isAffectedBy(series, affects);
-}
+type Loss = keyof LossReports;
 
-function isAffectedBy({ finding: { details } }: Series, affects: Suppressed['affects']): boolean {
+function isAffected({ finding: { details } }: Series, affects: Loss): boolean {
   if (affects === 'everything') return true;
-  if (affects === 'felix') return details.kind === 'incident' && details.failing === 'felix';
-  return (
-    affects === 'kernel-warnings' &&
-    ((details.kind === 'incident' && details.failing === 'kernel') || (details.kind === 'flow' && details.martian))
-  );
+  const failing = details.kind === 'incident' ? details.failing : undefined;
+  if (affects === 'felix') return failing === 'felix';
+  return failing === 'kernel' || (details.kind === 'flow' && details.martian);
 }

@@ -9,7 +9,7 @@ import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { beginAll } from '../series/begin-all.ts';
+import { beginAll } from '../series/writing.ts';
 import { createMemoryStore, type MemoryStore } from '../events/memory-store.ts';
 
 const second = 1000;

@@ -7,7 +7,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts'
 import { applyChange } from '../../src/state/read-segments.ts';
 import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
-import { beginAll } from './begin-all.ts';
+import { beginAll, publish } from './writing.ts';
 import { stateOf } from './state-of.ts';
 
 const targets = Array.from({ length: 11 }, (_, number) => podRef(`web-${number}`));
@@ -64,11 +64,7 @@ function tableOf(
     const one = counted[index % counted.length] as Finding;
     table.count(isSame ? one : { ...one }, time, lines, time);
     look?.(table);
-    if (written)
-      for (const series of beginAll(table, time)) {
-        const { count, suppressed, published } = series;
-        table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: time });
-      }
+    if (written) for (const series of beginAll(table, time)) publish(table, series, time);
   }
   return table;
 }

@@ -6,7 +6,7 @@ import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
-import { beginAll } from './begin-all.ts';
+import { beginAll, publish } from './writing.ts';
 import { stateOf } from './state-of.ts';
 
 const start = windowOf(nine, podRef().uid).end;
@@ -44,11 +44,6 @@ function kinds(table: SeriesTable): Record<string, number> {
   return Object.fromEntries(
     ['flow', 'ports', 'overflow'].map((kind) => [kind, ofKind(table, kind).length] as const).filter(([, n]) => n > 0),
   );
-}
-
-function publish(table: SeriesTable, series: Series, now: number): void {
-  const { count, suppressed, published } = series;
-  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
 }
 
 function publishAll(table: SeriesTable, now: number): void {

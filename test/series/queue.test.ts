@@ -6,6 +6,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts'
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
+import { publish } from './writing.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -31,11 +32,6 @@ function write(table: SeriesTable, now: number, most = Infinity): string[] {
     written.push(turn.series.finding.identity);
   }
   return written;
-}
-
-function publish(table: SeriesTable, series: Series, now: number): void {
-  const { count, suppressed, published } = series;
-  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
 }
 
 const objectsOf = (written: string[]): string[] => written.map((identity) => identity.split(' ')[0] ?? '');

@@ -7,6 +7,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts'
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, incident, nine, podEnd, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
+import { publish } from './writing.ts';
 
 const second = 1000;
 const at = (seconds: number): number => nine + seconds * second;
@@ -68,11 +69,6 @@ const packets = (table: SeriesTable, kind?: string): number =>
   all(table)
     .filter((series) => kind === undefined || kindOf(series) === kind)
     .reduce((sum, { count }) => sum + count, 0);
-
-function publish(table: SeriesTable, series: Series, now: number): void {
-  const { count, suppressed, published } = series;
-  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
-}
 
 describe('a peer that more than eight Pods of a node refuse', () => {
   test('takes no room in the state of a Pod beside the Events that it has, however many such peers there are', () => {

@@ -5,7 +5,7 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
-import { beginAll } from './begin-all.ts';
+import { beginAll } from './writing.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';

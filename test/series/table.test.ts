@@ -6,7 +6,7 @@ import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
-import { beginAll } from './begin-all.ts';
+import { beginAll, publish } from './writing.ts';
 import { externalEnd, finding, flow, incident, incidentDetails, nine, podEnd, podRef, workerEnd } from '../builders.ts';
 
 const second = 1000;
@@ -20,8 +20,7 @@ function drop(port: number, given: Partial<Finding> = {}): Finding {
 /** Writes what is due at `now`, and gives how many packets each write published. */
 function write(table: SeriesTable, now: number): number[] {
   return beginAll(table, now).map((series) => {
-    const { count, suppressed, published } = series;
-    table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+    publish(table, series, now);
     return series.count;
   });
 }

@@ -8,7 +8,7 @@ import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
 import { clampTimes } from '../../src/state/state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
-import { beginAll } from '../series/begin-all.ts';
+import { beginAll } from '../series/writing.ts';
 import { seriesStateIn } from '../series/state-of.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';

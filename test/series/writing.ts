@@ -10,3 +10,9 @@ export function beginAll(table: Pick<SeriesTable, 'next' | 'begin'>, now: number
   }
   return begun;
 }
+
+/** Notes the Event of a series as the API server has it after a write. */
+export function publish(table: Pick<SeriesTable, 'published'>, series: Series, now: number): void {
+  const { count, suppressed, published } = series;
+  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+}
