@@ -1,20 +1,23 @@
 /** Makes flow records of the packets that a node dropped: counts them by flow and interval, saves them on disk, and sends them to sinks. */
+import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
+import { writeAll } from '../platform/write-all.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
 import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
+import { createFileSink } from './sinks/file.ts';
+import { createOtlpSink, readHeaders } from './sinks/otlp.ts';
 
 export { fields, type FlowRecord, schemaVersion } from './fields.ts';
 export { flagNames, packetRow } from './flow.ts';
 export { createLiveFlows, liveFlowsVersion, type LiveFlowTable } from './live-flows.ts';
 export { noNamespace, type Privacy, redactionOf } from './privacy.ts';
-export { createSink, type SinkSetting } from './sinks/create-sink.ts';
 
 /** The kept audit except for its flows and rows. */
 export interface AuditRest extends QueueState {
@@ -136,5 +139,57 @@ export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | un
     rest,
     flows: [...entriesOfKind<OpenFlow>('flow', values)].map(([, flow]) => flow),
     rows: [...entriesOfKind<string>('record', values)].toSorted(([a], [b]) => Number(a) - Number(b)),
+  };
+}
+
+export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
+
+/** The part of `Config` that sinks need. */
+interface SinkSettings {
+  node: string;
+  cluster?: string | undefined;
+  /** In MiB. */
+  auditFileSize: number;
+  /** In MiB. */
+  auditFileTotal: number;
+  auditOtlpHeaders?: string | undefined;
+  auditOtlpCa?: string | undefined;
+}
+
+/** Throws if the CA file cannot be read. The headers' file is read at each request. */
+export function createSink(sink: SinkSetting, settings: SinkSettings): Sink {
+  switch (sink.kind) {
+    case 'stdout':
+      return createStdoutSink();
+    case 'file':
+      return createFileSink({
+        path: sink.path,
+        size: settings.auditFileSize,
+        total: settings.auditFileTotal,
+      });
+    default:
+      return createOtlpSink({
+        url: sink.url,
+        headers: () => (settings.auditOtlpHeaders === undefined ? {} : readHeaders(settings.auditOtlpHeaders)),
+        ca: settings.auditOtlpCa === undefined ? undefined : readFileSync(settings.auditOtlpCa, 'utf8'),
+        resource: {
+          'service.name': 'kube-netfilter-tailer',
+          'k8s.node.name': settings.node,
+          ...(settings.cluster !== undefined && { 'k8s.cluster.name': settings.cluster }),
+        },
+      });
+  }
+}
+
+/** Writes rows between the lines of the log. Only rows have `event.name`, and only log lines have `msg`. */
+function createStdoutSink(): Sink {
+  return {
+    name: 'stdout',
+    mostRows: 500,
+    send: (rows) => {
+      writeAll(1, rows.join(''));
+      return Promise.resolve(0);
+    },
+    close: () => Promise.resolve(),
   };
 }

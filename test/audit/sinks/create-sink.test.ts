@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { rowOf } from '../../../src/audit/record.ts';
-import { createSink } from '../../../src/audit/sinks/create-sink.ts';
+import { createSink } from '../../../src/audit/audit.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 
