@@ -49,11 +49,26 @@ describe('kubernetes-event-exporter', () => {
       (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,
     );
     const teams = readExporterConfig(text, env).route;
-    const event = eventsOfSample('policy-deny').find(
-      ({ involvedObject }) => involvedObject.name === 'postgres-0',
-    ) as CoreEvent;
+    const event = eventOf('policy-deny', 'postgres-0');
     expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
     expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
+  });
+
+  test('teams are distinguished by namespace, which asks the API server nothing', () => {
+    const [line] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
+    expect(line).toBeDefined();
+    const teams = (name: string) =>
+      readExporterConfig(
+        shipped.replace(
+          /^( +)reason: '\^PacketDrop\$'$/m,
+          (other, indent) => `${other}\n${indent}${line?.replace('payments', name)}`,
+        ),
+        env,
+      ).route;
+    const drop = eventOf('policy-deny', 'postgres-0');
+    expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
+    expect(receiversOf(teams('other'), drop)).toEqual([]);
+    expect(receiversOf(teams('other'), eventOf('kube-proxy-lw8zd-lock', 'node-a'))).toEqual(['slack']);
   });
 
   test('no field of an Event can mention a channel', () => {
@@ -243,11 +258,14 @@ test('docs/slack.md shows messages as they are', () => {
     ['policy-deny', 'postgres-0'],
     ['kube-proxy-lw8zd-lock', 'node-a'],
   ] as const) {
-    const event = eventsOfSample(name).find(({ involvedObject }) => involvedObject.name === object) as CoreEvent;
-    const message = render(receivers[0]?.webhook.layout.text ?? '', event);
+    const message = render(receivers[0]?.webhook.layout.text ?? '', eventOf(name, object));
     expect(document, `docs/slack.md is out of date; put this in:\n\n${message}\n`).toContain(message);
   }
 });
+
+function eventOf(sample: string, object: string): CoreEvent {
+  return eventsOfSample(sample).find(({ involvedObject }) => involvedObject.name === object) as CoreEvent;
+}
 
 const recovery = { type: 'Normal', reason: 'XtablesLockFree', message: 'Resolved on node-a: done.' } as const;
 
