@@ -1,4 +1,4 @@
-/** Makes layers of settings from options, variables, also those of kube-iptables-tailer, and defaults. Values are not checked yet, and each has its origin. */
+/** Makes layers of settings from options, variables (also those of kube-iptables-tailer) and defaults. Values are not checked yet. */
 import { documentAt } from './docs-url.ts';
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { isSlip } from './suggest.ts';
@@ -190,7 +190,7 @@ export const withoutSuccessor = [
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
-/** Reads the variables of kube-iptables-tailer that this program accepts, and warns about each. `own`: what the options, variables and file of this program set; it has precedence. */
+/** Reads the variables of kube-iptables-tailer, and warns about each. `own`: what is set for this program, which has precedence. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];

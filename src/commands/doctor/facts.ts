@@ -63,25 +63,19 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     view: lookAtView(),
     rules: readRules(machine),
     kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
-    folder: promised(() => lookAtFolder(stateDir)),
-    state: promised(() => readKeptState(stateDir)),
-    containers: promised(() =>
-      sources.some(({ kind }) => kind === 'containers')
-        ? lookAtContainers(config.podLogs, config.containers)
-        : undefined,
-    ),
-    programLogs: promised(() =>
-      programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
-    ),
-    feeds: promised(() => sources.flatMap(lookAtFeed)),
+    folder: lookAtFolder(stateDir),
+    state: readKeptState(stateDir),
+    containers: sources.some(({ kind }) => kind === 'containers')
+      ? lookAtContainers(config.podLogs, config.containers)
+      : undefined,
+    programLogs: programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
+    feeds: sources.flatMap(lookAtFeed),
     /** Existing logs of dropped flows that are not in SOURCES. */
-    unreadFlows: promised(() =>
-      findUnread(sources.flatMap((setting) => ('path' in setting && setting.path !== undefined ? [setting.path] : []))),
-    ),
+    unreadFlows: findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : []))),
     /** Whether rules of all network namespaces log, not only of the first one. */
-    logsAllNamespaces: promised(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
+    logsAllNamespaces: readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1',
     /** Whether PROC_ROOT is a readable /proc. */
-    hasProcRoot: promised(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
+    hasProcRoot: procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined),
   };
 
   async function lookAtView(): Promise<NetworkView> {
@@ -117,8 +111,3 @@ const feeds = {
 
 /** Any user may read these files. The component conntrack-details mounts only the second. */
 const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];
-
-/** Turns an error into a rejection, so that only the checks that need this fact fail. */
-async function promised<T>(read: () => T): Promise<T> {
-  return await Promise.resolve(read());
-}
