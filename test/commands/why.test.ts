@@ -202,6 +202,13 @@ const ranSuggest = (from: string, to: string, port: string, files: string[]): Pr
 const run = (from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> =>
   asked(why, 'why', ['--from', from, '--to', to, '--port', port, ...more], files);
 
+/** The lines of an answer, without blank ones. */
+const linesOf = (text: string): string[] =>
+  text
+    .replaceAll(path(''), 'FOLDER')
+    .split('\n')
+    .filter((each) => each !== '');
+
 const [worker, postgres] = ['batch/worker-7', 'shop/postgres-0'];
 
 test('the exit status and the wording of verdicts and errors are as expected', async () => {
@@ -248,7 +255,7 @@ test('the exit status and the wording of verdicts and errors are as expected', a
     const { status, out, err } = await run(...args);
     // What is wrong with the input has no verdict beside it.
     expect(out === '').toBe(status === 2);
-    lines.push(`# ${title}: exit status ${status}`, ...`${out}${err}`.replaceAll(path(''), 'FOLDER').split('\n'));
+    lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
   }
   for (const args of [
     [],
@@ -272,7 +279,7 @@ test('the exit status and the wording of verdicts and errors are as expected', a
       'yaml',
     ],
   ])
-    lines.push(`# ${args.join(' ')}`, problemOf(args), '');
+    lines.push(`# ${args.join(' ')}`, problemOf(args));
   await expectLines(import.meta.dirname, 'why.expected.txt', lines);
 });
 
@@ -357,7 +364,7 @@ test('what suggest prints is as expected', async () => {
   const lines: string[] = [];
   for (const [title, ...args] of calls) {
     const { status, out, err } = await ranSuggest(...args);
-    lines.push(`# ${title}: exit status ${status}`, ...`${out}${err}`.split('\n'));
+    lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
   }
   await expectLines(import.meta.dirname, 'suggest.expected.txt', lines);
 });

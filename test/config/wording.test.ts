@@ -65,12 +65,7 @@ test('what wrong config files are refused with is as expected', async () => {
     '{a: 1,',
     'stateDir: !!binary aGk=',
   ];
-  const said = wrong.map(
-    (text) =>
-      `${text}\n${problemsOf(text)
-        .map((problem) => `  => ${problem}\n`)
-        .join('')}`,
-  );
+  const said = wrong.flatMap((text) => [text].concat(problemsOf(text).map((problem) => `  => ${problem}`)));
   await expectLines(import.meta.dirname, 'files.expected.txt', said);
 });
 

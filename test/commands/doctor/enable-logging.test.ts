@@ -184,7 +184,7 @@ test('what is printed is in enable-logging.expected.txt', async () => {
     cluster('', []),
   ];
   const lines: string[] = [];
-  for (const api of clusters) lines.push(...(await printed(api)).out.split('\n'));
+  for (const api of clusters) lines.push(...(await printed(api)).out.split('\n').filter((line) => line !== ''));
   await expectLines(import.meta.dirname, 'enable-logging.expected.txt', lines);
 });
 
