@@ -9,7 +9,6 @@ import {
   type ClusterObjects,
   type EndpointSlice,
   type Node,
-  packEndpoints,
   type Pod,
   type Service,
 } from '../src/resolving/objects.ts';
@@ -83,7 +82,7 @@ export function endpointSlice({
     service: 'api',
     ports: [{ name: 'http', port: 8080, protocol: 'tcp' }],
     ...given,
-    endpoints: packEndpoints(namespace, endpoints),
+    endpoints: JSON.stringify(endpoints),
   };
 }
 

@@ -122,7 +122,7 @@ function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock)
   metrics.cachedObjects.set(pods, { resource: 'pods' });
   metrics.cachedObjects.set(nodes, { resource: 'nodes' });
   metrics.cachedObjects.set(services, { resource: 'services' });
-  metrics.cachedObjects.set(lists.chains.sizes.slices, { resource: 'endpointslices' });
+  metrics.cachedObjects.set(lists.chains.sliceCount, { resource: 'endpointslices' });
   metrics.tombstones.set(tombstones);
   collectLookups(metrics.podLookups, remote.counts.pods);
   for (const [way, counts] of podLookups?.counts ?? [])

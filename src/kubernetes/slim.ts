@@ -6,7 +6,6 @@ import {
   type EndpointSlice,
   type Node,
   type Owner,
-  packEndpoints,
   type Pod,
   type Service,
   workloadOf,
@@ -145,10 +144,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
     resourceVersion,
     service: spelled(at(object, 'metadata', 'labels', 'kubernetes.io/service-name'), isLabel) ?? '',
     ports: slimPorts(at(object, 'ports')),
-    endpoints: packEndpoints(
-      namespace,
-      list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each)),
-    ),
+    endpoints: JSON.stringify(list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each))),
   };
 }
 

@@ -32,8 +32,5 @@ export function createCooldown<T>(duration: Millis, now: () => Millis) {
       since.set(one, now());
     },
     has: (one: T): boolean => isRecent(since.get(one)),
-    get size(): number {
-      return since.size;
-    },
   };
 }

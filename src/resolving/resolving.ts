@@ -21,7 +21,6 @@ export {
   type EndpointSlice,
   type Node,
   type Owner,
-  packEndpoints,
   type Pod,
   podOf,
   type Service,

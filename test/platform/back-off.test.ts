@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { createBackOff } from '../../src/platform/back-off.ts';
+import { createBackOff, createCooldown } from '../../src/platform/back-off.ts';
 
-const limits = { first: 1000, longest: 60_000 };
+const minute = 60_000;
+const limits = { first: 1000, longest: minute };
 
 test('a pause is up to twice as long after each failure, and never longer than the longest', () => {
   const backOff = createBackOff(limits, () => 1);
@@ -28,4 +29,17 @@ test('a pause that the other side asks for is kept, and a random part comes on t
   const randoms = [0, 0.5];
   const backOff = createBackOff(limits, () => randoms.shift() ?? 0);
   expect([backOff.next(7000), backOff.next(7000)]).toEqual([7000, 8000]);
+});
+
+test('a cooldown holds for its duration from the last time it was added', () => {
+  let now = 0;
+  const cooldown = createCooldown<string>(10 * minute, () => now);
+  cooldown.add('shop');
+  expect([cooldown.has('shop'), cooldown.has('batch')]).toEqual([true, false]);
+  now = 6 * minute;
+  cooldown.add('shop');
+  now = 16 * minute - 1;
+  expect(cooldown.has('shop')).toBe(true);
+  now++;
+  expect(cooldown.has('shop')).toBe(false);
 });

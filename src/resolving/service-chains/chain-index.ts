@@ -8,7 +8,7 @@ import {
   type Service,
   type ServicePort,
   type ServiceProtocol,
-  unpackEndpoints,
+  endpointsIn,
 } from '../objects.ts';
 import { hostAndPort } from '../../platform/address.ts';
 import { serviceRef } from '../endpoints.ts';
@@ -43,8 +43,8 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   return {
     /** The Services by `namespace/name`. */
     services: services.objects,
-    get sizes(): { slices: number; tombstones: number } {
-      return { slices: slices.objects.size, tombstones: services.tombstones + slices.tombstones };
+    get sliceCount(): number {
+      return slices.objects.size;
     },
     setService: (service: Service, now: Millis): void =>
       services.replace(keyOf(service.namespace, service.name), service, now),
@@ -110,7 +110,7 @@ function* portTexts(service: Service): Generator<readonly [string, PortOfService
 
 function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, ChainPort]> {
   const { namespace, service, ports } = slice;
-  const backends = unpackEndpoints(slice);
+  const backends = endpointsIn(slice);
   for (const { name: port, port: number, protocol } of ports) {
     for (const text of hashedTexts(namespace, service, port, protocol)) {
       for (const { address } of backends) {
@@ -138,9 +138,6 @@ function createHashedObjects<T, V>(
     objects: objects as ReadonlyMap<string, T>,
     expect,
     past: past.get,
-    get tombstones(): number {
-      return past.size;
-    },
     replace(key: string, after: T | undefined, now: Millis): void {
       const before = objects.get(key);
       if (after === undefined) objects.delete(key);
