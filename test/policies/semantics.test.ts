@@ -35,6 +35,14 @@ const inBatch = (spec: object, name?: string): object => networkPolicy(spec, nam
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const admitting = (rule: object): object[] => [networkPolicy({ podSelector: {}, ingress: [rule] })];
 const all = { namespaces: {} };
+const deny = { action: 'Deny', from: [all] };
+const accept = { action: 'Accept', from: [all] };
+const pass = { action: 'Pass', from: [all] };
+const from = (...peers: object[]): object[] => admitting({ from: peers });
+const ports = (...given: object[]): object[] => admitting({ ports: given });
+const ofBatch = { namespaceSelector: { matchLabels: { team: 'batch' } } };
+const ofWeb = { podSelector: { matchLabels: { app: 'web' } } };
+const twoPorts = end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] }));
 const cnp = (priority: number, rule: object, name?: string, tier = 'Admin'): object =>
   clusterNetworkPolicy({ tier, priority, subject: { namespaces: {} }, ingress: [rule] }, name);
 
@@ -63,38 +71,20 @@ const networkPolicyRows: Record<string, Row> = {
   '2: an empty ingress rule admits all': received('admits', [networkPolicy({ podSelector: {}, ingress: [{}] })]),
   '3: empty lists of peers and ports restrict nothing': received('admits', admitting({ from: [], ports: [] })),
   '3: null restricts nothing': received('admits', admitting({ from: null, ports: null })),
-  '3: an empty podSelector of a peer is all Pods of its own Namespace': received(
-    'admits',
-    admitting({ from: [{ podSelector: {} }] }),
-    { source: end(web) },
-  ),
-  '3: an empty podSelector of a peer is no Pod of another Namespace': received(
-    'denies',
-    admitting({ from: [{ podSelector: {} }] }),
-  ),
-  '3: an empty namespaceSelector is all Namespaces': received(
-    'admits',
-    admitting({ from: [{ namespaceSelector: {} }] }),
-  ),
+  '3: an empty podSelector of a peer is all Pods of its own Namespace': received('admits', from({ podSelector: {} }), {
+    source: end(web),
+  }),
+  '3: an empty podSelector of a peer is no Pod of another Namespace': received('denies', from({ podSelector: {} })),
+  '3: an empty namespaceSelector is all Namespaces': received('admits', from({ namespaceSelector: {} })),
   '3: a policy without podSelector selects all Pods of its Namespace': received('denies', [networkPolicy({})]),
   '4: namespaceSelector and podSelector of one peer must both match': received(
     'denies',
-    admitting({
-      from: [{ namespaceSelector: { matchLabels: { team: 'batch' } }, podSelector: { matchLabels: { app: 'web' } } }],
-    }),
+    from({ namespaceSelector: { matchLabels: { team: 'batch' } }, podSelector: { matchLabels: { app: 'web' } } }),
   ),
-  '4: of two peers one is enough': received(
-    'admits',
-    admitting({
-      from: [
-        { namespaceSelector: { matchLabels: { team: 'batch' } } },
-        { podSelector: { matchLabels: { app: 'web' } } },
-      ],
-    }),
-  ),
+  '4: of two peers one is enough': received('admits', from(ofBatch, ofWeb)),
   '4: a podSelector alone does not reach into another Namespace': received(
     'denies',
-    admitting({ from: [{ podSelector: { matchLabels: { app: 'worker' } } }] }),
+    from({ podSelector: { matchLabels: { app: 'worker' } } }),
   ),
   '5: NotIn matches a Pod without the label': received('denies', [
     networkPolicy({ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['a'] }] } }),
@@ -105,85 +95,69 @@ const networkPolicyRows: Record<string, Row> = {
   '5: Exists does not match a Pod without the label': received('admits', [
     networkPolicy({ podSelector: { matchExpressions: [{ key: 'tier', operator: 'Exists' }] } }),
   ]),
-  '6: a port without protocol is TCP': received('denies', admitting({ ports: [{ port: 5432 }] }), { protocol: 'UDP' }),
-  '6: a protocol without port is each port of it': received('admits', admitting({ ports: [{ protocol: 'UDP' }] }), {
+  '6: a port without protocol is TCP': received('denies', ports({ port: 5432 }), { protocol: 'UDP' }),
+  '6: a protocol without port is each port of it': received('admits', ports({ protocol: 'UDP' }), {
     protocol: 'UDP',
     port: 9,
   }),
-  '6: a rule with ports does not admit ICMP': received(
-    'denies',
-    admitting({ ports: [{}, { protocol: 'UDP' }, { protocol: 'SCTP' }] }),
-    { protocol: 'ICMP', port: undefined },
-  ),
-  '6: a rule without ports admits ICMP': received('admits', admitting({ from: [{ namespaceSelector: {} }] }), {
+  '6: a rule with ports does not admit ICMP': received('denies', ports({}, { protocol: 'UDP' }, { protocol: 'SCTP' }), {
     protocol: 'ICMP',
     port: undefined,
   }),
-  '7: endPort is inclusive': received('admits', admitting({ ports: [{ port: 5000, endPort: 5432 }] })),
-  '7: a port beyond endPort is not admitted': received('denies', admitting({ ports: [{ port: 5000, endPort: 5431 }] })),
+  '6: a rule without ports admits ICMP': received('admits', from({ namespaceSelector: {} }), {
+    protocol: 'ICMP',
+    port: undefined,
+  }),
+  '7: endPort is inclusive': received('admits', ports({ port: 5000, endPort: 5432 })),
+  '7: a port beyond endPort is not admitted': received('denies', ports({ port: 5000, endPort: 5431 })),
   '7: endPort with a name is no port, and the verdict is unknown': received(
     'unknown',
-    admitting({ ports: [{ port: 'db', endPort: 5432 }] }),
+    ports({ port: 'db', endPort: 5432 }),
   ),
   '8: a port in quotes has no letter and is no name, and the verdict is unknown': received(
     'unknown',
-    admitting({ ports: [{ port: '5432' }] }),
+    ports({ port: '5432' }),
   ),
-  '8: of two ports of one name none matches another port': received('denies', admitting({ ports: [{ port: 'db' }] }), {
+  '8: of two ports of one name none matches another port': received('denies', ports({ port: 'db' }), {
     port: 80,
-    destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })),
+    destination: twoPorts,
   }),
-  '8: a named port is one of the Pod that is the destination': received(
-    'admits',
-    admitting({ ports: [{ port: 'db' }] }),
-  ),
+  '8: a named port is one of the Pod that is the destination': received('admits', ports({ port: 'db' })),
   '8: a named port of an egress rule is one of the destination, not of the source': sent('admits', [
     inBatch({ podSelector: {}, egress: [{ ports: [{ port: 'db' }] }] }),
   ]),
-  '8: a named port of another protocol does not match': received(
-    'denies',
-    admitting({ ports: [{ port: 'db', protocol: 'UDP' }] }),
-    { protocol: 'UDP' },
-  ),
-  '8: a name that the Pod does not have matches nothing': received(
-    'denies',
-    admitting({ ports: [{ port: 'metrics' }] }),
-  ),
+  '8: a named port of another protocol does not match': received('denies', ports({ port: 'db', protocol: 'UDP' }), {
+    protocol: 'UDP',
+  }),
+  '8: a name that the Pod does not have matches nothing': received('denies', ports({ port: 'metrics' })),
   '8: a named port of an egress rule matches no address outside': sent(
     'denies',
     [inBatch({ podSelector: {}, egress: [{ ports: [{ port: 'db' }] }] })],
     { destination: external('192.0.2.7') },
   ),
-  '8: of two ports of one name the first matches (cilium#30003)': received(
-    'admits',
-    admitting({ ports: [{ port: 'db' }] }),
-    { destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) },
-  ),
+  '8: of two ports of one name the first matches (cilium#30003)': received('admits', ports({ port: 'db' }), {
+    destination: twoPorts,
+  }),
   '8: of two ports of one name the second is unknown, because enforcers differ (cilium#30003)': received(
     'unknown',
-    admitting({ ports: [{ port: 'db' }] }),
-    { port: 5433, destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) },
+    ports({ port: 'db' }),
+    { port: 5433, destination: twoPorts },
   ),
-  '8: a named port of a Pod whose ports are not known is unknown': received(
-    'unknown',
-    admitting({ ports: [{ port: 'db' }] }),
-    { destination: end(pod({ ports: undefined })) },
-  ),
+  '8: a named port of a Pod whose ports are not known is unknown': received('unknown', ports({ port: 'db' }), {
+    destination: end(pod({ ports: undefined })),
+  }),
   '9: what is excepted from a block is not admitted': received(
     'denies',
-    admitting({ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }] }),
+    from({ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }),
   ),
   '9: another peer admits what the first excepts (e2e "overlapping")': received(
     'admits',
-    admitting({
-      from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }, { ipBlock: { cidr: '10.65.2.9/32' } }],
-    }),
+    from({ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }, { ipBlock: { cidr: '10.65.2.9/32' } }),
   ),
-  '9: a block of IPv4 has no address of IPv6': received(
-    'denies',
-    admitting({ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }),
-    { source: external('2001:db8::1'), destination: { kind: 'pod', pod: postgres, address: 'fd00::4' } },
-  ),
+  '9: a block of IPv4 has no address of IPv6': received('denies', from({ ipBlock: { cidr: '0.0.0.0/0' } }), {
+    source: external('2001:db8::1'),
+    destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
+  }),
   'addresses of two families are in no packet, so what policies would say of it is unknown': both(
     'unknown',
     'unknown',
@@ -192,11 +166,11 @@ const networkPolicyRows: Record<string, Row> = {
   ),
   '9: a block with leading zeros is read in two ways, and the verdict is unknown': received(
     'unknown',
-    admitting({ from: [{ ipBlock: { cidr: '010.0.0.0/8' } }] }),
+    from({ ipBlock: { cidr: '010.0.0.0/8' } }),
   ),
   '10: a block matches the address of a Pod, as netfilter sees it (calico#6634)': received(
     'admits',
-    admitting({ from: [{ ipBlock: { cidr: '10.65.0.0/16' } }] }),
+    from({ ipBlock: { cidr: '10.65.0.0/16' } }),
   ),
   '11: what a Node sends to its own Pod is admitted': received('admits', [isolated], {
     source: node('node-a', '192.168.7.11'),
@@ -217,14 +191,12 @@ const networkPolicyRows: Record<string, Row> = {
   ),
   "12: label selectors of peers do not see a Pod on its Node's network": received(
     'denies',
-    admitting({ from: [{ namespaceSelector: {} }] }),
+    from({ namespaceSelector: {} }),
     { source: end({ ...onNodeA, node: 'node-b' }) },
   ),
-  "12: a block matches a Pod on its Node's network": received(
-    'admits',
-    admitting({ from: [{ ipBlock: { cidr: '192.168.7.0/24' } }] }),
-    { source: end({ ...onNodeA, node: 'node-b' }) },
-  ),
+  "12: a block matches a Pod on its Node's network": received('admits', from({ ipBlock: { cidr: '192.168.7.0/24' } }), {
+    source: end({ ...onNodeA, node: 'node-b' }),
+  }),
   '12: a Pod on the network of the own Node is that Node': received('admits', [isolated], { source: end(onNodeA) }),
   '13: a Pod reaches itself': received('admits', [isolated], { source: end(postgres) }),
   '13: a NetworkPolicy does not keep a Pod from itself by way of a Service': received('admits', [isolated], {
@@ -233,44 +205,43 @@ const networkPolicyRows: Record<string, Row> = {
   }),
   '13: a ClusterNetworkPolicy keeps a Pod from itself by way of a Service (network-policy-api#390)': received(
     'denies',
-    [cnp(1, { action: 'Deny', from: [all] })],
+    [cnp(1, deny)],
     { source: end(postgres), viaService: true },
   ),
   '13: a ClusterNetworkPolicy does not keep a Pod from its own address (network-policy-api#390)': received(
     'admits',
-    [cnp(1, { action: 'Deny', from: [all] })],
+    [cnp(1, deny)],
     { source: end(postgres) },
   ),
-  "15: the Service's port is not asked, the Pod's is (calico#5129)": received(
-    'denies',
-    admitting({ ports: [{ port: 80 }] }),
-    { port: 5432, viaService: true },
-  ),
+  "15: the Service's port is not asked, the Pod's is (calico#5129)": received('denies', ports({ port: 80 }), {
+    port: 5432,
+    viaService: true,
+  }),
   '16: whose the address of a completed Pod is now, is unknown (antrea#6507)': received(
     'unknown',
-    admitting({ from: [{ namespaceSelector: {} }] }),
+    from({ namespaceSelector: {} }),
     { source: end({ ...worker, completed: true }) },
   ),
   '16: a block decides for the address of a completed Pod': received(
     'admits',
-    admitting({ from: [{ ipBlock: { cidr: '10.65.0.0/16' } }] }),
+    from({ ipBlock: { cidr: '10.65.0.0/16' } }),
     { source: end({ ...worker, completed: true }) },
   ),
   '17: a Namespace has its name as a label, where its own labels are not listed': received(
     'admits',
-    admitting({ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } } }] }),
+    from({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } } }),
   ),
   '17: the name of a Namespace that cannot be read is known': received(
     'admits',
-    admitting({ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'lab' } } }] }),
+    from({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'lab' } } }),
     { source: end({ ...worker, namespace: 'lab' }) },
   ),
   '17: other labels of a Namespace that cannot be read are unknown': received(
     'unknown',
-    admitting({ from: [{ namespaceSelector: { matchLabels: { team: 'lab' } } }] }),
+    from({ namespaceSelector: { matchLabels: { team: 'lab' } } }),
     { source: end({ ...worker, namespace: 'lab' }) },
   ),
-  '19: SCTP is not TCP': received('denies', admitting({ ports: [{ port: 5432, protocol: 'TCP' }] }), {
+  '19: SCTP is not TCP': received('denies', ports({ port: 5432, protocol: 'TCP' }), {
     protocol: 'SCTP',
   }),
 };
@@ -278,46 +249,32 @@ const networkPolicyRows: Record<string, Row> = {
 test.each(Object.entries(networkPolicyRows))('NetworkPolicy: %s', (_title, row) => check(row));
 
 const npAdmits = networkPolicy({ ingress: [{}] }, 'np');
-const equalDeny = cnp(5, { action: 'Deny', from: [all] }, 'a');
-const equalAccept = cnp(5, { action: 'Accept', from: [all] }, 'b');
-const banp = baselineAdminNetworkPolicy({ subject: { namespaces: {} }, ingress: [{ action: 'Deny', from: [all] }] });
+const equalDeny = cnp(5, deny, 'a');
+const equalAccept = cnp(5, accept, 'b');
+const banp = baselineAdminNetworkPolicy({ subject: { namespaces: {} }, ingress: [deny] });
 
 /** apis/v1alpha2/clusternetworkpolicy_types.go, and v1alpha1 for those that it replaced. */
 const clusterRows: Record<string, Row> = {
   '20: of equal priorities that disagree, the verdict is unknown': received('unknown', [equalDeny, equalAccept]),
-  '20: of equal priorities that agree, it is known': received('denies', [
-    equalDeny,
-    cnp(5, { action: 'Deny', from: [all] }, 'b'),
-  ]),
+  '20: of equal priorities that agree, it is known': received('denies', [equalDeny, cnp(5, deny, 'b')]),
   '20: of equal priorities only those that match count': received('denies', [
     equalDeny,
     cnp(5, { action: 'Accept', from: [{ namespaces: { matchLabels: { team: 'shop' } } }] }, 'b'),
   ]),
-  '20: a lower priority value goes first': received('denies', [
-    cnp(6, { action: 'Accept', from: [all] }, 'a'),
-    cnp(4, { action: 'Deny', from: [all] }, 'b'),
-  ]),
+  '20: a lower priority value goes first': received('denies', [cnp(6, accept, 'a'), cnp(4, deny, 'b')]),
   '20: equal priorities of different tiers do not disagree': received('admits', [
     equalAccept,
-    cnp(5, { action: 'Deny', from: [all] }, 'c', 'Baseline'),
+    cnp(5, deny, 'c', 'Baseline'),
   ]),
-  '21: Pass skips the rest of its tier': received('admits', [
-    cnp(1, { action: 'Pass', from: [all] }, 'a'),
-    cnp(2, { action: 'Deny', from: [all] }, 'b'),
-  ]),
-  '21: Pass does not go over a NetworkPolicy': received('denies', [cnp(1, { action: 'Pass', from: [all] }), isolated]),
-  '21: Accept goes over a NetworkPolicy': received('admits', [cnp(1, { action: 'Accept', from: [all] }), isolated]),
-  '21: Deny goes over a NetworkPolicy': received('denies', [cnp(1, { action: 'Deny', from: [all] }), npAdmits]),
-  '21: a NetworkPolicy goes over the tier Baseline': received('admits', [
-    cnp(1, { action: 'Deny', from: [all] }, 'a', 'Baseline'),
-    npAdmits,
-  ]),
-  '21: the tier Baseline decides for Pods that are not isolated': received('denies', [
-    cnp(1, { action: 'Deny', from: [all] }, 'a', 'Baseline'),
-  ]),
+  '21: Pass skips the rest of its tier': received('admits', [cnp(1, pass, 'a'), cnp(2, deny, 'b')]),
+  '21: Pass does not go over a NetworkPolicy': received('denies', [cnp(1, pass), isolated]),
+  '21: Accept goes over a NetworkPolicy': received('admits', [cnp(1, accept), isolated]),
+  '21: Deny goes over a NetworkPolicy': received('denies', [cnp(1, deny), npAdmits]),
+  '21: a NetworkPolicy goes over the tier Baseline': received('admits', [cnp(1, deny, 'a', 'Baseline'), npAdmits]),
+  '21: the tier Baseline decides for Pods that are not isolated': received('denies', [cnp(1, deny, 'a', 'Baseline')]),
   '21: Pass in the tier Baseline admits': received('admits', [
-    cnp(1, { action: 'Pass', from: [all] }, 'a', 'Baseline'),
-    cnp(2, { action: 'Deny', from: [all] }, 'b', 'Baseline'),
+    cnp(1, pass, 'a', 'Baseline'),
+    cnp(2, deny, 'b', 'Baseline'),
   ]),
   '22: an unknown peer of Accept matches nothing': received('denies', [
     cnp(1, { action: 'Accept', from: [{ planets: {} }] }),
@@ -353,7 +310,7 @@ const clusterRows: Record<string, Row> = {
     cnp(1, { action: 'Allow', from: [all] }),
     isolated,
   ]),
-  "a subject is no Pod on its Node's network": received('admits', [cnp(1, { action: 'Deny', from: [all] })], {
+  "a subject is no Pod on its Node's network": received('admits', [cnp(1, deny)], {
     destination: end(onNodeA),
   }),
   'a policy without rules for a direction is not about it': received('admits', [
@@ -431,14 +388,14 @@ const strangeRows: Record<string, Row> = {
   ...Object.fromEntries(
     (
       [
-        ['its spec', { moon: 'full', ingress: [{ action: 'Deny', from: [all] }] }],
+        ['its spec', { moon: 'full', ingress: [deny] }],
         ['a rule', { ingress: [{ action: 'Deny', from: [all], moon: 'full' }] }],
         ['a protocol', { ingress: [{ action: 'Deny', from: [all], protocols: [{ tcp: { moon: 'full' } }] }] }],
         [
           'its subject',
           {
             subject: { pods: { namespaceSelector: {}, podSelector: {}, moon: 'full' } },
-            ingress: [{ action: 'Deny', from: [all] }],
+            ingress: [deny],
           },
         ],
       ] as const
@@ -452,7 +409,7 @@ const strangeRows: Record<string, Row> = {
   ),
   'a ClusterNetworkPolicy with a field of a newer API in a peer fails closed': received('denies', [
     cnp(1, { action: 'Accept', from: [{ pods: { moon: 'full' } }] }),
-    cnp(2, { action: 'Deny', from: [all] }),
+    cnp(2, deny),
   ]),
   'a policy of a newer version may do anything': received('unknown', [
     { ...npAdmits, apiVersion: 'networking.k8s.io/v7' },
@@ -480,7 +437,7 @@ const strangeRows: Record<string, Row> = {
     [networkPolicy({ podSelector: { matchLabels: { app: 'x' } } })],
     { destination: end(pod({ labels: undefined })) },
   ),
-  'a later fragment has no port': received('unknown', admitting({ ports: [{ port: 5432 }] }), { port: undefined }),
+  'a later fragment has no port': received('unknown', ports({ port: 5432 }), { port: undefined }),
 };
 
 test.each(Object.entries(strangeRows))('what is broken or not known: %s', (_title, row) => check(row));
@@ -492,7 +449,7 @@ describe('replies', () => {
   const { SYN, ACK } = TcpFlag;
   const policies = [
     isolated,
-    ...admitting({ from: [{ namespaceSelector: { matchLabels: { team: 'batch' } } }], ports: [{ port: 5432 }] }),
+    ...admitting({ from: [ofBatch], ports: [{ port: 5432 }] }),
     inBatch({ podSelector: {}, policyTypes: ['Ingress'] }),
   ];
   const request = { source: '10.65.2.9', destination: '10.65.1.4', sourcePort: 40_112, destinationPort: 5432 };
@@ -540,7 +497,7 @@ const strange = { action: 'Mirror', from: [all] };
 const cluster = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
 test.each([
   ['Calico', calico('NetworkPolicy', { ingress: [{ action: 'Mirror' }, { action: 'Deny' }] }, 'p', 'shop')],
-  ['the cluster', clusterNetworkPolicy({ ...cluster, ingress: [strange, { action: 'Deny', from: [all] }] })],
+  ['the cluster', clusterNetworkPolicy({ ...cluster, ingress: [strange, deny] })],
 ])('a rule of %s after one with an unknown action is named by its place', (_title, policy) => {
   const [traced] = evaluator([policy], namespaces).trace(connection, 'ingress').policies;
   expect(traced?.rules.map(({ path }) => path)).toEqual(['ingress[0]', 'ingress[0]', 'ingress[0]', 'ingress[1]']);

@@ -27,9 +27,16 @@ const ingress = (rule: object, more: object = {}): object => local({ ingress: [r
 const allow = (more: object = {}): object => ({ action: 'Allow', ...more });
 const deny = (more: object = {}): object => ({ action: 'Deny', ...more });
 const from = (source: object): object => ingress(allow({ source }));
+const globalFrom = (source: object): object => global({ ingress: [allow({ source })] });
+const tcpTo = (destination: object): object => ingress(allow({ protocol: 'TCP', destination }));
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const open = networkPolicy({ podSelector: {}, ingress: [{}] }, 'open');
 const office = calico('GlobalNetworkSet', { nets: ['192.0.2.0/24'] }, 'office', undefined, { place: 'office' });
+
+const ofOffice = { source: external('192.0.2.7') };
+const ofStranger = { source: external('198.51.100.7') };
+const ofNodeA = calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto');
+const hostA = 'HostEndpoint node-a-auto';
 
 const order: Record<string, Row> = {
   '24: a policy without an order comes last': received('admits', [
@@ -167,32 +174,28 @@ const selectors: Record<string, Row> = {
   '29: notSelector alone confines a rule to the Namespace': received('denies', [from({ notSelector: 'app == "web"' })]),
   '29: a rule without selectors is open to all': received('admits', [from({ nets: ['10.65.0.0/16'] })]),
   '29: a selector of a global policy reaches into all Namespaces': received('admits', [
-    global({ ingress: [allow({ source: { selector: 'app == "worker"' } })] }),
+    globalFrom({ selector: 'app == "worker"' }),
   ]),
   '29: global() selects what is in no Namespace': received('denies', [from({ namespaceSelector: 'global()' })]),
   '29: global() selects a GlobalNetworkSet': received(
     'admits',
     [office, from({ namespaceSelector: 'global()', selector: 'place == "office"' })],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   '29: all() as namespaceSelector selects no GlobalNetworkSet': received(
     'denies',
     [office, from({ namespaceSelector: 'all()', selector: 'place == "office"' })],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   '30: !has selects endpoints only, never a stranger': received(
     'denies',
-    [global({ ingress: [allow({ source: { selector: '!has(app)' } })] })],
-    { source: external('198.51.100.7') },
+    [globalFrom({ selector: '!has(app)' })],
+    ofStranger,
   ),
-  '30: notSelector matches strangers': received(
-    'admits',
-    [global({ ingress: [allow({ source: { notSelector: 'has(app)' } })] })],
-    { source: external('198.51.100.7') },
-  ),
+  '30: notSelector matches strangers': received('admits', [globalFrom({ notSelector: 'has(app)' })], ofStranger),
   '30: beside a selector, notSelector is about the same Pod or set (rule_scanner.go)': received('admits', [
     calico('GlobalNetworkSet', { nets: ['10.65.0.0/16'] }, 'pods', undefined, { place: 'here' }),
-    global({ ingress: [allow({ source: { selector: 'has(app)', notSelector: 'has(place)' } })] }),
+    globalFrom({ selector: 'has(app)', notSelector: 'has(place)' }),
   ]),
   'a NetworkSet of the Namespace is selected as Pods are': received(
     'admits',
@@ -200,7 +203,7 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'shop', { role: 'partner' }),
       from({ selector: 'role == "partner"' }),
     ],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   'two NetworkSets of one name, in two Namespaces, are two sets': received(
     'admits',
@@ -209,7 +212,7 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.0/24'] }, 'office', 'shop', { place: 'office' }),
       calico('NetworkSet', { nets: ['198.51.100.0/24'] }, 'office', 'batch', { place: 'office' }),
     ],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   'a NetworkSet has the labels of its Namespace': received(
     'admits',
@@ -217,22 +220,22 @@ const selectors: Record<string, Row> = {
       calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'batch', {}),
       from({ namespaceSelector: 'team == "batch"' }),
     ],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   'an address of a set that is no network is left out': received(
     'admits',
     [
       calico('GlobalNetworkSet', { nets: ['010.0.0.1', '192.0.2.7'] }, 'office', undefined, { place: 'office' }),
-      global({ ingress: [allow({ source: { selector: 'place == "office"' } })] }),
+      globalFrom({ selector: 'place == "office"' }),
     ],
-    { source: external('192.0.2.7') },
+    ofOffice,
   ),
   'projectcalico.org/name is the name of a Namespace (conversion.go)': received('admits', [
     from({ namespaceSelector: 'projectcalico.org/name == "batch"' }),
   ]),
   'labels of a Pod with the prefix of Namespaces do not count (workloadendpointprocessor.go)': received(
     'denies',
-    [global({ ingress: [allow({ source: { selector: 'pcns.team == "shop"' } })] })],
+    [globalFrom({ selector: 'pcns.team == "shop"' })],
     { source: end({ ...worker, labels: { 'pcns.team': 'shop' } }) },
   ),
   'a ServiceAccount is matched by name, in the Namespace of the policy': received(
@@ -264,20 +267,13 @@ const matching: Record<string, Row> = {
   ),
   'notNets match what is in none of them': received('admits', [from({ notNets: ['10.66.0.0/16', 'fd00::/8'] })]),
   'an address without a mask is a network': received('admits', [from({ nets: ['10.65.2.9'] })]),
-  'a range of ports is inclusive': received('admits', [
-    ingress(allow({ protocol: 'TCP', destination: { ports: ['5000:5432'] } })),
-  ]),
-  'notPorts match other ports': received('denies', [
-    ingress(allow({ protocol: 'TCP', destination: { notPorts: [5432] } })),
-  ]),
-  'a named port is one of the destination': received('admits', [
-    ingress(allow({ protocol: 'TCP', destination: { ports: ['db'] } })),
-  ]),
-  'of two ports of one name both match (named_port_index.go)': received(
-    'admits',
-    [ingress(allow({ protocol: 'TCP', destination: { ports: ['db'] } }))],
-    { port: 5433, destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) },
-  ),
+  'a range of ports is inclusive': received('admits', [tcpTo({ ports: ['5000:5432'] })]),
+  'notPorts match other ports': received('denies', [tcpTo({ notPorts: [5432] })]),
+  'a named port is one of the destination': received('admits', [tcpTo({ ports: ['db'] })]),
+  'of two ports of one name both match (named_port_index.go)': received('admits', [tcpTo({ ports: ['db'] })], {
+    port: 5433,
+    destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })),
+  }),
   'a named port is of a Pod that the rule selects, not of a set that has its address (rule_scanner.go)': received(
     'denies',
     [
@@ -363,11 +359,7 @@ const unknown: Record<string, Row> = {
   'ports without a protocol that has ports': received('unknown', [ingress(allow({ destination: { ports: [80] } }))], {
     missing: 'no protocol',
   }),
-  'a range of ports that runs backwards': received(
-    'unknown',
-    [ingress(allow({ protocol: 'TCP', destination: { ports: ['90:80'] } }))],
-    { missing: 'port' },
-  ),
+  'a range of ports that runs backwards': received('unknown', [tcpTo({ ports: ['90:80'] })], { missing: 'port' }),
   'ICMP, where no address shows of which family it is (npm run fuzz, 51069488)': received(
     'unknown',
     [global({ ingress: [deny({ protocol: 'ICMP' }), allow()] })],
@@ -379,26 +371,23 @@ const unknown: Record<string, Row> = {
       missing: 'the addresses',
     },
   ),
-  'a HostEndpoint of the Node at this end': received(
-    'unknown',
-    [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
-    { destination: node('node-a', '192.168.7.11'), missing: 'HostEndpoint node-a-auto' },
-  ),
-  'a HostEndpoint of the Node at this end, for what it sends': sent(
-    'unknown',
-    [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
-    { source: node('node-a', '192.168.7.11'), missing: 'HostEndpoint node-a-auto' },
-  ),
+  'a HostEndpoint of the Node at this end': received('unknown', [ofNodeA], {
+    destination: node('node-a', '192.168.7.11'),
+    missing: hostA,
+  }),
+  'a HostEndpoint of the Node at this end, for what it sends': sent('unknown', [ofNodeA], {
+    source: node('node-a', '192.168.7.11'),
+    missing: hostA,
+  }),
   'a HostEndpoint of the Node whose network a Pod is on, though a policy denies all that Pods get': received(
     'unknown',
-    [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto'), global({ ingress: [deny()] })],
-    { destination: end(onNodeA), missing: 'HostEndpoint node-a-auto' },
+    [ofNodeA, global({ ingress: [deny()] })],
+    { destination: end(onNodeA), missing: hostA },
   ),
-  'HostEndpoints, one of which may be of the Node whose network a Pod is on': received(
-    'unknown',
-    [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto')],
-    { destination: end({ ...onNodeA, node: undefined }), missing: 'kube-system/proxy-a' },
-  ),
+  'HostEndpoints, one of which may be of the Node whose network a Pod is on': received('unknown', [ofNodeA], {
+    destination: end({ ...onNodeA, node: undefined }),
+    missing: 'kube-system/proxy-a',
+  }),
   'HostEndpoints of other Nodes do not matter to a Pod on the network of its Node': received(
     'admits',
     [calico('HostEndpoint', { node: 'node-c' }, 'node-c'), global({ ingress: [deny()] })],
@@ -418,15 +407,13 @@ const unknown: Record<string, Row> = {
     'unknown',
     [
       calico('HostEndpoint', { node: 'node-c', expectedIPs: ['192.168.7.13'] }, 'node-c'),
-      global({ ingress: [allow({ source: { selector: 'has(host)' } })] }),
+      globalFrom({ selector: 'has(host)' }),
     ],
     { source: node('node-c', '192.168.7.13'), missing: 'HostEndpoint node-c' },
   ),
-  'a Node without a HostEndpoint is a stranger': received(
-    'denies',
-    [global({ ingress: [allow({ source: { selector: 'all()' } })] })],
-    { source: node('node-c', '192.168.7.13') },
-  ),
+  'a Node without a HostEndpoint is a stranger': received('denies', [globalFrom({ selector: 'all()' })], {
+    source: node('node-c', '192.168.7.13'),
+  }),
   'a policy without spec is for ingress': received('denies', [
     calico('NetworkPolicy', undefined as never, 'p', 'shop'),
   ]),
