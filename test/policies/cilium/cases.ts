@@ -52,6 +52,12 @@ const row =
   (expected: Expected) =>
   (policies: object[], changes?: Partial<Flow>): Row => ({ policies, expected, changes });
 const [admits, denies, unknown] = [row('admits'), row('denies'), row('unknown')];
+const fromOutside = { source: outside('192.0.2.7') };
+const toOutside = { destination: outside('192.0.2.7') };
+const fromSomebody = { source: somebody('10.65.9.9') };
+const fromNode = { source: node('node-b') };
+const dns = { protocol: 'UDP', port: 53 };
+const icmp = { protocol: 'ICMP', port: undefined };
 
 const isolation: Rows = {
   'a policy without rules for a direction does not isolate (api Sanitize)': admits([cnp({ endpointSelector: {} })]),
@@ -103,7 +109,7 @@ const subjects: Rows = {
     subject({ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] }),
   ]),
   'a policy of the cluster selects by Namespace': admits([
-    ccnp({ endpointSelector: { matchLabels: { 'k8s:io.kubernetes.pod.namespace': 'batch' } }, ingress: [{}] }),
+    ccnp({ endpointSelector: { matchLabels: inBatch }, ingress: [{}] }),
   ]),
   'a policy of the cluster selects by labels of the Namespace': denies([
     ccnp({ endpointSelector: { matchLabels: { 'io.cilium.k8s.namespace.labels.team': 'shop' } }, ingress: [{}] }),
@@ -115,9 +121,7 @@ const subjects: Rows = {
 };
 
 const fromPods: Rows = {
-  'a reserved label stands for its entity': admits([ingress(fromLabels({ 'reserved:remote-node': '' }))], {
-    source: node('node-b'),
-  }),
+  'a reserved label stands for its entity': admits([ingress(fromLabels({ 'reserved:remote-node': '' }))], fromNode),
   'a selector is of the Namespace of its policy (utils)': denies([ingress(fromLabels({ app: 'worker' }))]),
   'a selector may name another Namespace': admits([ingress(fromLabels({ ...inBatch, app: 'worker' }))]),
   'a selector may name it without the source': admits([
@@ -134,16 +138,14 @@ const fromPods: Rows = {
   ]),
   'all endpoints of the cluster are no Node': denies(
     [ccnp({ endpointSelector: {}, ingress: [{ fromEndpoints: [{}] }] })],
-    { source: node('node-b') },
+    fromNode,
   ),
   'an empty list of endpoints matches nothing': denies([ingress({ fromEndpoints: [], ...port(postgresPort) })]),
   'peers have a ServiceAccount': admits([
     ingress(fromLabels({ ...inBatch, 'io.cilium.k8s.policy.serviceaccount': 'runner' })),
   ]),
-  'endpoints are no addresses outside': denies([ingress({ fromEndpoints: [{}] })], { source: outside('192.0.2.7') }),
-  'whose an address is may not be known': unknown([ingress({ fromEndpoints: [{}] })], {
-    source: somebody('10.65.9.9'),
-  }),
+  'endpoints are no addresses outside': denies([ingress({ fromEndpoints: [{}] })], fromOutside),
+  'whose an address is may not be known': unknown([ingress({ fromEndpoints: [{}] })], fromSomebody),
   'labels that make no identity may not match': unknown(
     [ingress(fromLabels({ ...inBatch, 'pod-template-hash': '1' }))],
     { source: end({ ...worker, labels: { 'pod-template-hash': '1' } }) },
@@ -184,27 +186,17 @@ const sources: Readonly<Record<string, End>> = {
 
 const block = (cidr: string, ...except: string[]): object => ({ fromCIDRSet: [{ cidr, except }] });
 const networks: Rows = {
-  'a CIDR matches addresses outside': admits([ingress({ fromCIDR: ['192.0.2.0/24'] })], {
-    source: outside('192.0.2.7'),
-  }),
-  'a CIDR may be one address': admits([ingress({ fromCIDR: ['192.0.2.7'] })], { source: outside('192.0.2.7') }),
+  'a CIDR matches addresses outside': admits([ingress({ fromCIDR: ['192.0.2.0/24'] })], fromOutside),
+  'a CIDR may be one address': admits([ingress({ fromCIDR: ['192.0.2.7'] })], fromOutside),
   'a CIDR matches no Pod': denies([ingress({ fromCIDR: ['10.0.0.0/8'] })]),
-  'a CIDR may match a Node (policy-cidr-match-mode)': unknown([ingress({ fromCIDR: ['192.168.0.0/16'] })], {
-    source: node('node-b'),
-  }),
-  'an exception is left out': denies([ingress(block('192.0.2.0/24', '192.0.2.4/30'))], {
-    source: outside('192.0.2.7'),
-  }),
+  'a CIDR may match a Node (policy-cidr-match-mode)': unknown([ingress({ fromCIDR: ['192.168.0.0/16'] })], fromNode),
+  'an exception is left out': denies([ingress(block('192.0.2.0/24', '192.0.2.4/30'))], fromOutside),
   'the rest of the network is not': admits([ingress(block('192.0.2.0/24', '192.0.2.4/30'))], {
     source: outside('192.0.2.8'),
   }),
-  'a group of CIDRs is not known': unknown([ingress({ fromCIDRSet: [{ cidrGroupRef: 'offices' }] })], {
-    source: outside('192.0.2.7'),
-  }),
-  'what is no CIDR may match': unknown([ingress({ fromCIDR: ['office'] })], { source: outside('192.0.2.7') }),
-  'whose an address is may not be known': unknown([ingress({ fromCIDR: ['10.0.0.0/8'] })], {
-    source: somebody('10.65.9.9'),
-  }),
+  'a group of CIDRs is not known': unknown([ingress({ fromCIDRSet: [{ cidrGroupRef: 'offices' }] })], fromOutside),
+  'what is no CIDR may match': unknown([ingress({ fromCIDR: ['office'] })], fromOutside),
+  'whose an address is may not be known': unknown([ingress({ fromCIDR: ['10.0.0.0/8'] })], fromSomebody),
 };
 
 const ports: Rows = {
@@ -220,15 +212,12 @@ const ports: Rows = {
   'one of several lists of ports is enough': admits([
     ingress({ toPorts: [{ ports: [{ port: '80' }] }, { ports: [postgresPort] }] }),
   ]),
-  'ports match no ICMP': denies([ingress(port(postgresPort))], { protocol: 'ICMP', port: undefined }),
-  'types of ICMP are not known': unknown([ingress({ icmps: [{ fields: [{ family: 'IPv4', type: 8 }] }] })], {
-    protocol: 'ICMP',
-    port: undefined,
-  }),
+  'ports match no ICMP': denies([ingress(port(postgresPort))], icmp),
+  'types of ICMP are not known': unknown([ingress({ icmps: [{ fields: [{ family: 'IPv4', type: 8 }] }] })], icmp),
   'ICMP is no TCP': denies([ingress({ icmps: [{ fields: [{ type: 8 }] }] })]),
   'ICMP of the other family does not match': denies(
     [ingress({ icmps: [{ fields: [{ family: 'IPv6', type: 128 }] }] })],
-    { protocol: 'ICMP', port: undefined },
+    icmp,
   ),
   'peers and ports must both match': denies([ingress({ ...fromLabels(inBatch), ...port({ port: '80' }) })]),
   'a proxy decides by the request': unknown([
@@ -279,21 +268,20 @@ const outgoing: Rows = {
   ]),
   'a selector is of the Namespace of its policy': denies([egress({ toEndpoints: [{}] })]),
   'a domain name is no Pod': denies([egress({ toFQDNs: [{ matchName: 'db.example' }] })]),
-  'which addresses a domain name had is not known': unknown([egress({ toFQDNs: [{ matchPattern: '*.example' }] })], {
-    destination: outside('192.0.2.7'),
-  }),
+  'which addresses a domain name had is not known': unknown(
+    [egress({ toFQDNs: [{ matchPattern: '*.example' }] })],
+    toOutside,
+  ),
   'endpoints of Services are not known': unknown([
     egress({ toServices: [{ k8sService: { serviceName: 'db', namespace: 'shop' } }] }),
   ]),
-  'groups of the cloud are not known': unknown([egress({ toGroups: [{ aws: {} }] })], {
-    destination: outside('192.0.2.7'),
-  }),
+  'groups of the cloud are not known': unknown([egress({ toGroups: [{ aws: {} }] })], toOutside),
   'peers that are named in two ways are refused, or one of them': unknown([
     egress({ toEndpoints: [{}], toEntities: ['cluster'] }),
   ]),
   'DNS for all names is admitted': admits(
     [egress({ toPorts: [{ ports: [{ port: '53', protocol: 'UDP' }], rules: { dns: [{ matchPattern: '*' }] } }] })],
-    { protocol: 'UDP', port: 53 },
+    dns,
   ),
   'DNS for some names is decided by the request': unknown(
     [
@@ -301,7 +289,7 @@ const outgoing: Rows = {
         toPorts: [{ ports: [{ port: '53', protocol: 'UDP' }], rules: { dns: [{ matchName: 'db.example' }] } }],
       }),
     ],
-    { protocol: 'UDP', port: 53 },
+    dns,
   ),
   'whose an address is need not be known where the CIDR does not have it': denies(
     [egress({ toCIDR: ['192.0.2.0/24'] })],
