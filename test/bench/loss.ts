@@ -32,7 +32,6 @@ const { values } = parseArgs({
 
 await preparePrograms('measuring');
 const folder = scratchFolder('loss');
-const figures: object[] = [];
 const rows = [['rotation', 'every', ...Object.keys(readers)]];
 for (const style of values.styles.split(',') as Style[]) {
   const intervals = style === 'none' ? [0] : values.intervals.split(',').map(Number);
@@ -53,15 +52,13 @@ for (const style of values.styles.split(',') as Style[]) {
         timeout: 7000,
         folder: join(folder, 'trial'),
       });
-      figures.push(figureOf(name, interval, trial));
       cells.push(cellOf(trial));
     }
     rows.push([style, interval === 0 ? 'never' : `${interval} ms`, ...cells]);
   }
 }
 console.log(`\n${alignColumns(rows).join('\n')}`);
-console.log(`lost, of ${values.rate} lines/s for ${values.seconds} s; then lines that were doubled or torn\n`);
-console.log(JSON.stringify(figures));
+console.log(`lost, of ${values.rate} lines/s for ${values.seconds} s; then lines that were doubled or torn`);
 process.exit();
 
 function cellOf({ written, lost, snapshot }: Trial): string {
@@ -82,9 +79,4 @@ function cellOf({ written, lost, snapshot }: Trial): string {
 
 function percent(part: number, whole: number): string {
   return ((100 * part) / whole).toFixed(1);
-}
-
-function figureOf(reader: string, interval: number, { style, written, lost, snapshot, cpuSeconds }: Trial): object {
-  const { counted, broken } = snapshot;
-  return { reader, style, interval, ...written, lost, doubled: counted.doubled, broken, cpuSeconds };
 }

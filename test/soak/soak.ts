@@ -81,7 +81,6 @@ for (const { style, snapshot } of trials) {
     console.log(`${style}: reported ${times} times: ${reason}`);
 }
 for (const failure of failures) console.log(failure);
-console.log(JSON.stringify(trials.map(figuresOf)));
 const passed = trials.filter(isExact).length;
 console.log(`\nsoak: ${passed} passed, ${styles.length - passed} failed`);
 process.exit(passed === styles.length ? 0 : 1);
@@ -127,11 +126,4 @@ function problemsOf({ style, lost, lostRuns, snapshot }: Trial): string[] {
     ...(broken > 0 ? firstBroken.map((text) => `${style}: broken: ${JSON.stringify(text)}`) : []),
     ...Object.entries(reported.notices).map(([text, times]) => `${style}: noticed ${times} times: ${text}`),
   ];
-}
-
-function figuresOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): object {
-  const { counted, broken, reported } = snapshot;
-  const { doubled, late } = counted;
-  const { lostBytes, unmeasured } = reported;
-  return { style, ...written, lost, doubled, broken, late, lostBytes, unmeasured, kills, cpuSeconds, peakBytes };
 }

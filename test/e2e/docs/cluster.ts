@@ -12,16 +12,7 @@ const crd = 'crd.projectcalico.org';
 /** The cluster of samples/, with the agent, Calico and kube-proxy installed as the documents take them to be. */
 export async function fillCluster(connection: Connection, podAddress: string): Promise<void> {
   const { succeed } = connection;
-  const custom = [
-    ...definitions,
-    ...calico,
-    ...cilium,
-    ofAws,
-    ofAzure,
-    ofGoogle,
-    definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced'),
-  ];
-  await connection.apply(...custom);
+  await connection.apply(...definitions, ...kinds.map((kind) => definitionOf(kind)));
   await succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
   const saved = JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList;
   await createObjects(connection, { items: saved.items.map(endingAtOnce) });
@@ -61,36 +52,27 @@ async function patchStatus({ request }: Connection, path: string, status: object
     throw new Error(`[docs] the status of ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
 }
 
-function definition(group: string, version: string, kind: string, scope: 'Cluster' | 'Namespaced'): object {
-  return definitionOf({ group, version, kind, scope });
-}
-
-/** Kinds of Calico that commands speak of, with their scopes [projectcalico/calico, libcalico-go/config/crd]. */
-const calico: readonly object[] = [
-  definition(crd, 'v1', 'FelixConfiguration', 'Cluster'),
-  definition(crd, 'v1', 'GlobalNetworkPolicy', 'Cluster'),
-  definition(crd, 'v1', 'GlobalNetworkSet', 'Cluster'),
-  definition(crd, 'v1', 'NetworkPolicy', 'Namespaced'),
-  // Calico's API server serves this one.
-  definition('projectcalico.org', 'v3', 'NetworkPolicy', 'Namespaced'),
-];
-
-/** Kinds of Cilium that commands speak of, with their scopes [cilium/cilium, pkg/k8s/apis/cilium.io/v2]. */
-const cilium: readonly object[] = [
-  definition('cilium.io', 'v2', 'CiliumClusterwideNetworkPolicy', 'Cluster'),
-  definition('cilium.io', 'v2', 'CiliumEgressGatewayPolicy', 'Cluster'),
-  definition('cilium.io', 'v2', 'CiliumNetworkPolicy', 'Namespaced'),
-  definition('cilium.io', 'v2', 'CiliumNode', 'Cluster'),
-];
-
-/** The policy agent of the AWS VPC CNI has this one. */
-const ofAws = definition('networking.k8s.aws', 'v1alpha1', 'ClusterNetworkPolicy', 'Cluster');
-
-/** Container network logs of AKS are switched on by this one. */
-const ofAzure = definition('acn.azure.com', 'v1alpha1', 'ContainerNetworkLog', 'Cluster');
-
-/** The logs of policies in GKE Dataplane V2 are switched on by the object `default` of this one. */
-const ofGoogle = definition('networking.gke.io', 'v1alpha1', 'NetworkLogging', 'Cluster');
+/** Kinds of network plug-ins and of Prometheus that commands speak of, with their scopes. */
+const kinds = `
+  acn.azure.com v1alpha1 ContainerNetworkLog Cluster
+  cilium.io v2 CiliumClusterwideNetworkPolicy Cluster
+  cilium.io v2 CiliumEgressGatewayPolicy Cluster
+  cilium.io v2 CiliumNetworkPolicy Namespaced
+  cilium.io v2 CiliumNode Cluster
+  crd.projectcalico.org v1 FelixConfiguration Cluster
+  crd.projectcalico.org v1 GlobalNetworkPolicy Cluster
+  crd.projectcalico.org v1 GlobalNetworkSet Cluster
+  crd.projectcalico.org v1 NetworkPolicy Namespaced
+  monitoring.coreos.com v1 PrometheusRule Namespaced
+  networking.gke.io v1alpha1 NetworkLogging Cluster
+  networking.k8s.aws v1alpha1 ClusterNetworkPolicy Cluster
+  projectcalico.org v3 NetworkPolicy Namespaced`
+  .trim()
+  .split('\n')
+  .map((row) => {
+    const [group = '', version = '', kind = '', scope] = row.trim().split(' ');
+    return { group, version, kind, scope: scope as 'Cluster' | 'Namespaced' };
+  });
 
 function programs(podAddress: string): KubernetesObject[] {
   return [

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
 import { usedBy } from '../../soak/program.ts';
 import type { LogEntry } from '../agent-process.ts';
@@ -18,13 +18,11 @@ const longestRow: Millis = 400_000;
 /** Runs the rows at the same time. `name`: of nodes and namespaces; `subnet`: of their Pods, `10.110`; no other file's. */
 export function testFaults({ name, subnet }: { name: string; subnet: string }, faults: readonly Fault[]): void {
   let shared: { controlPlane: Connection; rig: AgentRig };
-  const results: string[] = [];
 
   beforeAll(async () => {
     const controlPlane = connect(inject('controlPlane'));
     shared = { controlPlane, rig: await createAgentRig(controlPlane) };
   });
-  afterAll(() => console.log(['fault; until all counts were right; peak memory', ...results].join('\n')));
 
   describe.concurrent('fault', () => {
     test.for(faults.map((fault, index) => ({ title: fault.title, fault, number: index + 1 })))(
@@ -37,7 +35,7 @@ export function testFaults({ name, subnet }: { name: string; subnet: string }, f
           const order = own?.order ?? (() => Promise.reject(new Error('the control plane is shared')));
           const scene = await setScene({ ...place, order }, `${name}-${number}`, `${subnet}.${number}`, fault);
           try {
-            results.push(`${fault.title}; ${await play(fault, scene)}`);
+            await play(fault, scene);
           } finally {
             await scene.close();
           }
@@ -49,7 +47,7 @@ export function testFaults({ name, subnet }: { name: string; subnet: string }, f
   });
 }
 
-async function play(fault: Fault, scene: Played): Promise<string> {
+async function play(fault: Fault, scene: Played): Promise<void> {
   const { agent, rig, namespace } = scene;
   await agent.untilReady();
   await scene.drop('before', 5);
@@ -67,20 +65,16 @@ async function play(fault: Fault, scene: Played): Promise<string> {
   expect(await agent.get('/healthz')).toMatchObject({ status: 200 });
   expect((await agent.get('/readyz')).status).toBe(200);
 
-  const ended = performance.now();
   await fault.end?.(scene);
   await scene.drop('steady', 2);
   await scene.drop('after', 4);
   const events = await untilAllIsPublished(fault, scene);
-  const seconds = ((performance.now() - ended) / 1000).toFixed(1);
 
   await fault.check?.(scene, events);
   await expectOneLineEach(fault, scene);
-  const peak = Math.round(usedBy(agent.pid ?? 0).peakBytes / 2 ** 20);
-  expect(peak).toBeLessThan(memoryLimit);
+  expect(usedBy(agent.pid ?? 0).peakBytes / 2 ** 20).toBeLessThan(memoryLimit);
   agent.signal('SIGTERM');
   expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
-  return `${seconds} s; ${peak} MB`;
 }
 
 /** Every Pod has its Events, and they count what was written. */

@@ -41,7 +41,7 @@ afterAll(() => network.destroy());
 
 test('an ICMP error about a packet of another sender is reported for its own ends, not for the Pod that it names', async () => {
   const [from, to] = keys;
-  await network.refuse({ from: to });
+  await network.refuse(to);
   // The kernel of the attacker answers the victim that no process listens; the answer is turned to another Pod on its way out.
   const forge = `add table ip forge
 add chain ip forge output { type filter hook output priority 0; }

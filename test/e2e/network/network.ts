@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { interfaceNames } from '../../../src/resolving/pod-index.ts';
 import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
-import { appendLogAndDrop, type Backend, type Match } from './rules.ts';
+import { appendLogAndDrop, type Backend } from './rules.ts';
 import { sendEchoRequests, sendPackets } from './sending.ts';
 import { joinPod, prepareNode } from './topology.ts';
 
@@ -25,9 +25,6 @@ export interface NetworkPod {
   readonly device?: string;
 }
 
-/** Like a rule's match, but `from` and `to` are Pods, as `namespace/name`. */
-export type Flow = Match;
-
 export type Sending = {
   /** Pods, as `namespace/name`. */
   readonly from: string;
@@ -44,8 +41,8 @@ export type Sending = {
 );
 
 export interface Network {
-  /** Logs and drops from now on what matches, by rules at the end of FORWARD; by default all that the Pods send. */
-  readonly refuse: (flow?: Flow) => Promise<void>;
+  /** Logs and drops from now on what the Pods send, or one of them, by rules at the end of FORWARD. */
+  readonly refuse: (from?: string) => Promise<void>;
   /**
    * Sends `count` packets and no others, if their flow is refused: UDP datagrams or TCP SYNs, each from a port of its own, or ICMP echo
    * requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
@@ -100,8 +97,7 @@ async function build(
   const takePorts = (count: number): readonly number[] =>
     Array.from({ length: count }, () => FIRST_SOURCE_PORT + (taken++ % SOURCE_PORTS));
   return {
-    refuse: async ({ from, to, ...match } = {}) =>
-      appendLogAndDrop(node, backend, prefix, { ...match, from: from && deviceOf(from), to: to && deviceOf(to) }),
+    refuse: (from) => appendLogAndDrop(node, backend, prefix, from && deviceOf(from)),
     send: async (sending) => {
       const [from, to] = [placeOf(sending.from), placeOf(sending.to)];
       const destination = addressOf(to, sending.family);
