@@ -99,16 +99,8 @@ function unlisted(kind: PolicyKind, namespace: string | undefined, refusal: Refu
 /** The API of Calico's API server, and the API of stored objects. The first one that the cluster has is used. */
 const versions = ['projectcalico.org/v3', 'crd.projectcalico.org/v1'] as const;
 
-type CalicoName = readonly [kind: string, plural: string];
-const policiesOfCluster: readonly CalicoName[] = [
-  ['GlobalNetworkPolicy', 'globalnetworkpolicies'],
-  ['StagedGlobalNetworkPolicy', 'stagedglobalnetworkpolicies'],
-];
-const policiesOfNamespace: readonly CalicoName[] = [
-  ['NetworkPolicy', 'networkpolicies'],
-  ['StagedNetworkPolicy', 'stagednetworkpolicies'],
-  ['StagedKubernetesNetworkPolicy', 'stagedkubernetesnetworkpolicies'],
-];
+const policiesOfCluster = ['GlobalNetworkPolicy', 'StagedGlobalNetworkPolicy'];
+const policiesOfNamespace = ['NetworkPolicy', 'StagedNetworkPolicy', 'StagedKubernetesNetworkPolicy'];
 
 export interface CalicoApi extends Reader {
   readonly version: string;
@@ -121,16 +113,16 @@ export async function readCalico(reader: Reader, pods: readonly Pod[]): Promise<
   const api = await findApi(reader);
   if (api === undefined) return undefined;
   const namespaces = new Set(pods.map(({ namespace }) => namespace));
-  await readObjects(api, ['Tier', 'tiers'], 'tiers');
+  await readObjects(api, 'Tier', 'tiers');
   const tiers = api.collector
     .objects()
     .calico.tiers.flatMap(({ name, calicoName }) => (name === calicoName ? [name] : []));
   await Promise.all([
-    readObjects(api, ['GlobalNetworkSet', 'globalnetworksets'], 'networksets'),
-    readObjects(api, ['HostEndpoint', 'hostendpoints'], 'hostendpoints'),
-    ...policiesOfCluster.map((name) => readCalicoPolicies(api, name, undefined, tiers)),
+    readObjects(api, 'GlobalNetworkSet', 'networksets'),
+    readObjects(api, 'HostEndpoint', 'hostendpoints'),
+    ...policiesOfCluster.map((kind) => readCalicoPolicies(api, kind, undefined, tiers)),
     ...[...namespaces].flatMap((namespace) =>
-      policiesOfNamespace.map((name) => readCalicoPolicies(api, name, namespace, tiers)),
+      policiesOfNamespace.map((kind) => readCalicoPolicies(api, kind, namespace, tiers)),
     ),
     ...pods.map(({ namespace, serviceAccount = 'default' }) =>
       readOne(api, `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}`, {
@@ -149,7 +141,7 @@ export async function readRequired(
 ): Promise<void> {
   await Promise.all([
     ...(networkSets === 'all' ? [undefined] : networkSets).map((namespace) =>
-      readObjects(api, ['NetworkSet', 'networksets'], 'networksets', namespace),
+      readObjects(api, 'NetworkSet', 'networksets', namespace),
     ),
     ...services.map((service) => readEndpoints(api, service)),
   ]);
@@ -190,18 +182,22 @@ async function findApi({ connection, collector }: Reader): Promise<CalicoApi | u
 }
 
 /** Reads the objects of a kind. If they may not be listed, notes the kind as `unread`. */
-async function readObjects(api: CalicoApi, name: CalicoName, unread: CalicoKind, namespace?: string): Promise<void> {
-  if ((await listCalico(api, name, namespace)) !== undefined) api.collector.unread(unread);
+async function readObjects(api: CalicoApi, kind: string, unread: CalicoKind, namespace?: string): Promise<void> {
+  if ((await listCalico(api, kind, namespace)) !== undefined) api.collector.unread(unread);
 }
 
 async function listCalico(
   api: CalicoApi,
-  [kind, plural]: CalicoName,
+  kind: string,
   namespace: string | undefined,
   query?: Query,
 ): Promise<Refusal | undefined> {
-  if (!api.resources.has(plural)) return undefined;
-  return await readList(api, { apiVersion: api.version, kind, plural }, namespace, query);
+  const calicoKind = kindOf(api, kind);
+  return api.resources.has(calicoKind.plural) ? await readList(api, calicoKind, namespace, query) : undefined;
+}
+
+function kindOf({ version }: CalicoApi, kind: string): PolicyKind {
+  return { apiVersion: version, kind, plural: `${kind.toLowerCase().replace(/y$/, 'ie')}s` };
 }
 
 /**
@@ -210,23 +206,22 @@ async function listCalico(
  */
 async function readCalicoPolicies(
   api: CalicoApi,
-  name: CalicoName,
+  kind: string,
   namespace: string | undefined,
   tiers: readonly string[],
 ): Promise<void> {
-  const [kind, plural] = name;
   const noteUnread = (refusal: Refusal | undefined, tier: string): void => {
     // Staged policies may be missing, because they are not enforced.
     if (refusal === undefined || kind.startsWith('Staged')) return;
-    api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, refusal, tier));
+    api.collector.addPolicy(unlisted(kindOf(api, kind), namespace, refusal, tier));
   };
-  const refusal = await listCalico(api, name, namespace);
+  const refusal = await listCalico(api, kind, namespace);
   noteUnread(refusal, anyTier);
   if (refusal !== undefined || api.version !== versions[0]) return;
   await Promise.all(
     tiers.map(async (tier) => {
       const query = { labelSelector: `projectcalico.org/tier==${tier}` };
-      noteUnread(await listCalico(api, name, namespace, query), tier);
+      noteUnread(await listCalico(api, kind, namespace, query), tier);
     }),
   );
 }
