@@ -88,24 +88,6 @@ describe.concurrent('a log that is given twice is read once, with a note', () =>
     expect(stderr).toContain(` ${log}`);
   });
 
-  test('packed beside what was packed, as gzip --keep leaves it', async () => {
-    const log = logOf('kept.log.1');
-    const packed = write('kept.log.1.gz', gzipSync(policyDenyText));
-    const args = ['--pods', cluster, '-o', 'audit'];
-    const once = await replay([...args, log]);
-    const outcome = await replay([...args, log, packed]);
-    expect({ ...outcome, err: outcome.err.replace(/^.*\n/, '') }).toStrictEqual(once);
-    expect(notedIn(outcome.err)[0]).toBe(packed);
-  });
-
-  test('a log that only begins like another is another', async () => {
-    const lines = policyDenyText.split(/(?<=\n)/);
-    const shorter = write('shorter.log', lines.slice(0, -1).join(''));
-    const { out, err } = await replay(['-q', '--pods', cluster, '-o', 'audit', logOf('longer.log'), shorter]);
-    expect(err).toBe('');
-    expect(rows(out)).toBe(36 + 35);
-  });
-
   test('two that are missing are both named, and two that are empty are no copies', async () => {
     const { status, err } = await replay([
       ...json,

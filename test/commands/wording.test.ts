@@ -52,27 +52,15 @@ test('report does not print the page on a terminal', () => {
 test('notes on the inputs of replay are worded so', async () => {
   mkdirSync(path('logs'));
   const packed = gzipSync(policyDenyText.repeat(3));
-  const [cut, binary, node, log, copy, uptimes] = [
+  const [cut, binary, node, log, uptimes] = [
     write('cut.log.gz', packed.subarray(0, packed.length - 200)),
     write('binary.log', Buffer.concat([Buffer.from([0, 10]), Buffer.alloc(100_000, 'x'), Buffer.from(`\n${stamped}`)])),
     write('nodes.json', '{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'),
     write('kept.log', policyDenyText),
-    write('kept.log.gz', gzipSync(policyDenyText)),
     write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`),
   ];
   const args = ['-o', 'audit', '--node', 'nod-b', '--pods', node];
-  const { err } = await replay([
-    ...args,
-    path('none.log'),
-    path('logs'),
-    cut,
-    binary,
-    cluster,
-    log,
-    log,
-    copy,
-    uptimes,
-  ]);
+  const { err } = await replay([...args, path('none.log'), path('logs'), cut, binary, cluster, log, log, uptimes]);
   const notes = err.split('\n').map((line) => line.trimEnd());
   for (const note of [
     `${path('none.log')}: no such file`,
@@ -82,7 +70,6 @@ test('notes on the inputs of replay are worded so', async () => {
     `${binary}:2: a line of more than 64 KiB was skipped`,
     `${cluster}: looks like saved objects; they are given by --pods`,
     `${log}: is the same file as ${log}, which is read once`,
-    `${copy}: is a copy of ${log}, which is read once`,
     `${node}: has no Pods, so no address can be given to a Pod, and no Pod gets an Event.`,
   ])
     expect(notes).toContain(note);

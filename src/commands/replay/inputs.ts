@@ -1,5 +1,4 @@
 /** Decides which logs `replay` reads, in which order, and which part of them is counted and shown. */
-import { createHash } from 'node:crypto';
 import { fstatSync, statSync, closeSync, openSync, readSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { ReplayOptions } from '../options/replay-options.ts';
@@ -7,14 +6,7 @@ import type { CoreEvent } from '../../events/events.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import {
-  type ClockOptions,
-  openInput,
-  blockSize,
-  type Clock,
-  createClock,
-  readEnvelope,
-} from '../../sources/reading.ts';
+import { type ClockOptions, blockSize, type Clock, createClock, readEnvelope } from '../../sources/reading.ts';
 
 interface ReplayInput {
   name: string;
@@ -22,39 +14,32 @@ interface ReplayInput {
   clock: Omit<ClockOptions, 'latest'>;
 }
 
-interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
-  /** `device.inode`; undefined if there is no such file. */
-  file: string | undefined;
+interface Candidate extends ReplayInput {
   first: number;
 }
 
-/**
- * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is left out, because it is the same file as another or has the
- * same content.
- */
-export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
+/** Chooses each log once, the oldest first. `repeats` has a sentence for each log that is the same file as another. */
+export function chooseInputs(options: ReplayOptions): { inputs: ReplayInput[]; repeats: string[] } {
   const repeats: string[] = [];
-  const files = new Map<string, Candidate>();
+  const files = new Map<string, string>();
   const chosen: Candidate[] = [];
   for (const name of options.logs) {
-    const candidate = lookAt(name, options);
-    const same = candidate.file === undefined ? undefined : files.get(candidate.file);
-    const original = same ?? (await originalOf(candidate, chosen));
+    const file = identityOf(name);
+    const original = file === undefined ? undefined : files.get(file);
     if (original !== undefined) {
-      repeats.push(`${name}: is ${same ? 'the same file as' : 'a copy of'} ${original.name}, which is read once`);
+      repeats.push(`${name}: is the same file as ${original}, which is read once`);
       continue;
     }
-    chosen.push(candidate);
-    if (candidate.file !== undefined) files.set(candidate.file, candidate);
+    if (file !== undefined) files.set(file, name);
+    chosen.push(lookAt(name, options));
   }
   return { inputs: chosen.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first)), repeats };
 }
 
 function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Candidate {
-  const file = identityOf(name);
-  if (name === '-') return { name, clock: { zone, boot }, file, first: -Infinity, start: undefined };
-  const { firstTime = -Infinity, lastUptime, start } = peek(name, { zone, boot, latest: now });
-  return { name, clock: { zone, boot, lastUptime }, file, first: firstTime, start };
+  if (name === '-') return { name, clock: { zone, boot }, first: -Infinity };
+  const { firstTime = -Infinity, lastUptime } = peek(name, { zone, boot, latest: now });
+  return { name, clock: { zone, boot, lastUptime }, first: firstTime };
 }
 
 /** Identifies a file, so that a link and its target, two names of one file, and `- < FILE` are the same. */
@@ -64,25 +49,6 @@ function identityOf(name: string): string | undefined {
     return `${dev}.${ino}`;
   } catch {
     return undefined;
-  }
-}
-
-/** Finds a log with the same content. Reads files to their ends only if their beginnings are equal. */
-async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise<Candidate | undefined> {
-  if (!log.start) return undefined;
-  const alike = chosen.filter(({ start }) => start === log.start);
-  for (const each of alike) if ((await digestOf(each.name)) === (await digestOf(log.name))) return each;
-  return undefined;
-}
-
-/** Hashes the unpacked content. A file that cannot be read is equal to no other, and its error is reported when it is read. */
-async function digestOf(name: string): Promise<string | symbol> {
-  const hash = createHash('sha256');
-  try {
-    await openInput(name).read((block) => hash.update(block));
-    return hash.digest('hex');
-  } catch {
-    return Symbol(name);
   }
 }
 
@@ -139,11 +105,9 @@ export interface Peek {
   firstTime: Millis | undefined;
   /** The last uptime stamp in seconds, to convert uptimes to times; undefined in compressed files. */
   lastUptime: number | undefined;
-  /** The first KiB of the unpacked content, one character for each byte, to find logs that may be copies. */
-  start: string | undefined;
 }
 
-const nothing: Peek = { firstTime: undefined, lastUptime: undefined, start: undefined };
+const nothing: Peek = { firstTime: undefined, lastUptime: undefined };
 
 /**
  * Reads the first and last 64 KiB of a regular file. `latest`: if undefined, the time of the file's last change. Never throws, because errors show
@@ -160,9 +124,8 @@ export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { lat
       const head = readAt(fd, 0);
       const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
       const lastUptime = lastUptimeOf(tail.toString('latin1'));
-      const content = unpack(head);
-      const firstTime = firstTimeOf(content.toString('latin1'), createClock({ ...options, latest, lastUptime }));
-      return { firstTime, lastUptime, start: content.toString('latin1', 0, 1024) };
+      const content = unpack(head).toString('latin1');
+      return { firstTime: firstTimeOf(content, createClock({ ...options, latest, lastUptime })), lastUptime };
     } finally {
       closeSync(fd);
     }
