@@ -54,23 +54,6 @@ describe('kubernetes-event-exporter', () => {
     expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
   });
 
-  test('teams are distinguished by namespace, which asks the API server nothing', () => {
-    const [line] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
-    expect(line).toBeDefined();
-    const teams = (name: string) =>
-      readExporterConfig(
-        shipped.replace(
-          /^( +)reason: '\^PacketDrop\$'$/m,
-          (other, indent) => `${other}\n${indent}${line?.replace('payments', name)}`,
-        ),
-        env,
-      ).route;
-    const drop = eventOf('policy-deny', 'postgres-0');
-    expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
-    expect(receiversOf(teams('other'), drop)).toEqual([]);
-    expect(receiversOf(teams('other'), eventOf('kube-proxy-lw8zd-lock', 'node-a'))).toEqual(['slack']);
-  });
-
   test('no field of an Event can mention a channel', () => {
     const text = receivers[0]?.webhook.layout.text ?? '';
     const evil = '<!channel> & co';
