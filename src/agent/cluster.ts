@@ -120,14 +120,9 @@ function createPodLookups(
   lists: () => LiveLists,
 ): FinderChain | undefined {
   if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
-  const finders = createPodFinders({
-    ways: config.podLookups,
-    connection,
-    ranges: createLiveRanges(config.node, lists, clock.now),
-    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
-    clock,
-    podLabels,
-  });
+  const directory = createDirectoryFinder({ folder: config.directory, clock, random: Math.random });
+  const ranges = createLiveRanges(config.node, lists, clock.now);
+  const finders = createPodFinders(config.podLookups, directory, { connection, ranges, clock, podLabels });
   return createFinderChain(finders, (way, error) => {
     // The connection already reports failures of the API server.
     if (way === 'directory') problems.directory(error);

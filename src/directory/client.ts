@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:https';
 import type { Millis } from '../model/log-line.ts';
+import { type BackOff, createBackOff } from '../platform/back-off.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/resolving.ts';
@@ -21,13 +22,13 @@ const defaultTimeout: Millis = 900;
 /** How often the files are read. The kubelet itself takes a minute or two to change them. */
 const folderAge: Millis = 10_000;
 
-/** How long a failed replica is not asked: twice as long each time, with jitter. */
+/** How long a failed replica is not asked: up to twice as long each time, and at least a second. */
 const cooldowns = { first: 2000, longest: 60_000 };
 
 interface Peer {
   replica: Replica;
   agent: Agent;
-  failures: number;
+  backOff: BackOff;
   restsUntil: Millis;
 }
 
@@ -51,13 +52,12 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
     for (const peer of peers.filter(({ restsUntil }) => restsUntil <= now()).slice(0, 2)) {
       try {
         const owners = decodeAnswer(await ask(peer, address, token, timeout), address, clock);
-        peer.failures = 0;
+        peer.backOff.reset();
         peers = [peer, ...peers.filter((other) => other !== peer)];
         return owners;
       } catch (error) {
         failure = error as Error;
-        const most = Math.min(cooldowns.first * 2 ** peer.failures++, cooldowns.longest);
-        peer.restsUntil = now() + most * (0.5 + random() / 2);
+        peer.restsUntil = now() + peer.backOff.next(cooldowns.first / 2);
       }
     }
     throw failure;
@@ -71,7 +71,8 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
     const old = new Map(peers.map((peer) => [keyOf(peer.replica), peer]));
     const next = found.replicas.map((replica) => {
       const peer = old.get(keyOf(replica));
-      return peer ?? { replica, agent: agentOf(replica), failures: 0, restsUntil: -Infinity };
+      const backOff = createBackOff(cooldowns, random);
+      return peer ?? { replica, agent: agentOf(replica), backOff, restsUntil: -Infinity };
     });
     for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
     // A replica that has answered stays first, so that its connection is used again. New ones come in random order.

@@ -7,13 +7,11 @@ import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
-export interface PodFindersOptions extends PodListOptions {
-  ways: readonly LookupWay[];
-  ranges: PodRanges;
-  directory: PodFinder;
-}
-
-export function createPodFinders({ ways, directory, ...options }: PodFindersOptions): PodFinder[] {
+export function createPodFinders(
+  ways: readonly LookupWay[],
+  directory: PodFinder,
+  options: PodListOptions & { ranges: PodRanges },
+): PodFinder[] {
   const make: Readonly<Record<LookupWay, () => PodFinder>> = {
     'calico-block': () => createCalicoBlockFinder(options),
     'pod-cidr': () => createPodCidrFinder(options),

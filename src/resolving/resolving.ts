@@ -3,15 +3,16 @@ export { createDirectory, type Directory, type Moment, nodeRefOf, shorten } from
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
 export { createKeptPods } from './kept-pods.ts';
 export { createLiveLists, defaultLiveLimits, type LiveLists } from './live-lists.ts';
-export { createLookup, type LookupCounts } from './lookups/lookup.ts';
 export {
   createFinderChain,
+  createLookup,
   type FinderChain,
+  type LookupCounts,
   OverBudget,
   type Owners,
   type PodFinder,
   type WayState,
-} from './lookups/pod-finder.ts';
+} from './lookups/lookup.ts';
 export { createRemoteLookups, type RemoteLookups } from './lookups/remote.ts';
 export { createReverseDns } from './lookups/reverse-dns.ts';
 export {

@@ -26,7 +26,7 @@ import { createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
 import { may } from '../../src/kubernetes/rights.ts';
 import { createPolicyReader } from '../../src/kubernetes/policy-objects.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
-import type { PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import type { PodFinder } from '../../src/resolving/lookups/lookup.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';

@@ -11,7 +11,7 @@ import { createDirectoryFinder } from '../../src/directory/client.ts';
 import { ownersIn, type Result, startDirectoryServer } from '../../src/directory/server.ts';
 import { encodeReplica } from '../../src/directory/replicas.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import type { Owners, PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import type { Owners, PodFinder } from '../../src/resolving/lookups/lookup.ts';
 import { nine, node, pod } from '../builders.ts';
 
 /** The client against the server, over TLS. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LookupWay } from '../../src/model/choices.ts';
-import { createFinderChain, OverBudget, type Owners, type PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import { createFinderChain, OverBudget, type Owners, type PodFinder } from '../../src/resolving/lookups/lookup.ts';
 import { pod } from '../builders.ts';
 
 type Outcome = Owners | Error | undefined;

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createPodIndex, interfaceNames, slack } from '../../src/resolving/pod-index.ts';
+import { createPodIndex, interfaceNames, isPodInterface, slack } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
 
@@ -111,4 +111,33 @@ test('a Pod that was removed can be freed, whoever had its address after it', as
   collect();
   expect(gone.filter((each) => each.deref() !== undefined)).toHaveLength(0);
   expect(index.byAddress('10.65.1.4')).toHaveLength(100);
+});
+
+test('names as Calico and the AWS VPC CNI give them', () => {
+  expect(interfaceNames('default', 'nginx')).toEqual(['calic440f455693', 'enic440f455693']);
+});
+
+test.each([
+  ['calic440f455693', true],
+  ['enic440f455693', true],
+  ['cali', false],
+  ['calico', false],
+  ['eth0', false],
+  ['eni0', false],
+  ['wireguard.cali', false],
+  ['vxlan.calico', false],
+  ['enp134s0f1np1v0', false],
+  ['wlx00c0cab0a1b', false],
+  ['wlx00c0cab0a1', false],
+  ['tunl0', false],
+  ['', false],
+])('%j is a Pod interface: %j', (name, expected) => {
+  expect(isPodInterface(name)).toBe(expected);
+});
+
+test('every name that is made is recognised and fits the kernel', () => {
+  for (const name of interfaceNames('a-namespace-of-some-length', 'a-pod-with-a-rather-long-name-6c8d5f7b94-x2x7k')) {
+    expect(isPodInterface(name)).toBe(true);
+    expect(name.length).toBeLessThanOrEqual(15);
+  }
 });

@@ -19,7 +19,7 @@ import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createTimer } from '../../src/platform/timer.ts';
 import { nodeRefOf } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import { createFinderChain } from '../../src/resolving/lookups/pod-finder.ts';
+import { createFinderChain } from '../../src/resolving/lookups/lookup.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/objects.ts';
 import { readSpreadOf, spreadOf } from '../../src/series/times.ts';

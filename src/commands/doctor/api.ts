@@ -131,13 +131,8 @@ export async function lookAtWays(neighbours: Neighbours) {
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
   const clock = createSteadyClock();
   const ranges = await lookAtRanges(neighbours);
-  const finders = createPodFinders({
-    ways: config.podLookups,
-    connection: api,
-    ranges,
-    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
-    clock,
-  });
+  const directory = createDirectoryFinder({ folder: config.directory, clock, random: Math.random });
+  const finders = createPodFinders(config.podLookups, directory, { connection: api, ranges, clock });
   return await Promise.all(
     finders.map(async ({ way, look }) => {
       const { usable: isUsable, why } = await (look?.() ?? ranges.state);

@@ -1,9 +1,8 @@
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isName } from '../../platform/address.ts';
-import { createLookup, type Lookup, type LookupCounts } from './lookup.ts';
+import { createLookup, type Lookup, type LookupCounts, type Owners } from './lookup.ts';
 import type { Pod } from '../objects.ts';
-import type { Owners } from './pod-finder.ts';
 
 export interface RemoteOptions {
   /** Undefined if Pods are not looked up. */

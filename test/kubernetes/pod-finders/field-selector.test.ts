@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFieldSelectorFinder, selectorBudget } from '../../../src/kubernetes/pod-finders.ts';
-import { OverBudget } from '../../../src/resolving/lookups/pod-finder.ts';
+import { OverBudget } from '../../../src/resolving/lookups/lookup.ts';
 import { nine } from '../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';
 
