@@ -89,7 +89,8 @@ const recordGoneText = 'The journal no longer has the record that was read last:
 function createJournalRecords(options: JournalRecordsOptions) {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
-  const search = createNeedleSearch([...options.needles, ...marksOf(names)]);
+  // The words of programs are searched only in records of units. A search in all records would make the kernel's a tenth slower.
+  const search = createNeedleSearch([...options.needles, ...(names.length === 0 ? [] : [unitMark, driverMark])]);
   const hasWords = createWordSearch(options.units?.needles ?? []);
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
   const handOver = createHandOver(options, cursor === undefined);
@@ -101,7 +102,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
   return {
     counts,
     get position(): Position | undefined {
-      return cursor === undefined ? undefined : positionOf(cursor, units.position);
+      return cursor === undefined ? undefined : { cursor, ...(units.position && { units: units.position }) };
     },
     /** Returns the cursor of the last record, where a restarted journalctl continues. */
     resume: () => (resumedAt = cursor),
@@ -166,11 +167,6 @@ function createJournalRecords(options: JournalRecordsOptions) {
   }
 }
 
-/** The words of programs are searched only in records of units. A search in all records would make the kernel's a tenth slower. */
-function marksOf(units: readonly string[]): string[] {
-  return units.length === 0 ? [] : [unitMark, driverMark];
-}
-
 function createWordSearch(literals: readonly string[]): (block: Buffer, start: number, end: number) => boolean {
   const search = createNeedleSearch(literals);
   return (block, start, end) => {
@@ -195,10 +191,6 @@ function createHandOver({ listener, since, timing, isStopped }: JournalRecordsOp
       if (!isStopped() && !(isFirstRun && line.time < since)) listener.take(line, 'program');
     },
   };
-}
-
-function positionOf(cursor: string, units: Position | undefined): Position {
-  return units === undefined ? { cursor } : { cursor, units };
 }
 
 const noClock = createClock({ latest: 0, boot: 0 });
@@ -227,10 +219,9 @@ function textOf(value: string): string {
 
 /** Compares two cursors. In `s=…;i=…;b=…;m=…;t=…;x=…`, the first two parts (file and number) change when records move from /run to /var. */
 function isSameRecord(cursor: string, other: string): boolean {
-  return cursor === other || contentOf(cursor) === contentOf(other);
+  return contentOf(cursor) === contentOf(other);
 }
 
 function contentOf(cursor: string): string {
-  const start = cursor.indexOf(';b=');
-  return start < 0 ? cursor : cursor.slice(start);
+  return /;b=.*/s.exec(cursor)?.[0] ?? cursor;
 }

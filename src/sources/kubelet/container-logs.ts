@@ -20,17 +20,13 @@ export interface ContainerLogsOptions {
   timing?: Timing;
 }
 
-export interface ContainerLogs extends Source {
-  readonly logs: OpenLogs['logs'];
-}
-
 const lookInterval: Millis = 500;
 
 /**
  * Logs that exist at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
  * container is read to its end. A container that exists only between two scans (500 ms) is missed. Never throws.
  */
-export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
+export function createContainerLogs(options: ContainerLogsOptions): Source {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
   const { createLog = createRotatedLog, list, timing = systemTiming } = options;
   const find = createLogFinder(root, rules, list);
@@ -60,9 +56,6 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     },
     get counts() {
       return logs.counts;
-    },
-    get logs() {
-      return logs.logs;
     },
     start: look,
     stop() {

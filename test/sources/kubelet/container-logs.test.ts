@@ -1,12 +1,8 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  type ContainerLogs,
-  type ContainerLogsOptions,
-  createContainerLogs,
-} from '../../../src/sources/kubelet/container-logs.ts';
-import type { Position } from '../../../src/sources/source.ts';
+import { type ContainerLogsOptions, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
+import type { Position, Source } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { type Heard, listening } from '../heard.ts';
@@ -20,7 +16,7 @@ const [first, second] = [`${proxy}/kube-proxy/0.log`, `${proxy}/kube-proxy/1.log
 const record = (text: string): string => `2026-11-21T10:00:00.25Z stderr F ${text}`;
 
 const path = temporaryFolder();
-const running = new Set<ContainerLogs>();
+const running = new Set<Source>();
 afterEach(() => {
   for (const source of running) source.stop();
   running.clear();
@@ -28,7 +24,7 @@ afterEach(() => {
 let roots = 0;
 
 interface Following extends Heard, ReturnType<typeof fakeLogs> {
-  source: ContainerLogs;
+  source: Source;
   time: FakeTime;
   root: string;
   /** Makes a log, and the folders above it. */
@@ -68,8 +64,8 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}): Follo
   };
 }
 
-const kept = (source: ContainerLogs): Position => JSON.parse(JSON.stringify(source.position)) as Position;
-const savedKeys = (source: ContainerLogs): string[] => Object.keys(kept(source)['logs'] ?? {});
+const kept = (source: Source): Position => JSON.parse(JSON.stringify(source.position)) as Position;
+const savedKeys = (source: Source): string[] => Object.keys(kept(source)['logs'] ?? {});
 
 describe('what is read', () => {
   test('the containers that match, and no others', () => {
@@ -77,7 +73,7 @@ describe('what is read', () => {
       there: [first, `${node}/calico-node/3.log`, `${node}/install-cni/0.log`, 'default_web_3/web/0.log', 'stray/x'],
     });
     expect(keys().toSorted()).toStrictEqual([`${node}/calico-node/3.log`, first]);
-    expect(source).toMatchObject({ name: 'containers', state: 'reading', logs: [{ state: 'reading' }, {}] });
+    expect(source).toMatchObject({ name: 'containers', state: 'reading' });
   });
 
   test('what was there at the first start from its end, what comes later from its start', () => {
@@ -148,13 +144,13 @@ test('lines are handed over with their path, time and number', () => {
 });
 
 test('losses and counts of all logs are handed over, also of those that are gone', () => {
-  const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
+  const { at, keys, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
   at(first).line(record('x'));
   at('calico-node/0.log').line(record('y'));
   at(first).options.listener.lost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
   remove(proxy);
   time.advance(12_000);
-  expect(source.logs).toHaveLength(1);
+  expect(keys()).toHaveLength(1);
   expect(source.counts).toStrictEqual({ lines: 2, bytes: 2 * (record('x').length + 1), tooLong: 0 });
   expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
 });
