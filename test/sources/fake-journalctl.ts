@@ -1,6 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { EventEmitter } from 'node:events';
+import type { Millis } from '../../src/model/log-line.ts';
+import { createJournal, type JournalOptions } from '../../src/sources/journald/journal.ts';
 import type { Child, Spawn } from '../../src/sources/journald/journalctl.ts';
+import type { Source } from '../../src/sources/source.ts';
+import { type FakeTime, fakeTime } from './fake-time.ts';
+import { type Heard, listening } from './heard.ts';
 
 /** One journalctl that was started. */
 export interface FakeJournalctl {
@@ -103,4 +108,38 @@ export function outputFor(args: readonly string[], journal: readonly JournalReco
     .filter(({ number }) => number >= first)
     .map((record) => printed(record))
     .join('');
+}
+
+export const start: Millis = 1_795_000_000_500;
+
+export interface JournalScene {
+  source: Source;
+  heard: Heard;
+  time: FakeTime;
+  /** The journalctl that was started last. */
+  readonly current: FakeJournalctl;
+  readonly started: FakeJournalctl[];
+  print: (...records: JournalRecord[]) => void;
+}
+
+/** A source that has been started. */
+export function journalScene(
+  options: Partial<JournalOptions> & Pick<JournalOptions, 'needles'>,
+  onLine?: () => void,
+): JournalScene {
+  const { heard, listener } = listening(onLine);
+  const time = fakeTime(start);
+  const { spawn, started } = fakeJournalctl();
+  const source = createJournal({ saved: undefined, since: start, listener, timing: time, spawn, ...options });
+  source.start();
+  return {
+    source,
+    heard,
+    time,
+    started,
+    get current() {
+      return started.at(-1) as FakeJournalctl;
+    },
+    print: (...records) => started.at(-1)?.print(records.map((record) => printed(record)).join('')),
+  };
 }

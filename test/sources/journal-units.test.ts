@@ -1,41 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model/log-line.ts';
-import { createJournal, type JournalOptions } from '../../src/sources/journald/journal.ts';
-import type { Position, Source } from '../../src/sources/source.ts';
-import { cursorOf, fakeJournalctl, type FakeJournalctl, type JournalRecord, printed } from './fake-journalctl.ts';
-import { type FakeTime, fakeTime } from './fake-time.ts';
-import { type Heard, listening } from './heard.ts';
+import type { JournalOptions } from '../../src/sources/journald/journal.ts';
+import type { Position } from '../../src/sources/source.ts';
+import { cursorOf, type JournalRecord, journalScene, type JournalScene, start } from './fake-journalctl.ts';
 
 /** Records of units, which come with the kernel's in one journalctl. */
 
-const start: Millis = 1_795_000_000_500;
 const names = ['k3s.service', 'kube-proxy.service'];
 
-interface Scene {
-  source: Source;
-  heard: Heard;
-  time: FakeTime;
-  journalctl: FakeJournalctl;
-  print: (...records: JournalRecord[]) => void;
-}
-
-function scene(options: Partial<JournalOptions> = {}): Scene {
-  const { heard, listener } = listening();
-  const time = fakeTime(start);
-  const { spawn, started } = fakeJournalctl();
-  const units = { names, needles: ['tables-restore'] };
-  const common = { saved: undefined, since: start, listener, needles: ['IN='], units };
-  const source = createJournal({ ...common, timing: time, spawn, ...options });
-  source.start();
-  const journalctl = started[0] as FakeJournalctl;
-  return {
-    source,
-    heard,
-    time,
-    journalctl,
-    print: (...records) => journalctl.print(records.map((record) => printed(record)).join('')),
-  };
-}
+const ofUnits = { names, needles: ['tables-restore'] };
+const scene = (options: Partial<JournalOptions> = {}): JournalScene =>
+  journalScene({ needles: ['IN='], units: ofUnits, ...options });
 
 let number = 0;
 
@@ -49,10 +23,10 @@ const drop = (): JournalRecord => ({ number: ++number, message: 'drop: IN=eth0 '
 const header = 'E1121 09:00:00.836390 77 proxier.go:1564] ';
 const failing = [`${header}"Failed to execute iptables-restore" err=<`, '\texit status 2', ' > ipFamily="IPv4"'];
 const quiet = 'I1121 09:00:00.836390 77 proxier.go:822] "Syncing"';
-const textsOf = ({ heard }: Scene): string[] => heard.lines.map(({ text }) => text);
+const textsOf = ({ heard }: JournalScene): string[] => heard.lines.map(({ text }) => text);
 
 test('journalctl is asked for the kernel, itself and the units', () => {
-  const { args } = scene().journalctl;
+  const { args } = scene().current;
   const at = args.indexOf('_TRANSPORT=kernel');
   const units = ['+', '_SYSTEMD_UNIT=k3s.service', '+', '_SYSTEMD_UNIT=kube-proxy.service'];
   expect(args.slice(at)).toEqual(['_TRANSPORT=kernel', '+', '_TRANSPORT=driver', ...units]);
@@ -140,7 +114,7 @@ test('a first run passes over what is older', () => {
 test('the backslashes of a name, as journalctl prints them', () => {
   const name = String.raw`my\x2dproxy@a.service`;
   const here = scene({ units: { names: [name], needles: ['tables-restore'] } });
-  expect(here.journalctl.args.at(-1)).toBe(`_SYSTEMD_UNIT=${name}`);
+  expect(here.current.args.at(-1)).toBe(`_SYSTEMD_UNIT=${name}`);
   here.print(...ofUnit(name, ...failing, quiet));
   expect(here.heard.lines).toMatchObject([{ program: String.raw`my\x2dproxy@a`, origin: 'program' }]);
 });
@@ -211,7 +185,7 @@ describe('a record that begins in the middle of a line', () => {
     const suppressed = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
     const driver = { ...suppressed, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
     here.print(...ofStream('a', known), driver, ...ofStream('a', [failedRestore], known));
-    here.journalctl.print(`MESSAGE=${'x'.repeat(1024 * 1024)}\n\n`);
+    here.current.print(`MESSAGE=${'x'.repeat(1024 * 1024)}\n\n`);
     here.print(...ofStream('a', [failedRestore], known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([suppressed.message]);
@@ -253,15 +227,15 @@ test('a message that goes on in other records, which matter', () => {
 
 test('a line that looks like such a message is read at the edges of a block', () => {
   const here = scene();
-  here.journalctl.print('=<\n\nMESSAGE==<\n\n=<');
-  here.journalctl.print('\n\n=<\n\n');
+  here.current.print('=<\n\nMESSAGE==<\n\n=<');
+  here.current.print('\n\n=<\n\n');
   here.print(drop());
   expect(textsOf(here)).toEqual(['drop: IN=eth0 ']);
 });
 
 test('without units it is as if there were none', () => {
   const here = scene({ units: { names: [], needles: ['tables-restore'] } });
-  expect(here.journalctl.args.at(-1)).toBe('_TRANSPORT=driver');
+  expect(here.current.args.at(-1)).toBe('_TRANSPORT=driver');
   here.print(...ofUnit('k3s.service', ...failing));
   expect(textsOf(here)).toEqual([]);
 });

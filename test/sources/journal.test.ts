@@ -1,46 +1,22 @@
 import { expect, test } from 'vitest';
 import type { Millis } from '../../src/model/log-line.ts';
 import { createJournal, type JournalOptions } from '../../src/sources/journald/journal.ts';
-import { type FakeTime, fakeTime } from './fake-time.ts';
+import { fakeTime } from './fake-time.ts';
 import {
   cursorOf,
-  fakeJournalctl,
-  type FakeJournalctl,
   type JournalRecord,
+  journalScene,
+  type JournalScene,
   outputFor,
   printed,
+  start,
 } from './fake-journalctl.ts';
 import { type Heard, listening } from './heard.ts';
-import type { Source } from '../../src/sources/source.ts';
 
-const start: Millis = 1_795_000_000_500;
 const needles = ['IN=', 'callbacks suppressed', ' kernel messages'];
 
-interface Scene {
-  source: Source;
-  heard: Heard;
-  time: FakeTime;
-  /** The journalctl that was started last. */
-  readonly current: FakeJournalctl;
-  readonly started: FakeJournalctl[];
-}
-
-function scene(options: Partial<JournalOptions> = {}, onLine?: () => void): Scene {
-  const { heard, listener } = listening(onLine);
-  const time = fakeTime(start);
-  const { spawn, started } = fakeJournalctl();
-  const source = createJournal({ saved: undefined, since: start, listener, needles, timing: time, spawn, ...options });
-  source.start();
-  return {
-    source,
-    heard,
-    time,
-    started,
-    get current() {
-      return started.at(-1) as FakeJournalctl;
-    },
-  };
-}
+const scene = (options: Partial<JournalOptions> = {}, onLine?: () => void): JournalScene =>
+  journalScene({ needles, ...options }, onLine);
 
 const drop = (number: number): JournalRecord => ({ number, message: `drop: IN=eth0 N=${number}` });
 const texts = ({ lines }: Heard): string[] => lines.map(({ text }) => text);

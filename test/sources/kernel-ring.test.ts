@@ -6,6 +6,7 @@ import type { Device } from '../../src/sources/kmsg/device.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeRing, fakeRing, systemError } from './fake-ring.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
+import { kept } from './following.ts';
 import { type Heard, listening } from './heard.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -61,10 +62,6 @@ function read(all: Machine, options?: Options): RingHeard {
   reading.source.start();
   all.time.advance(0);
   return reading;
-}
-
-function kept(source: Source): Position {
-  return JSON.parse(JSON.stringify(source.position)) as Position;
 }
 
 describe('records', () => {

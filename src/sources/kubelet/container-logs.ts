@@ -102,8 +102,8 @@ function createConditions(root: string, notify: SourceListener['notice']) {
       publishCosts(logs.logs);
       const { kept } = logs;
       if (kept === 0) published.delete('too-many');
-      else
-        publishOnce('too-many', {
+      else if (!published.has('too-many'))
+        publishNew('too-many', {
           level: 'warn',
           key: 'too-many',
           text: `${kept} or more container logs in ${root} are not read, because ${logs.logs.length} are: let the rules match fewer`,
@@ -145,10 +145,6 @@ function createConditions(root: string, notify: SourceListener['notice']) {
       if (log)
         publishNew(count, { level: 'warn', key: count, text: `${log.path} ${text}. Further ones are only counted` });
     }
-  }
-
-  function publishOnce(about: string, notice: Notice): void {
-    if (!published.has(about)) publishNew(about, notice);
   }
 
   function publishNew(about: string, notice: Notice): void {

@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ContainerLogsOptions, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
-import type { Position, Source } from '../../../src/sources/source.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
+import { kept } from '../following.ts';
 import { type Heard, listening } from '../heard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { fakeLogs } from './fake-logs.ts';
@@ -64,7 +65,6 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}): Follo
   };
 }
 
-const kept = (source: Source): Position => JSON.parse(JSON.stringify(source.position)) as Position;
 const savedKeys = (source: Source): string[] => Object.keys(kept(source)['logs'] ?? {});
 
 describe('what is read', () => {
