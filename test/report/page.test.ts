@@ -43,18 +43,11 @@ function withPlainNames(record: FlowRecord, number: number): FlowRecord {
 function rowsIn(html: string): Record<string, string | number>[] {
   const { rows } = JSON.parse(blockOf(html, 'data')) as PageData;
   const bytes = gunzipSync(Buffer.from(blockOf(html, 'row-data'), 'base64'));
-  let at = 0;
-  const next = (): number => {
-    let [value, unit] = [0, 1];
-    for (; (bytes[at] ?? 0) > 127; unit *= 128) value += ((bytes[at++] ?? 0) - 128) * unit;
-    value += (bytes[at++] ?? 0) * unit;
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  };
-  const columns = rowColumns.map((name) => {
+  const [packed, texts] = JSON.parse(bytes.toString()) as [number[][], Record<string, string[]>];
+  const columns = rowColumns.map((name, column) => {
     let sum = 0;
-    return [name, Array.from({ length: rows.count }, () => (sum += next()))] as const;
+    return [name, packed[column]?.map((difference) => (sum += difference)) ?? []] as const;
   });
-  const texts = JSON.parse(bytes.subarray(at).toString()) as Record<string, string[]>;
   return Array.from({ length: rows.count }, (_, index) =>
     Object.fromEntries(
       columns.map(([name, values]) => [name, texts[name]?.[values[index] ?? 0] ?? values[index] ?? 0]),

@@ -1,4 +1,4 @@
-/** Makes the page: one file that needs no network and no server, with its records as packed bytes. */
+/** Makes the page: one file that needs no network and no server, with its records packed in it. */
 import { gzipSync } from 'node:zlib';
 import { views } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
@@ -107,37 +107,24 @@ function placeOf(places: Map<string, number>, value: string): number {
   return place;
 }
 
-/** Packs the rows of the lowest ranks, one column after another. A value is stored as its difference from the value before it. */
+/** Packs the rows of the lowest ranks as JSON, one column after another. A value is stored as its difference from the value before it. */
 function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
   const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
   let left = most - ranks.filter((rank) => rank < limit).length;
   const chosen = ranks.flatMap((rank, index) => (rank < limit || (rank === limit && left-- > 0) ? [index] : []));
-  const parts: Uint8Array[] = [];
   const used: Partial<PageRows['texts']> = {};
-  for (const name of rowColumns) {
+  const packed = rowColumns.map((name) => {
     const values = chosen.map((index) => columns[name][index] ?? 0);
-    if (name === 'at' || name === 'packets') parts.push(differences(values));
-    else {
-      // The page has only the texts of these rows, in the order in which they first occur.
-      const places = new Map([...new Set(values)].map((value, place) => [value, place]));
-      parts.push(differences(values.map((value) => places.get(value) ?? 0)));
-      used[name] = [...places.keys()].map((value) => texts[name][value] ?? '');
-    }
-  }
-  const bytes = gzipSync(Buffer.concat([...parts, Buffer.from(JSON.stringify(used))]), { level: 9 });
+    if (name === 'at' || name === 'packets') return differences(values);
+    // The page has only the texts of these rows, in the order in which they first occur.
+    const places = new Map([...new Set(values)].map((value, place) => [value, place]));
+    used[name] = [...places.keys()].map((value) => texts[name][value] ?? '');
+    return differences(values.map((value) => places.get(value) ?? 0));
+  });
+  const bytes = gzipSync(JSON.stringify([packed, used]), { level: 9 });
   return { count: chosen.length, data: bytes.toString('base64') };
 }
 
-/** Encodes each value as its difference from the one before: seven bits a byte, the lowest first, with the sign in the lowest bit. */
-function differences(values: readonly number[]): Uint8Array {
-  const bytes: number[] = [];
-  let before = 0;
-  for (const value of values) {
-    const difference = value - before;
-    let rest = difference < 0 ? -2 * difference - 1 : 2 * difference;
-    for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-    bytes.push(rest);
-    before = value;
-  }
-  return Uint8Array.from(bytes);
+function differences(values: readonly number[]): number[] {
+  return values.map((value, index) => value - (values[index - 1] ?? 0));
 }

@@ -14,7 +14,7 @@ export const textColumns = [
   'toAddress',
 ] as const;
 
-/** The order of the columns in the packed bytes. The texts follow them as JSON. */
+/** The order of the columns in the packed rows. The texts follow them. */
 export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 
 /** The lines of a `ruling`. Names in `policies` are separated by commas. */
@@ -26,7 +26,7 @@ export type RowColumn = TextColumn | 'at' | 'packets';
 
 export interface Packed {
   count: number;
-  /** The packed bytes as gzip in Base64. */
+  /** JSON as gzip in Base64. */
   data: string;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the data of the page (sums as JSON, records as packed bytes), and selects and sorts records. */
+/** Reads the data of the page (sums as JSON, records as packed columns), and selects and sorts records. */
 import {
   type PageData,
   rowColumns,
@@ -26,26 +26,15 @@ export function readData(): PageData {
 }
 
 export async function readRows(count: number): Promise<Rows> {
-  const packed = Uint8Array.from(atob(element('row-data').textContent), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  let at = 0;
-  const column = (): Float64Array => {
-    const values = new Float64Array(count);
-    let before = 0;
-    for (let row = 0; row < count; row++) {
-      let [value, unit, byte] = [0, 1, 128];
-      for (; byte > 127; unit *= 128) {
-        byte = bytes[at++] ?? 0;
-        value += (byte % 128) * unit;
-      }
-      before += value % 2 === 1 ? -(value + 1) / 2 : value / 2;
-      values[row] = before;
-    }
-    return values;
-  };
-  const columns: Record<string, Float64Array> = Object.fromEntries(rowColumns.map((name) => [name, column()]));
-  const texts = JSON.parse(new TextDecoder().decode(bytes.subarray(at))) as Record<string, string[]>;
+  const gzip = Uint8Array.from(atob(element('row-data').textContent), (character) => character.charCodeAt(0));
+  const stream = new Blob([gzip]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const [packed, texts] = (await new Response(stream).json()) as [number[][], Record<string, string[]>];
+  const columns: Record<string, Float64Array> = Object.fromEntries(
+    rowColumns.map((name, index) => {
+      let value = 0;
+      return [name, Float64Array.from(packed[index] ?? [], (difference) => (value += difference))];
+    }),
+  );
   for (const name of textColumns) texts[name] ??= [];
   const rulings = (texts['ruling'] ?? []).map((text) => text.split('\n'));
   for (const [line, name] of rulingColumns.entries()) {
