@@ -156,8 +156,6 @@ export interface Extent {
   first: number | undefined;
   last: number | undefined;
   gaps: number;
-  /** Records of a schema without verdicts. */
-  withoutVerdicts: number;
 }
 
 export interface Report {

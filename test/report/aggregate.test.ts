@@ -193,12 +193,6 @@ describe('by policy', () => {
     expect(policiesIn((await aggregated([row(1, changes)])).policies.top)).toEqual([found]);
   });
 
-  test('records of a schema without verdicts are counted', async () => {
-    const rows = [row(1), row(2, { 'schema.version': '1.1' }), row(3, verdictOf('unknown')), row(4)];
-    rows[3] = { ...rows[3], 'schema.version': '1.10' };
-    expect((await aggregated(rows, [row(5)])).extent).toMatchObject({ records: 4, withoutVerdicts: 2 });
-  });
-
   test('policies of several clusters carry the name of theirs', async () => {
     const { policies } = await aggregated([
       row(1, { ...verdictOf('denied', web, deny), 'k8s.cluster.name': 'east' }),

@@ -89,14 +89,10 @@ async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent
     `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
       epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
       epoch_ms(max(coalesce("event.end", "at")) FILTER (timely AND ${isPlausible('coalesce("event.end", "at")', now)}))::DOUBLE AS last,
-      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps,
-      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" <> 'network.flow.gap' AND "event.noise" IS NULL AND ${isWithoutVerdicts}) AS "withoutVerdicts" FROM ${views[side]}`,
+      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps FROM ${views[side]}`,
   );
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
-
-/** Rows of a schema before 1.2 have no verdict. */
-const isWithoutVerdicts = `regexp_full_match("schema.version", '1[.]0*[01]')`;
 
 async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Report, 'noise' | 'unknownKinds'>> {
   const { noise, unknownKinds } = await engine.one<Pick<Report, 'noise' | 'unknownKinds'>>(

@@ -237,7 +237,7 @@ function problemText(code: string): string {
     case 'no-record':
       return 'is no flow record: cut off, or no JSON';
     case 'no-version':
-      return 'has no schema.version: no row of the audit, or one of an earlier checkout';
+      return 'has no schema.version: no row of the audit';
     case 'version':
       return `has schema version ${what}; this program reads ${major}.x: read it with the program that wrote it, or a newer one`;
     case 'missing':

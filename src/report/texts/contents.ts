@@ -41,17 +41,12 @@ function periodText({ first, last }: Extent): string {
 /** Says why figures may be too small. */
 export function notesOf(report: Report): string[] {
   const { policy, extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
-  const { gaps: earlierGaps = 0, withoutVerdicts: earlierRecords = 0 } = changes?.baseline ?? {};
+  const earlierGaps = changes?.baseline.gaps ?? 0;
   const outside = timeLine?.outside ?? 0;
-  const older = 'of an older agent, which writes no verdicts of policies';
   const notes: (string | false)[] = [
     policy.length > 0 &&
       extent.records === 0 &&
       'No record names such a policy. Names are as in NetworkPolicy shop/web; * stands for any characters.',
-    extent.withoutVerdicts > 0 &&
-      `${countText(extent.withoutVerdicts, 'record')} ${older}: they count for the policy in the log, with the verdict unknown.`,
-    earlierRecords > 0 &&
-      `The baseline has ${countText(earlierRecords, 'record')} ${older}: a policy that seems new may have denied packets before.`,
     extent.gaps > 0 &&
       `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
     earlierGaps > 0 &&
