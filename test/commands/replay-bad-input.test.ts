@@ -1,7 +1,7 @@
-import { mkdirSync, truncateSync } from 'node:fs';
+import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { notedIn, replay } from './program.ts';
+import { notedIn, replay, sample } from './program.ts';
 import { cluster, drop, eventsIn, json, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -132,4 +132,56 @@ describe.concurrent('hostile lines', () => {
     expect(outcome).toMatchObject({ status: 0, err: '' });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
+});
+
+/** `ServiceChainMissing node-a x2`: what a sample gives that ends before its second line with `marker`. */
+async function eventsBefore(name: string, marker: string): Promise<string[]> {
+  const text = readFileSync(sample(`kube-proxy-lw8zd-${name}.log`), 'utf8');
+  const end = text.indexOf(marker, text.indexOf(marker) + 1);
+  const events = eventsIn(await replay([...json, write(`kube-proxy-lw8zd-${end}`, text.slice(0, end))]));
+  return events.map((event) => event.replace(/ \S*\/(\S+ x\d+) .*$/, ' $1'));
+}
+
+test.concurrent.each([
+  ['twice', 'with the second failure', '"Sync failed"', 'ServiceChainMissing node-a x2'],
+  ['twice', 'within the record of it', 'Error occurred at line: 33', 'ServiceChainMissing node-a x2'],
+  ['lock', 'with the second failure', '"Sync failed"', 'XtablesLockHeld node-a x2'],
+])('an incident in kube-proxy-lw8zd-%s.log, though the log ends %s', async (name, _, marker, event) => {
+  await expect(eventsBefore(name, marker)).resolves.toContain(event);
+});
+
+test('no incident in a log that ends before the second failure', async () => {
+  await expect(eventsBefore('twice', '"Failed to execute')).resolves.toEqual([]);
+});
+
+test('packet lines that a client makes sshd log are refused and counted', async () => {
+  const packet = 'SIP: 10.244.0.41;SPORT: 40112;DIP: 10.244.1.30;DPORT: 5432;PROTOCOL: TCP;PolicyVerdict: DENY';
+  const own = write('network-policy-agent.log', `Node: node-b;${packet}\n`);
+  const sshd = write('auth.log', `Nov 21 10:15:03 node-b sshd[1]: Node: node-b;${packet}\n`);
+  const options = ['--pods', cluster, '--now', '2026-11-21T12:00:00Z'];
+  expect((await replay([...options, own])).out).toMatch(/PacketDrop .* 10\.244\.0\.41|PacketDrop .*worker/);
+  const { out, err } = await replay([...options, sshd]);
+  expect(`${out}${err}`).not.toMatch(/PacketDrop/);
+  expect(`${out}${err}`).toMatch(/^refused +1 /m);
+});
+
+const failing = `E1121 09:00:00.836390 77 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock"`;
+
+/** Three times a line of a hook, and what may be the rest of it. */
+function records(lineBreak: object): string {
+  const ofStream = { _TRANSPORT: 'stdout', _STREAM_ID: 'a', _SYSTEMD_UNIT: 'k3s.service', SYSLOG_IDENTIFIER: 'k3s' };
+  const made = [0, 30, 60].flatMap((second) => {
+    const time = Date.parse('2026-11-21T10:00:00Z') + second * 1000;
+    const common = { ...ofStream, _HOSTNAME: 'node-b', __REALTIME_TIMESTAMP: `${time}000` };
+    return [
+      { ...common, MESSAGE: '\tpwned', ...lineBreak },
+      { ...common, MESSAGE: failing },
+    ];
+  });
+  return made.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+test('the rest of a line of k3s, which journald made a record of its own, is no record of kube-proxy', async () => {
+  expect(eventsIn(await replay([...json, write('whole.json', records({}))]))).not.toEqual([]);
+  expect(eventsIn(await replay([...json, write('nul.json', records({ _LINE_BREAK: 'nul' }))]))).toEqual([]);
 });
