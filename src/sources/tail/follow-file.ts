@@ -52,13 +52,11 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
 }
 
 export interface FollowProgramOptions extends FollowFileOptions {
-  /** Needles in latin1. A record may be skipped if none of its lines contains one. */
-  needles: readonly string[];
   /** The program that writes the file: `kube-proxy`, or `k3s`, which contains many programs. */
   program: string;
 }
 
-/** Follows the log file of one program, and hands over records that may show a failure or a recovery. */
+/** Follows the log file of one program, and hands over records that may show a failure or a recovery: those that contain a needle. */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
   const { wall } = timing;

@@ -3,7 +3,7 @@ import { truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { descriptorsOf } from '../following.ts';
-import { line, readingTools } from './reading.ts';
+import { line, numberOf, readingTools } from './reading.ts';
 
 vi.mock(import('../../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./packed-at-once.ts');
@@ -214,8 +214,4 @@ function exists(file: string): boolean {
   } catch {
     return false;
   }
-}
-
-function numberOf(text: string): number {
-  return Number(/^line (\d+)/.exec(text)?.[1]);
 }

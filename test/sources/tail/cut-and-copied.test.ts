@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { line, readingTools } from './reading.ts';
+import { line, numberOf, readingTools } from './reading.ts';
 
 vi.mock(import('../../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./packed-at-once.ts');
@@ -86,7 +86,3 @@ test('a packed log is damaged: a loss is reported once, whatever is rotated late
   expect(lines.map(numberOf)).toStrictEqual([30]);
   expect(losses.map(([count]) => count)).toStrictEqual([undefined]);
 });
-
-function numberOf(each: string): number {
-  return Number(/^line (\d+)/.exec(each)?.[1]);
-}

@@ -72,3 +72,7 @@ export function readingTools(): {
 
 /** A line of its number; long enough to distinguish files by one. */
 export const line = (number: number): string => `${`line ${number}`.padEnd(79, '.')}\n`;
+
+export function numberOf(text: string): number {
+  return Number(/^line (\d+)/.exec(text)?.[1]);
+}
