@@ -56,9 +56,6 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
   const beginSlices = (): void => void beginUpTo('endpointslices', limits.endpointSlices, () => {});
-  const countNodesAgain = async (): Promise<void> => {
-    for await (const count of laterNodeCounts(options, signal)) countedNodes = count;
-  };
   const watches = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
   const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
@@ -82,7 +79,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
       void beginUpTo('nodes', limits.nodes, (count) => {
         countedNodes = count;
         begin('nodes', selectedBy(`metadata.name=${ownNode}`));
-        void countNodesAgain();
+        void countAgain(options, signal, (again) => (countedNodes = again));
       });
       void beginUpTo('services', limits.services, () => {
         tooMany.add('services');
@@ -127,16 +124,15 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   }
 }
 
-/** Counts all Nodes again and again; a count that fails is left out. */
-async function* laterNodeCounts(
+/** Counts all Nodes again and again. A count that fails is left out. */
+async function countAgain(
   { connection, random, pause = sleep }: ClusterWatchOptions,
   signal: AbortSignal,
-): AsyncGenerator<number> {
+  learn: (count: number) => void,
+): Promise<void> {
   while (!signal.aborted) {
     await pause(countInterval * (1 + random()));
-    if (signal.aborted) return;
-    const count = await countAll(connection, paths.nodes).catch(() => undefined);
-    if (count !== undefined) yield count;
+    if (!signal.aborted) await countAll(connection, paths.nodes).then(learn, () => {});
   }
 }
 

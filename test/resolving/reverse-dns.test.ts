@@ -219,13 +219,9 @@ test('no answer can come from something that is no address', async () => {
 test.each([
   ['spaces', [wire('dropped by', 'admin')]],
   ['a line break', [wire('a\nb', 'org')]],
-  ['a tab', [wire('a\tb', 'org')]],
   ['an escape sequence', [wire('\u001b[31mred', 'org')]],
   ['a NUL', [wire('a\0b', 'org')]],
   ['a dot within a label', [wire('a.b', 'org')]],
-  ['a backslash', [wire('a\\b', 'org')]],
-  ['quotes', [wire('a"b', 'org')]],
-  ['markup', [wire('<script>', 'org')]],
   ['letters past ASCII', [wire('bücher', 'example')]],
   ['text from right to left', [wire('\u202egro', 'example')]],
   ['bytes that are no text', [Buffer.from([3, 0xff, 0xfe, 0x80, 0])]],

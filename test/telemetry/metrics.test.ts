@@ -142,12 +142,6 @@ test.each([
   expect([await lagOf('mean'), await lagOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
 });
 
-test('instances have nothing in common', async () => {
-  const [one, other] = [scene(), scene()];
-  one.metrics.unparsable.add(1);
-  expect((await other.samples())['unparsable_total']).toBe(0);
-});
-
 test('what is counted past 256 combinations of labels is counted under other', async () => {
   const { metrics, samples } = scene();
   fill((source) => metrics.lostRecords.add(2, { source }));
