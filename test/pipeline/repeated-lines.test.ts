@@ -218,3 +218,16 @@ test.for([...envelopes.slice(0, 6).entries()])(
     expect((await read(Buffer.from(text, 'latin1'), 65_536, undefined, true)).taken).toBe(2);
   },
 );
+
+test.each([
+  ['IPv4', (flows[0] as string).replace('WINDOW=', 'SEQ=1 ACK=2 WINDOW=')],
+  ['IPv6', flows[5] as string],
+])('two lines of a flow become text, whichever numbers of its packets differ: %s', async (_, text) => {
+  const varied = /\b(LEN|TTL|ID|SPT|SEQ|ACK|WINDOW|HOPLIMIT|FLOWLBL)=\d+/g;
+  const lines = Array.from(
+    { length: 40 },
+    (_line, n) =>
+      `${envelopes[0]?.(clock('09:00:31'), n)}${text.replaceAll(varied, (_field, key: string) => `${key}=${40_000 + n}`)}\n`,
+  );
+  expect((await read(Buffer.from(lines.join(''), 'latin1'), 65_536, undefined, true)).taken).toBe(2);
+});
