@@ -14,6 +14,11 @@ const now = () => nine;
 const absent = { kind: 'absent' } as const;
 const full = { count: 262_144, max: 262_144 };
 
+const proc = (given: Partial<FactSources['proc']>): Pick<FactSources, 'proc'> => ({
+  proc: { conntrack: never, topSources: never, podOf: never, now, ...given },
+});
+const top = (address: string, connections: number) => () => Promise.resolve({ top: [{ address, connections }] });
+
 const recent = createRecent();
 recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
@@ -85,14 +90,7 @@ test('the facts of a full table are how full it is, and by whom', async () => {
 
 test('the facts of a table that is nearly full are how full it was, also where it has room again by now, and by whom', async () => {
   const table = { count: 210_000, max: 262_144 };
-  const { find } = finder({
-    proc: {
-      conntrack: () => Promise.resolve(table),
-      topSources: () => Promise.resolve({ top: [{ address: '192.0.2.1', connections: 10 }] }),
-      podOf: () => Promise.resolve('uid-of-web-0'),
-      now: () => nine,
-    },
-  });
+  const { find } = finder(proc({ conntrack: () => Promise.resolve(table), topSources: top('192.0.2.1', 10) }));
   const facts = await find(incident({ code: 'KN404', failing: 'kernel', subjects: ['the host'] }));
   expect(facts.conntrack).toEqual(table);
   expect(facts.topSources).toHaveLength(1);
@@ -113,15 +111,14 @@ test("the host's table is the one that is looked at of several", async () => {
   expect(facts.namespacePod).toBeUndefined();
 });
 
-const tableOf = (conntrack: NodeFacts['conntrack'], after = 0) =>
-  finder({
-    proc: {
+const tableOf = (conntrack: NodeFacts['conntrack'], after = 0, subjects = ['the host']) =>
+  finder(
+    proc({
       conntrack: () => Promise.resolve(conntrack),
-      topSources: () => Promise.resolve({ top: [{ address: '10.244.0.7', connections: 100 }] }),
-      podOf: never,
+      topSources: top('10.244.0.7', 100),
       now: () => nine + 30_000 + after,
-    },
-  }).find(incident({ code: 'KN401', failing: 'kernel', subjects: ['the host'] }));
+    }),
+  ).find(incident({ code: 'KN401', failing: 'kernel', subjects }));
 
 test.each([262_144, 240_000])(
   'a full table that no line calls a namespace’s is the host’s own, which holds %i of 262144',
@@ -151,16 +148,7 @@ test.each([
 });
 
 test('a full table that no line calls a namespace’s is the host’s own where the kernel does name namespaces', async () => {
-  const { find } = finder({
-    proc: {
-      conntrack: () => Promise.resolve({ count: 120, max: 262_144 }),
-      topSources: () => Promise.resolve(undefined),
-      podOf: never,
-      now: () => nine,
-    },
-  });
-  const subjects = ['network namespace 4026532317', 'the host'];
-  const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects }));
+  const facts = await tableOf({ count: 120, max: 262_144 }, 0, ['network namespace 4026532317', 'the host']);
   expect(facts.namespacePod).toBeUndefined();
 });
 
@@ -200,7 +188,7 @@ test('what was logged counts at the time of the incident, not now', () => {
 test.each<[string, FactSources, Partial<Incident>, Partial<NodeFacts>]>([
   [
     'one question about a table',
-    { proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never, now } },
+    proc({ conntrack: () => Promise.resolve(full) }),
     { code: 'KN401', failing: 'kernel' },
     { conntrack: full, topSources: [] },
   ],
@@ -260,12 +248,7 @@ test('FelixConfiguration is asked for after its delay, and has time from then on
 test('never waits for long, never rejects: what fails is undefined', async () => {
   const failing = finder({
     felix: () => Promise.reject(new Error('broken')),
-    proc: {
-      conntrack: fail,
-      topSources: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
-      podOf: fail,
-      now,
-    },
+    ...proc({ conntrack: fail, topSources: top('10.0.0.1', 1), podOf: fail }),
     kubeProxyHere: fail,
     nameOf: fail,
     prepareChains: fail,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { causeOf, causes, signOf } from '../../../src/incidents/catalogue/catalogue.ts';
-import type { ProgramRecord } from '../../../src/model/program-record.ts';
+import type { TableReport } from '../../../src/model/observation.ts';
+import type { FailureSign, ProgramRecord } from '../../../src/model/program-record.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { lines } from './lines.ts';
 
@@ -70,42 +71,37 @@ it('takes no failure of one program for that of another', () => {
   }
 });
 
-it('knows the table that is full', () => {
-  expect(signOf({ kind: 'conntrack-full', netns: undefined })).toEqual({
-    kind: 'failure',
-    code: 'KN401',
-    failing: 'kernel',
-    family: '',
-    subject: 'the host',
-    quote: 'nf_conntrack: table full, dropping packet',
-    backend: undefined,
-  });
-  expect(signOf({ kind: 'conntrack-full', netns: 4_026_532_317 })).toMatchObject({
-    subject: 'network namespace 4026532317',
-    quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
-  });
-  expect(signOf({ kind: 'neighbour-overflow', family: 'IPv6' })).toMatchObject({
-    code: 'KN402',
-    subject: 'IPv6',
-    family: 'IPv6',
-  });
-  expect(signOf({ kind: 'neighbour-overflow', family: undefined })).toMatchObject({
-    code: 'KN402',
-    subject: undefined,
-    family: '',
-  });
-});
-
-it("knows that the host's table is nearly full", () => {
-  expect(signOf({ kind: 'conntrack-high', count: 240_000, max: 262_144 })).toEqual({
-    kind: 'failure',
-    code: 'KN404',
-    failing: 'kernel',
-    family: '',
-    subject: 'the host',
-    quote: 'nf_conntrack_count 240000 of nf_conntrack_max 262144',
-    backend: undefined,
-  });
+it.each<[TableReport, Partial<FailureSign>]>([
+  [
+    { kind: 'conntrack-full', netns: undefined },
+    { code: 'KN401', family: '', subject: 'the host', quote: 'nf_conntrack: table full, dropping packet' },
+  ],
+  [
+    { kind: 'conntrack-full', netns: 4_026_532_317 },
+    {
+      subject: 'network namespace 4026532317',
+      quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
+    },
+  ],
+  [
+    { kind: 'neighbour-overflow', family: 'IPv6' },
+    { code: 'KN402', subject: 'IPv6', family: 'IPv6', quote: 'IPv6: neighbour table overflow' },
+  ],
+  [
+    { kind: 'neighbour-overflow', family: undefined },
+    { code: 'KN402', subject: undefined, family: '', quote: 'neighbour table overflow' },
+  ],
+  [
+    { kind: 'conntrack-high', count: 240_000, max: 262_144 },
+    {
+      code: 'KN404',
+      family: '',
+      subject: 'the host',
+      quote: 'nf_conntrack_count 240000 of nf_conntrack_max 262144',
+    },
+  ],
+])('knows the table of %j', (report, sign) => {
+  expect(signOf(report)).toMatchObject({ kind: 'failure', failing: 'kernel', backend: undefined, ...sign });
 });
 
 it.each([
@@ -157,8 +153,3 @@ it.each(['server.go', 'server_linux.go', 'app/server_others.go'])(
   'says that kube-proxy does not start where %s logs a fatal record',
   (caller) => expect(signOf(record({ severity: 'fatal', caller }))).toMatchObject({ code: 'KN116' }),
 );
-
-it('quotes the family of a neighbour table that is full', () => {
-  const { quote } = signOf({ kind: 'neighbour-overflow', family: 'IPv6' }) as { quote: string };
-  expect(quote).toMatch(/^IPv6\b/);
-});
