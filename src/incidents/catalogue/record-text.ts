@@ -36,31 +36,22 @@ export function quotable(line: string): string {
 }
 
 /** Returns the default quote: the first line of the error that is more than an exit status, or else the message. */
-export function firstLine(record: ProgramRecord): string {
-  let begin = 0;
-  const { error } = record;
-  while (begin < error.length && begin < textLimit) {
-    const found = error.indexOf('\n', begin);
-    const end = found === -1 ? error.length : found;
-    const line = quotable(error.slice(begin, end));
-    if (
-      line !== '' &&
-      !/^(?:writing out buffer: )?exit status \d+:?(?: Ignoring deprecated --wait-interval option\.)?$/.test(line)
-    )
-      return line;
-    begin = end + 1;
+export function firstLine({ error, message }: ProgramRecord): string {
+  for (const line of error.slice(0, textLimit).split('\n')) {
+    const text = quotable(line);
+    if (text !== '' && !onlyStatus.test(text)) return text;
   }
-  const end = record.message.indexOf('\n');
-  return quotable(end === -1 ? record.message : record.message.slice(0, end));
+  return quotable(message.split('\n', 1)[0] ?? '');
 }
+
+const onlyStatus = /^(?:writing out buffer: )?exit status \d+:?(?: Ignoring deprecated --wait-interval option\.)?$/;
 
 export function isProblem(record: ProgramRecord): boolean {
   return record.severity !== 'info' && record.severity !== 'debug';
 }
 
 export function startsWithAny(text: string, openings: readonly string[]): boolean {
-  for (const opening of openings) if (text.startsWith(opening)) return true;
-  return false;
+  return openings.some((opening) => text.startsWith(opening));
 }
 
 /** Returns the match of the first expression that matches. Its first group is the subject, and its line is the quote. */

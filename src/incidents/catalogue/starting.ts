@@ -88,7 +88,7 @@ export const restarting: CauseRow = {
     return crashed && !orderly.test(message) ? {} : undefined;
   },
   what: (details, node) =>
-    `${program(details)} on ${node} keeps restarting${details.restarts > 0 ? `, ${plural(details.restarts, 'time', 'times')} so far` : ''}.`,
+    `${program(details)} on ${node} keeps restarting${details.restarts > 0 ? `, ${plural(details.restarts, 'time')} so far` : ''}.`,
   why: () =>
     'It crashes, is killed for want of memory, or fails its liveness probe. In between, rules for Services, policy and routes stand still.',
   fix(details) {

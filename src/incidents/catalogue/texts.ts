@@ -63,8 +63,8 @@ export function onlyFamily(details: IncidentDetails): string {
 }
 
 /** Returns `1 time`, `3 times`. */
-export function plural(count: number, one: string, many: string): string {
-  return `${whole(count)} ${count === 1 ? one : many}`;
+export function plural(count: number, one: string): string {
+  return `${whole(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
 /** Names the failing program as the operator calls it. */

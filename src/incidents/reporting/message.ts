@@ -56,7 +56,7 @@ function fullOver(details: IncidentDetails, node: string): string {
       [0, `Resolved on ${node}: "${causeOf(details.diagnosis).title}".`],
       [
         1,
-        `It lasted ${span(since, end)}, with ${plural(failures, 'failure', 'failures')} ${
+        `It lasted ${span(since, end)}, with ${plural(failures, 'failure')} ${
           failures === 1 ? `at ${instant(last, end)}` : `from ${instant(since, end)} to ${instant(last, end)}`
         }${restarts(details)}.`,
       ],
@@ -122,16 +122,16 @@ function quoteText({ quote }: IncidentDetails): string {
 
 /** Returns `Seen 14 times`. */
 function times(failures: number): string {
-  return `Seen ${failures === 1 ? 'once' : plural(failures, 'time', 'times')}`;
+  return `Seen ${failures === 1 ? 'once' : plural(failures, 'time')}`;
 }
 
 function restarts({ restarts: count }: IncidentDetails): string {
-  return count === 0 ? '' : `, with ${plural(count, 'restart', 'restarts')} of the container`;
+  return count === 0 ? '' : `, with ${plural(count, 'restart')} of the container`;
 }
 
 /** Returns `Affected: Services shop/postgres port postgres, shop/web ports http and https and 3 more; shop/web-0 and 109 more Pods.` */
 function affectedText(details: IncidentDetails, withNames: boolean): string {
-  const services = withNames ? affectedServices(details) : counted(serviceCount(details), 'Service', 'Services');
+  const services = withNames ? affectedServices(details) : counted(serviceCount(details), 'Service');
   const texts = [services, affectedPods(details, withNames && services === '')].filter((text) => text !== '');
   return texts.length === 0 ? '' : `Affected: ${texts.join('; ')}.`;
 }
@@ -167,12 +167,12 @@ function backendsText({ services }: IncidentDetails): string {
 
 function affectedPods({ affected: { count, names } }: IncidentDetails, withName: boolean): string {
   const first = withName && names[0] !== undefined ? list([names[0]], 0, 1, 80) : '';
-  if (first === '') return counted(count, 'Pod', 'Pods');
-  return count === 1 ? first : `${first} and ${counted(count - 1, 'more Pod', 'more Pods')}`;
+  if (first === '') return counted(count, 'Pod');
+  return count === 1 ? first : `${first} and ${counted(count - 1, 'more Pod')}`;
 }
 
-function counted(count: number, one: string, many: string): string {
-  return count === 0 ? '' : plural(count, one, many);
+function counted(count: number, one: string): string {
+  return count === 0 ? '' : plural(count, one);
 }
 
 function span(since: Millis, end: Millis): string {
