@@ -126,15 +126,6 @@ test('settings and state: without NODE_NAME it says what is missing, and ends', 
   expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
 });
 
-test('a Node that does not exist', async () => {
-  const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${rig.newLog()}` });
-  const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
-  expect(msg).toContain('agent-nod');
-  // The first few, of whichever test file made them.
-  expect((nodes as string[]).length).toBeGreaterThan(0);
-  expect(nodes).not.toContain('agent-nod');
-});
-
 /** Pods on the agent's node, in a namespace of their own, and an empty log. */
 async function scene(
   namespace: string,

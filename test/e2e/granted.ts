@@ -57,17 +57,15 @@ export function rulesIn(...files: readonly string[]): readonly Rule[] {
     .flatMap((role) => (role as { rules?: readonly Rule[] }).rules ?? []);
 }
 
-/** Until the account of a token has all rights of `rules`, or none of them; in one namespace or in all. Rejects after a minute. */
+/** Until the account of a token has all rights of `rules`, or none of them. Rejects after a minute. */
 export async function untilRights(
   connection: Connection,
   token: string,
   rules: readonly Rule[],
   granted: boolean,
-  namespace?: string,
 ): Promise<void> {
   for (const right of rules.flatMap(rightsOf)) {
-    const isDone = async (): Promise<boolean> =>
-      (await isGranted(connection, token, { ...right, namespace })) === granted;
+    const isDone = async (): Promise<boolean> => (await isGranted(connection, token, right)) === granted;
     await until(isDone, () => `[rights] ${granted ? 'not granted' : 'still granted'}: ${JSON.stringify(right)}`);
   }
 }
@@ -76,7 +74,6 @@ interface Right {
   readonly group: string;
   readonly resource: string;
   readonly verb: string;
-  readonly namespace?: string | undefined;
 }
 
 function rightsOf({ apiGroups = [], resources = [], verbs = [] }: Rule): Right[] {

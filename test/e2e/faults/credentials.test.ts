@@ -63,7 +63,6 @@ testFaults({ name: 'credentials', subnet: '10.117' }, [
     problems: ['right create events', 'right patch events'],
     lasts: refusedWrites(403, 2),
   }),
-  eventsOfOneNamespace(),
 ]);
 
 /** The token is bound to a Secret, and ends with it as one of a Pod does with the Pod. */
@@ -125,39 +124,5 @@ function rightsFault({ resources, ...fault }: Omit<Fault, 'begin'> & { resources
       await cut(scene);
     },
     end: (scene) => change(scene, rules, true),
-  };
-}
-
-async function grantEvents({ controlPlane, node }: Scene, place: string): Promise<void> {
-  const body = {
-    metadata: { name: 'events' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${node}-events` },
-    subjects: [{ kind: 'ServiceAccount', name: node, namespace }],
-  };
-  const answer = await controlPlane.request('POST', `${rbac}/namespaces/${place}/rolebindings`, { body });
-  expect(answer).toMatchObject({ status: 201 });
-}
-
-/** The rights to Events are granted by namespace. */
-function eventsOfOneNamespace(): Fault {
-  const withoutEvents = rules.filter(({ resources }) => resources?.includes('events') !== true);
-  const ofEvents = rules.filter(({ resources }) => resources?.includes('events') === true);
-  return {
-    title: 'the rights to the Events of one namespace are missing, and granted later',
-    async settings(scene) {
-      const { controlPlane, node } = scene;
-      const token = await accountWith(controlPlane, node, withoutEvents);
-      const role = { metadata: { name: `${node}-events` }, rules: ofEvents };
-      await controlPlane.request('POST', `${rbac}/clusterroles`, { body: role });
-      await grantEvents(scene, scene.namespace);
-      await untilRights(controlPlane, token, ofEvents, true, scene.namespace);
-      renewKubeconfig(scene, await controlPlane.writeKubeconfig(node, token));
-      return {};
-    },
-    begin: () => {},
-    goesOn: true,
-    lasts: refusedWrites(403, 2),
-    end: (scene) => grantEvents(scene, scene.otherNamespace),
-    problems: ['right create events'],
   };
 }

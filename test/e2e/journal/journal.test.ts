@@ -17,7 +17,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { parse } from '../../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
-import { findJournal } from '../../../src/sources/journald/journalctl.ts';
 import { createJournal } from '../../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type Heard, listening } from '../../sources/heard.ts';
@@ -302,10 +301,4 @@ test('a source that is killed takes journalctl with it, though nothing is logged
   expect(existsSync(folder)).toBe(true);
   killed.kill('SIGKILL');
   await vi.waitFor(() => expect(existsSync(folder)).toBe(false), limit);
-});
-
-test("the node's journal is found", () => {
-  const searchPath = process.env['PATH'] ?? '';
-  const directories = ['/nonexistent', journald.directory];
-  expect(findJournal({ directories, searchPath })).toEqual({ directory: journald.directory });
 });
