@@ -1,7 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 import { unpackedHead } from './content.ts';
-import { endOfCut, type FilePosition, type Place } from './file-position.ts';
+import type { FilePosition, Place } from './file-position.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, headLength, isSame, type Obstacle, openLog, readHead } from './open-log.ts';
 import type { FinishedFile } from './reading-order.ts';
@@ -48,9 +48,12 @@ export function refresh(candidate: Candidate): boolean {
   return candidate.size >= size && begins(candidate.head, head);
 }
 
-/** Returns where to continue in the file of the position `saved`. */
+/**
+ * Returns where to continue in the file of the position `saved`. One that was cut off goes on at its end: the rest was read before, and the
+ * writer begins a new line there.
+ */
 export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
-  return size < offset ? endOfCut(size) : { offset, skipping };
+  return size < offset ? { offset: size, skipping: false } : { offset, skipping };
 }
 
 /** Closes files that are also there under a later name: behind a symbolic link, or while they are being packed or copied. */
@@ -90,7 +93,7 @@ export function restOf({ log, reader }: LogFile): Pick<Entry, 'head' | 'place'> 
     const { size } = fstatSync(log.fd);
     const isRest =
       head.length >= partLength && size >= head.length && size < reader.offset && isCopy(head, reader.head);
-    return isRest ? { head, place: endOfCut(size) } : undefined;
+    return isRest ? { head, place: { offset: size, skipping: false } } : undefined;
   } catch {
     return undefined;
   }

@@ -47,11 +47,6 @@ export function readLogPosition(saved: Position | undefined): LogPosition | unde
     : undefined;
 }
 
-/** Returns the place in a file that was cut off: the end, because the rest was read before, and the writer begins a new line there. */
-export function endOfCut(size: number): Place {
-  return { offset: size, skipping: false };
-}
-
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

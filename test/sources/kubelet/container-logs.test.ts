@@ -323,22 +323,6 @@ test('a refusal of one log is passed on as a notice, and so is that it is well a
   expect(source.state).toBe('failed');
 });
 
-test('a folder that comes and goes does no harm', () => {
-  const { root, make, remove, keys, time, source } = follow();
-  for (let i = 0; i < 200; i++) {
-    const part = [proxy, `${proxy}/kube-proxy`, first][i % 3] as string;
-    if (i % 3 === 2) make(part);
-    else mkdirSync(`${root}/${part}`, { recursive: true });
-    if (i % 2 === 0) time.advance(500);
-    remove(proxy);
-    if (i % 5 === 0) time.advance(500);
-  }
-  time.advance(12_000);
-  expect(keys()).toStrictEqual([]);
-  expect(kept(source)).toStrictEqual({ logs: {} });
-  expect(time.pending).toBe(1);
-});
-
 function listExceptProxy(folder: string): string[] {
   return folder.endsWith(proxy) ? deny() : readdirSync(folder);
 }
