@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { subjectsOf } from '../subject.ts';
@@ -61,30 +63,16 @@ export async function program(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     outcome.err += text;
   });
-  // A program that has failed reads no more.
-  child.stdin.on('error', () => {});
   const ended = new Promise<void>((resolve, reject) => {
     child.on('error', reject).on('close', (status) => {
       outcome.status = status;
       resolve();
     });
   });
-  if (typeof stdin === 'string' || Buffer.isBuffer(stdin)) child.stdin.end(stdin);
-  else await feed(child.stdin, stdin);
+  // A program that has failed reads no more.
+  await pipeline(Readable.from(stdin), child.stdin).catch(() => {});
   await ended;
   return outcome;
-}
-
-async function feed(stdin: NodeJS.WritableStream & { destroyed?: boolean }, blocks: Iterable<Buffer>): Promise<void> {
-  for (const block of blocks) {
-    if (stdin.destroyed) return;
-    if (!stdin.write(block)) {
-      await new Promise<void>((resolve) => {
-        stdin.once('drain', resolve).once('close', resolve);
-      });
-    }
-  }
-  stdin.end();
 }
 
 /** `replay`, at a time when the samples are a few hours old. */
