@@ -127,10 +127,13 @@ function createLostLines(restored: SeriesState['reports'] = []) {
     /** Returns whether the first lines of a series that begins at `time` may be among them. */
     mayBeOf(series: Series, time: Millis): boolean {
       const { details, node } = series.finding;
+      const lost = reports.get(node);
+      if (lost === undefined) return false;
       // An incident opens some time after the first failure that it counts.
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
-      const lost = Object.entries(reports.get(node) ?? {}) as [Loss, Millis][];
-      return lost.some(([affects, reported]) => reported >= since && isAffected(series, affects));
+      return (Object.keys(lost) as Loss[]).some(
+        (affects) => (lost[affects] ?? -Infinity) >= since && isAffected(series, affects),
+      );
     },
     state: (): SeriesState['reports'] => [...reports],
   };
