@@ -5,7 +5,7 @@ import type { Engine } from '../engine.ts';
 import type { Matrix, Report, Pair } from '../model.ts';
 import { pageAssets } from './assets.ts';
 import { documentOf, mostRows } from './html.ts';
-import { type PageData, type Side, type Packed, rowColumns, textColumns } from './row-format.ts';
+import { type PageData, type Side, rowColumns, textColumns } from './row-format.ts';
 import { timeLineHtml } from './time-line.ts';
 import { plain } from '../texts/plain.ts';
 
@@ -107,8 +107,8 @@ function placeOf(places: Map<string, number>, value: string): number {
   return place;
 }
 
-/** Packs the rows of the lowest ranks as JSON, one column after another. A value is stored as its difference from the value before it. */
-function packRows({ columns, texts, ranks }: PageRows, most: number): Packed {
+/** Packs the rows of the lowest ranks as JSON in gzip and Base64, one column after another. A value is stored as its difference from the value before it. */
+function packRows({ columns, texts, ranks }: PageRows, most: number) {
   const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
   let left = most - ranks.filter((rank) => rank < limit).length;
   const chosen = ranks.flatMap((rank, index) => (rank < limit || (rank === limit && left-- > 0) ? [index] : []));

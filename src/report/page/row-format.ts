@@ -24,12 +24,6 @@ export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 export type TextColumn = Exclude<(typeof textColumns)[number], 'ruling'> | (typeof rulingColumns)[number];
 export type RowColumn = TextColumn | 'at' | 'packets';
 
-export interface Packed {
-  count: number;
-  /** JSON as gzip in Base64. */
-  data: string;
-}
-
 export interface Side {
   names: string[];
   /** Whether the last row or column of the matrix sums up all others. */
