@@ -9,6 +9,7 @@ import {
   type ClusterObjects,
   type EndpointSlice,
   type Node,
+  packEndpoints,
   type Pod,
   type Service,
 } from '../src/resolving/objects.ts';
@@ -82,7 +83,7 @@ export function endpointSlice({
     service: 'api',
     ports: [{ name: 'http', port: 8080, protocol: 'tcp' }],
     ...given,
-    endpoints: JSON.stringify(endpoints),
+    endpoints: packEndpoints(endpoints),
   };
 }
 

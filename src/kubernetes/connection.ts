@@ -55,7 +55,9 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
   let clockSkew: Millis | undefined;
 
   return {
-    server: access.server,
+    get server(): string {
+      return access.server;
+    },
     /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
     get clockSkew(): Millis | undefined {
       return clockSkew;
@@ -105,7 +107,11 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
       },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
+    }).catch((error: unknown) => {
+      access.reload?.();
+      throw error;
     });
+    if (answer.status === 401) access.reload?.();
     clockSkew = skewIn(answer, asked, wall()) ?? clockSkew;
     return answer;
   }

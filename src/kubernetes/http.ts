@@ -14,6 +14,8 @@ export interface Access {
   readonly server: string;
   /** Called before each request, because the token changes. */
   readonly authenticate: () => Promise<Credentials>;
+  /** Called when the server refuses the credentials, or does not answer: it may be known by other ones now. */
+  readonly reload?: () => void;
 }
 
 export interface HttpRequest {

@@ -16,9 +16,30 @@ export interface UserFlags {
   readonly asUid?: string | undefined;
 }
 
-/** Without a path, reads the files that kubectl reads. Throws an error with the path of a file that cannot be used. */
+const reloadInterval = 5000;
+
+/**
+ * Without a path, reads the files that kubectl reads; reads them again every five seconds at most. Throws an error with the path of a file
+ * that cannot be used.
+ */
 export function readKubeconfig(path: string | undefined): Access {
-  return accessOf(loadKubeconfig(path), path);
+  let access = accessOf(loadKubeconfig(path), path);
+  let loaded = performance.now();
+  return {
+    get server() {
+      return access.server;
+    },
+    authenticate: async () => await access.authenticate(),
+    reload() {
+      if (performance.now() - loaded < reloadInterval) return;
+      loaded = performance.now();
+      try {
+        access = accessOf(loadKubeconfig(path), path);
+      } catch {
+        // The file is being replaced at this moment, so keep the old access.
+      }
+    },
+  };
 }
 
 /** Also returns the namespace of the context. Throws an error that says what cannot be used. */

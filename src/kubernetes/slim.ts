@@ -6,6 +6,7 @@ import {
   type EndpointSlice,
   type Node,
   type Owner,
+  packEndpoints,
   type Pod,
   type Service,
   workloadOf,
@@ -144,7 +145,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
     resourceVersion,
     service: spelled(at(object, 'metadata', 'labels', 'kubernetes.io/service-name'), isLabel) ?? '',
     ports: slimPorts(at(object, 'ports')),
-    endpoints: JSON.stringify(list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each))),
+    endpoints: packEndpoints(list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each))),
   };
 }
 

@@ -22,6 +22,7 @@ export {
   type EndpointSlice,
   type Node,
   type Owner,
+  packEndpoints,
   type Pod,
   podOf,
   type Service,

@@ -23,7 +23,7 @@ export interface ContainerLogsOptions {
 const lookInterval: Millis = 500;
 
 /**
- * Logs that exist at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
+ * Logs that are found at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
  * container is read to its end. A container that exists only between two scans (500 ms) is missed. Never throws.
  */
 export function createContainerLogs(options: ContainerLogsOptions): Source {

@@ -46,8 +46,23 @@ function namesIn(list: string, what: string): string[] {
   return names;
 }
 
-function anyOf(patterns: readonly string[]): string {
-  return `(?:${patterns.map((pattern) => RegExp.escape(pattern).replaceAll(String.raw`\*`, '[^_]*')).join('|')})`;
+function matchesAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => matches(pattern, name));
+}
+
+/** Matches each piece between the stars at its first position, so that every pattern takes linear time. */
+function matches(pattern: string, name: string): boolean {
+  const [start = '', ...pieces] = pattern.split('*');
+  const end = pieces.pop();
+  if (end === undefined) return pattern === name;
+  if (!name.startsWith(start)) return false;
+  let at = start.length;
+  for (const piece of pieces) {
+    const found = name.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return name.length - at >= end.length && name.endsWith(end);
 }
 
 export interface FoundLog {
@@ -70,12 +85,6 @@ export function createLogFinder(
   rules: readonly ContainerRule[],
   list: (path: string) => readonly string[] = (path) => readdirSync(path),
 ): () => Look {
-  // A test of the whole name comes first, because a node has hundreds of Pods whose logs are not read.
-  const patterns = rules.map((rule) => ({
-    pod: new RegExp(`^${anyOf(rule.namespaces)}_${anyOf(rule.pods)}_`),
-    container: new RegExp(`^${anyOf(rule.containers)}$`),
-  }));
-
   return () => {
     const look: Look = { root: 'read', found: new Map(), unreadable: [] };
     let pods: readonly string[];
@@ -84,11 +93,13 @@ export function createLogFinder(
     } catch (error) {
       return { ...look, root: isMissing(error) ? 'missing' : { error } };
     }
-    for (const pod of pods) {
-      const meant = patterns.filter((pattern) => pattern.pod.test(pod));
-      if (meant.length === 0 || podOf(pod) === undefined) continue;
-      for (const container of listBelow(pod, look))
-        if (meant.some((pattern) => pattern.container.test(container))) takeLogs(`${pod}/${container}`, look);
+    for (const folder of pods) {
+      const { namespace, pod } = podOf(folder) ?? {};
+      if (namespace === undefined || pod === undefined) continue;
+      const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
+      if (meant.length === 0) continue;
+      for (const container of listBelow(folder, look))
+        if (meant.some(({ containers }) => matchesAny(containers, container))) takeLogs(`${folder}/${container}`, look);
     }
     return look;
   };

@@ -76,7 +76,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       const room = Math.max(0, maxLogs - open.size);
       kept = Math.max(0, fresh.length - room);
       for (const { key } of fresh.slice(0, room)) if (!stopped) begin(key, from);
-      if (from === 'end') for (const { key } of fresh.slice(room)) remembered.set(key, { from });
+      if (from === 'end') for (const key of found.keys()) if (!open.has(key)) remembered.set(key, { from });
     },
     stop(): void {
       stopped = true;

@@ -173,6 +173,18 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
     close: () => closing.abort(),
   };
 
+  function deliver(block: Buffer): void {
+    try {
+      listener.block(block);
+      listener.turnEnded();
+    } catch (error) {
+      // A defect behind the listener must not look like a file that cannot be read.
+      process.nextTick(() => {
+        throw error;
+      });
+    }
+  }
+
   async function unpack(from: number): Promise<void> {
     let at = 0;
     try {
@@ -182,8 +194,7 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
           const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
           at += block.length;
           if (unread.length === 0) continue;
-          listener.block(unread);
-          listener.turnEnded();
+          deliver(unread);
         }
         size = at;
       };

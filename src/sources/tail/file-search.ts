@@ -117,6 +117,8 @@ interface Look {
   entries: { entry: Entry; before: LogFile | undefined }[];
   /** Positions past the end of files that were missing, and have been cut off. */
   cut: FilePosition[];
+  /** Whether a file could not be opened, so that it is not known what exists. */
+  hasUnopened: boolean;
   /** Whether a file may be a copy that is still being written, and must be checked again soon. */
   isUndecided: boolean;
 }
@@ -127,8 +129,8 @@ interface Look {
  */
 function discoverFiles(search: Pick<Look, 'path' | 'order' | 'missing' | 'now'>): Look | undefined {
   const live = { kind: 'missing', text: '' } as const;
-  const nothing = { atPath: undefined, seen: [], there: [], between: [], entries: [], cut: [], isUndecided: false };
-  const look: Look = { ...search, ...nothing, live };
+  const lists = { seen: [], there: [], between: [], entries: [], cut: [] };
+  const look: Look = { ...search, ...lists, live, atPath: undefined, hasUnopened: false, isUndecided: false };
   for (const sibling of siblingsOf(look.path)) openSibling(look, sibling);
   openLive(look);
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
@@ -144,7 +146,7 @@ function discoverFiles(search: Pick<Look, 'path' | 'order' | 'missing' | 'now'>)
     } else takeSibling(look, each);
   placeBefore(look, undefined);
   if (look.atPath !== undefined) takeLive(look, look.atPath);
-  look.order.done.keepOnly(look.seen);
+  if (!look.hasUnopened) look.order.done.keepOnly(look.seen);
   return look;
 }
 
@@ -154,7 +156,11 @@ function openSibling(look: Look, sibling: Sibling): void {
   const known = fileOf(look.order, there);
   if (known !== undefined) return void look.there.push(known);
   const candidate = openCandidate(sibling.path, sibling.isPacked);
-  if ('kind' in candidate) return void (look.isUndecided = true);
+  if ('kind' in candidate) {
+    look.hasUnopened = true;
+    look.isUndecided = true;
+    return;
+  }
   look.there.push(candidate);
 }
 

@@ -86,6 +86,13 @@ describe('what is read', () => {
     expect(at('calico-node/0.log').options.from).toBe('start');
   });
 
+  test('a log that is being rotated at the first start from its end', () => {
+    const { at, make, time } = follow({ there: [`${first}.20261121-101010`] });
+    make(first);
+    time.advance(500);
+    expect(at(first).options.from).toBe('end');
+  });
+
   test('everything from its start if the folder was not there', () => {
     const { at, make, time, source, notices, remove } = follow();
     remove('');
@@ -258,6 +265,12 @@ describe('after a restart', () => {
   test('what could not be read the first time still begins at its end', () => {
     const before = follow({ there: [first] });
     before.at(first).state = 'waiting';
+    const { at } = follow({ root: before.root, saved: kept(before.source) });
+    expect(at(first).options.from).toBe('end');
+  });
+
+  test('what was too many the first time still begins at its end', () => {
+    const before = follow({ there: [first, second], maxLogs: 1 });
     const { at } = follow({ root: before.root, saved: kept(before.source) });
     expect(at(first).options.from).toBe('end');
   });
