@@ -78,6 +78,7 @@ const streams: Streams = {
   },
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
+  terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
 /** kubectl starts a plugin by its file name. `argv0` is the name by which an executable was started. */

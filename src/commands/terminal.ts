@@ -9,6 +9,8 @@ export interface Streams {
   /** Writes before it returns, or throws, for example EPIPE for a closed pipe. */
   out: (text: string) => void;
   err: (text: string) => void;
+  /** Standard error, if it is a terminal. */
+  terminal?: NodeJS.WriteStream | undefined;
 }
 
 /** Ignores a closed output, because the caller still needs the exit status. */

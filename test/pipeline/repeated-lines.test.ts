@@ -159,7 +159,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
       },
       totals,
       streams: { err: () => {} },
-      options: { node: nodeName },
+      options: { quiet: true, node: nodeName },
     },
   );
   incidents.finish();

@@ -113,7 +113,7 @@ const outputOptions = grouped('What to show', [
   option('--writes', 'each write to the API server, with its time'),
   option('--explain <LINE>', 'how one log line is understood, step by step (no LOG needed)'),
   option('--now <TIME>', 'ages count from here. Default: the last write'),
-  option('-q, --quiet', 'no summary'),
+  option('-q, --quiet', 'no summary, no progress'),
 ]);
 
 const privacyOptions = grouped('What audit rows leave out (docs/audit.md)', [

@@ -5,6 +5,7 @@ import type { LogLine, Millis } from '../../model/log-line.ts';
 import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
+import { printable } from '../../platform/printable.ts';
 import {
   type ClockOptions,
   createClock,
@@ -35,8 +36,8 @@ export function createReadTotals() {
 export interface LogTarget {
   pipeline: Pick<Pipeline, 'take' | 'repeats'>;
   totals: ReadTotals;
-  streams: Pick<Streams, 'err'>;
-  options: Pick<ReplayOptions, 'node'>;
+  streams: Pick<Streams, 'err' | 'terminal'>;
+  options: Pick<ReplayOptions, 'quiet' | 'node'>;
 }
 
 /** Matches the output of `kubectl get -o json`. */
@@ -47,8 +48,9 @@ const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark
 
 /** Rejects with an `InputError`. */
 export async function readLog(input: Input, clock: ClockOptions, target: LogTarget): Promise<void> {
-  const { totals, streams } = target;
+  const { totals, streams, options } = target;
   let reader: Reader | undefined;
+  const progress = createProgress(input.name, options.quiet ? undefined : streams.terminal);
   try {
     await input.read((block) => {
       if (reader === undefined) {
@@ -59,6 +61,7 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
         reader = createReader(input.name, isProgramLog(beginning), clock, target);
       }
       reader.scanner.write(block);
+      progress.step(block.length);
     });
   } finally {
     if (reader !== undefined) {
@@ -68,6 +71,7 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
       totals.lines += reader.scanner.counts.lines;
       totals.bytes += reader.scanner.counts.bytes;
     }
+    progress.done();
   }
 }
 
@@ -148,4 +152,19 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   function tooLong(number: number): void {
     if (totals.tooLong++ === 0) streams.err(`${source}:${number}: a line of more than 64 KiB was skipped\n`);
   }
+}
+
+/** Shows on a terminal how much of a large log has been read, every 16 MiB; `done` removes it. */
+function createProgress(name: string, terminal: NodeJS.WriteStream | undefined) {
+  const interval = 16 * 1024 * 1024;
+  let bytes = 0;
+  return {
+    step(length: number): void {
+      const before = Math.floor(bytes / interval);
+      bytes += length;
+      if (Math.floor(bytes / interval) > before)
+        terminal?.write(`\r${printable(name)}: ${Math.floor(bytes / 2 ** 20)} MiB read\x1b[K`);
+    },
+    done: (): void => void (bytes >= interval && terminal?.write('\r\x1b[K')),
+  };
 }
