@@ -48,5 +48,5 @@ for output in json audit; do
 done
 if [ "${1:-}" = --e2e ]; then
   npm run --silent test:e2e -- --project cluster agent.test.ts
-  npm run --silent test:e2e -- --project kernel kernel.test.ts
+  npm run --silent test:e2e -- --project kernel network/forged.test.ts
 fi

@@ -1,6 +1,7 @@
 /** Loads the settings from options, environment and config file. */
 import type * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
+import { verdicts } from '../model/packet.ts';
 import {
   ConfigError,
   type Problem,
@@ -17,7 +18,7 @@ import {
 } from './layer.ts';
 import { type FileLayer, readConfigText, readFileLayer } from './file-layer.ts';
 import { type Config, configFile, schema, type SettingName, settingOf } from './settings.ts';
-import { suggest } from './suggest.ts';
+import { nearest, suggest } from './suggest.ts';
 
 export { ConfigError } from './layer.ts';
 export type { Config } from './settings.ts';
@@ -149,8 +150,14 @@ function problemOf({ path: [key = '', index], message }: z.core.$ZodIssue, given
   return problemWith(items?.[Number(index)] ?? origin, item, message + hintFor(name, item));
 }
 
+const sourceKinds = ['auto', 'kernel', 'containers', 'journal', 'bpf-trace', 'kernel-drops', 'calico-flows'] as const;
+
 function hintFor(name: SettingName, value: unknown): string {
   if (typeof value !== 'string') return '';
   const { choices } = settingOf(name);
-  return choices === undefined ? '' : suggest(value, choices);
+  if (choices !== undefined) return suggest(value, choices);
+  if (name === 'sources') return suggest(value, sourceKinds);
+  const [, prefix, given = ''] = /^(.{0,80})=(\w+)$/.exec(value) ?? [];
+  const verdict = name === 'prefixes' ? nearest(given, verdicts) : undefined;
+  return verdict === undefined || verdict === given ? '' : `; did you mean ${prefix}=${verdict}?`;
 }

@@ -43,6 +43,13 @@ describe.concurrent('several logs', () => {
     expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
   });
 
+  test('a log that is packed to less than a hundredth is read in its turn, too', async () => {
+    const newer = write('new.log.gz', gzipSync(line('Nov 21 11:00:00') + ' '.repeat(17 << 20)));
+    const older = write('old.log', line('Nov 21 10:00:00'));
+    const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', newer, older]);
+    expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
+  });
+
   test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
     // Around the day of today two years ago, where the year would be another one if it were taken from today.
     const today = Date.now() - 730 * 86_400_000;

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandsOf } from './commands.ts';
 import { asCommand } from './programs.ts';
@@ -59,4 +61,12 @@ test.each<[string, string | undefined]>([
   ['constructor x', undefined],
 ])('%s in a sentence', (code, command) => {
   expect(asCommand(code)).toBe(command);
+});
+
+test('the end-to-end tests that scripts/arm64-proof.sh names exist', () => {
+  const folder = join(import.meta.dirname, '../..');
+  const script = readFileSync(join(folder, 'scripts/arm64-proof.sh'), 'utf8');
+  const named = [...script.matchAll(/ (\S+\.test\.ts)$/gm)].map(([, name = '']) => name);
+  expect(named).toHaveLength(2);
+  expect(named.filter((name) => !existsSync(join(folder, 'test/e2e', name)))).toEqual([]);
 });

@@ -149,7 +149,7 @@ export function readIptablesSave(text: string): Saved {
     hasClusterChains ||= /^(?:KUBE|cali)-/.test(rule);
     // Parse only rules that may log: a few of some ten thousand. A comment may match, too.
     if (!/ -j N?F?LOG(?: |$)/.test(line)) continue;
-    const words = wordsOf(rule);
+    const words = iptablesWords(rule);
     const after = (option: string): string | undefined =>
       words[words.findIndex((word) => !word.isQuoted && word.text === option) + 1 || words.length]?.text;
     const target = after('-j');
@@ -161,8 +161,8 @@ export function readIptablesSave(text: string): Saved {
   return { rules, hasClusterChains, logs };
 }
 
-/** Splits a rule into words. A quoted text is one word, without the escapes of iptables (libxtables, xtables_save_string); nft has none. */
-function wordsOf(rule: string): Word[] {
+/** Splits a rule into words. A quoted text is one word, without its escapes (libxtables, xtables_save_string). */
+function iptablesWords(rule: string): Word[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
     quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
   );
@@ -178,7 +178,7 @@ export function readNftRuleset(text: string): LogRule[] {
     const counter = /\bcounter packets (\d+) bytes \d+ /.exec(line);
     const isBefore = counter !== null && /\blog\b/.test(line.slice(counter.index + counter[0].length));
     const packets = isBefore ? Number(counter[1]) : undefined;
-    const words = wordsOf(line);
+    const words = nftWords(line);
     return words.flatMap((word, at) =>
       word.text === 'log' && !word.isQuoted ? [logStatement(words.slice(at + 1), packets)] : [],
     );
@@ -204,4 +204,18 @@ function logStatement(words: readonly Word[], packets: number | undefined): LogR
     if (option.text === 'flags' && (value?.text === 'tcp' || value?.text === 'ip')) at++;
   }
   return { target: group === undefined ? 'LOG' : 'NFLOG', prefix, group, packets };
+}
+
+/** Words that may follow a prefix: other options of `log`, and other statements (nft(8), LOG STATEMENT and STATEMENTS). */
+const next =
+  'level|flags|group|snaplen|queue-threshold|accept|drop|reject|counter|limit|quota|last|jump|goto|return|continue|queue|log|' +
+  'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';
+
+/** Matches a word. nft escapes nothing, so a prefix that contains quotes ends only where one of these words follows. */
+const nftWord = new RegExp(`(?<=\\bprefix )"(.{0,127}?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
+
+function nftWords(rule: string): Word[] {
+  return [...rule.matchAll(nftWord)].map(([, prefix, quoted = prefix, plain = '']) =>
+    quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted, isQuoted: true },
+  );
 }

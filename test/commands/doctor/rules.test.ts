@@ -77,12 +77,16 @@ test('nft list ruleset: statements that log', () => {
   ]);
 });
 
-test.each([
+test.each<[string, string, number?]>([
+  ['log prefix "say "drop" now: "', 'say "drop" now: '],
+  ['log prefix "say "drop": " level info', 'say "drop": '],
+  ['log prefix "a" "b" group 7', 'a" "b', 7],
+  ['log prefix "a\\b\\\\: " counter packets 1 bytes 2 drop', 'a\\b\\\\: '],
   ['log prefix "a" drop comment "log prefix "', 'a'],
   ['iifname { "eth0", "eth1" } log prefix "a" # handle 5', 'a'],
   ['log prefix "" accept', ''],
-])('the prefix of a rule of nft: %s', (line, prefix) => {
-  expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix }]);
+])('a prefix that iptables has set may hold what nft does not escape: %s', (line, prefix, group) => {
+  expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix, group }]);
 });
 
 /** Reads the rules of a machine on which programs print this, and files of /proc have this content. */
