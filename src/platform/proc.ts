@@ -208,12 +208,16 @@ async function countSources(
 /** Matches `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`. The first source in a line opened the connection. */
 const original = /^ipv[46] .*? src=([0-9a-f.:]{2,45}) .*$/gm;
 
+/** Finds the largest in one pass, because sorting a table with a source for every packet would take long. */
 function top(connections: ReadonlyMap<string, number>): TopSources['top'] {
-  return [...connections]
-    .toSorted(([, a], [, b]) => b - a)
-    .values()
-    .map(([source, count]) => ({ address: canonicalAddress(source), connections: count }))
-    .filter(({ address }) => address !== '')
-    .take(topLimit)
-    .toArray();
+  const most: TopSources['top'] = [];
+  for (const [source, count] of connections) {
+    if (most.length === topLimit && count <= (most.at(-1)?.connections ?? 0)) continue;
+    const address = canonicalAddress(source);
+    if (address === '') continue;
+    const place = most.findIndex(({ connections: less }) => less < count);
+    most.splice(place === -1 ? most.length : place, 0, { address, connections: count });
+    most.length = Math.min(most.length, topLimit);
+  }
+  return most;
 }

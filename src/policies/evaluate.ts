@@ -73,9 +73,12 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
   /** Collects once for each Pod and the policies that select it. */
   function needsOf(probe: Probe): Needs {
     const list = tiersOf(policies, probe);
-    const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
-    const needs = neededBy.get(list) ?? collectNeeds([...allSelecting(policies, probe), ...staged], probe.direction);
-    neededBy.set(list, needs);
+    let needs = neededBy.get(list);
+    if (needs === undefined) {
+      const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
+      needs = collectNeeds([...allSelecting(policies, probe), ...staged], probe.direction);
+      neededBy.set(list, needs);
+    }
     return needs;
   }
 

@@ -28,7 +28,7 @@ export function createSeriesChanges() {
     },
     removed(series: Series): void {
       changed.delete(series);
-      if (noted?.delete(series) === true) removals.push(...removal(keyOf(series)));
+      if (noted?.delete(series) === true) removals.push(...removal(series, keyOf(series)));
     },
     /** Returns the changes since the last call, or everything at first. */
     take({ current, past }: SeriesView): StateChange[] {
@@ -80,8 +80,11 @@ function note(series: Series, isPast: boolean) {
 
 type Noted = ReturnType<typeof note>;
 
-function removal(key: string): StateChange[] {
-  return (['series', 'peers', 'ports'] as const).map((kind) => ['remove', `${kind} ${key}`]);
+function removal(series: Series, key: string): StateChange[] {
+  const changes: StateChange[] = [['remove', `series ${key}`]];
+  if (series.peers.seen.length > 0) changes.push(['remove', `peers ${key}`]);
+  if (series.ports.seen.length > 0) changes.push(['remove', `ports ${key}`]);
+  return changes;
 }
 
 function whole({ peers, ports, ...series }: Series, key: string, isPast: boolean): StateChange[] {

@@ -2,6 +2,7 @@
  * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
  * namespace and peer have waited longest for a turn, and of that object the series with the most unpublished packets.
  */
+import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
@@ -103,14 +104,14 @@ function keyOf({ finding }: Series): string {
   return objectKey(finding.regarding);
 }
 
-/** Keeps the values of the keys that were asked for last. An LRU cache takes all its memory at once, for each node of a replay. */
-function createLatest<T>(create: () => T): (key: string) => T {
-  const values = new Map<string, T>();
+/** Keeps the values of the keys that were asked for last. */
+function createLatest<T extends {}>(create: () => T): (key: string) => T {
+  // The cache takes all its memory at once, and a replay has one for each node, so it is made when it is needed.
+  let values: LRUCache<string, T> | undefined;
   return (key) => {
-    const value = values.get(key) ?? create();
-    values.delete(key);
-    values.set(key, value);
-    if (values.size > kept) for (const oldest of values.keys().take(1)) values.delete(oldest);
+    values ??= new LRUCache({ max: kept });
+    let value = values.get(key);
+    if (value === undefined) values.set(key, (value = create()));
     return value;
   };
 }

@@ -131,6 +131,28 @@ test('the time line has a bar for each interval, with its outcomes, its lost rec
   expect(svg.match(/<rect class="scan"/g)).toHaveLength(1);
 });
 
+const incident = (at: string, name: string) => ({
+  reason: 'IptablesRestoreFailed',
+  message: '[KN102]',
+  involvedObject: { kind: 'Node', name },
+  firstTimestamp: at,
+  lastTimestamp: at,
+  reportingComponent: 'kube-netfilter-tailer',
+});
+
+test('an incident of another day is in no bar of the time line', async () => {
+  const { '@timestamp': now = '' } = row(1) as FlowRecord;
+  const items = [incident(now, 'here'), incident('2026-12-24T10:00:00Z', 'elsewhere')];
+  const { out } = await printed({
+    rows: [write('day.ndjson', linesOf([row(0), row(1), row(2)]))],
+    events: [write('events.json', JSON.stringify({ items }))],
+    output: 'html',
+  });
+  const [svg = ''] = /<svg class="time-line".*?<\/svg>/s.exec(out) ?? [];
+  expect(svg).toContain('here');
+  expect(svg).not.toContain('elsewhere');
+});
+
 test('the page is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {
   const rows = Array.from({ length: 40_000 }, (_, number) =>
     row(number % 1000, {

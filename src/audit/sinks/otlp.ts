@@ -3,12 +3,9 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
-import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { Millis } from '../../model/log-line.ts';
 import { retryAfterOf } from '../../platform/back-off.ts';
 import { RefusedForNowError, type Sink } from '../deliver.ts';
-import type { FlowRecord } from '../fields.ts';
 
 export interface OtlpSinkOptions {
   /** The receiver's URL. `/v1/logs` is added to a URL without a path. */
@@ -47,12 +44,10 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
 
   async function send(rows: readonly string[], signal: AbortSignal): Promise<number> {
     // The protobuf library is loaded only for this sink.
-    const { ProtobufLogsSerializer: serializer } = await import('@opentelemetry/otlp-transformer');
-    const bytes = serializer.serializeRequest(recordsOf(rows, options.resource));
-    if (bytes === undefined) throw new Error('the flow records cannot be written as protobuf');
-    const body = await pack(bytes);
+    const { createOtlpRequest, readOtlpAnswer } = await import('./otlp-records.ts');
+    const body = await pack(createOtlpRequest(rows, options.resource));
     const { status, answer, retryAfter } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
-    if (status >= 200 && status < 300) return Math.min(rejectedIn(serializer, answer), rows.length);
+    if (status >= 200 && status < 300) return Math.min(readOtlpAnswer(answer).rejected, rows.length);
     if (status === 413 && rows.length > 1) {
       const half = Math.ceil(rows.length / 2);
       return (await send(rows.slice(0, half), signal)) + (await send(rows.slice(half), signal));
@@ -94,69 +89,6 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     const { statusCode = 0, headers } = response;
     return { status: statusCode, answer: Buffer.concat(chunks), retryAfter: headers['retry-after'] };
   }
-}
-
-/** These fields have their own place in a record or in the Resource. Some receivers refuse fields that occur twice. */
-const elsewhere = new Set<string>(['@timestamp', 'event.name', 'event.id', 'k8s.cluster.name', 'k8s.node.name']);
-
-const scope = { name: 'kube-netfilter-tailer' };
-
-/** SEVERITY_NUMBER_INFO, because most drops are intended by a policy. */
-const info = 9;
-
-/** Makes a LogRecord of each row. */
-function recordsOf(rows: readonly string[], attributes: Readonly<Record<string, string>>): ReadableLogRecord[] {
-  const resource = {
-    attributes,
-    asyncAttributesPending: false,
-    merge: () => resource,
-    getRawAttributes: () => [],
-  };
-  return rows.map((row) => logRecordOf(JSON.parse(row) as FlowRecord, resource as never));
-}
-
-/** Reads how many records an ExportLogsServiceResponse refuses; 0 if it is unreadable. */
-function rejectedIn(serializer: typeof ProtobufLogsSerializer, answer: Uint8Array): number {
-  try {
-    return serializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords ?? 0;
-  } catch {
-    return 0;
-  }
-}
-
-function logRecordOf(record: FlowRecord, resource: ReadableLogRecord['resource']): ReadableLogRecord {
-  const time = Date.parse(record['@timestamp'] ?? '');
-  const hrTime: [number, number] = [Math.floor(time / 1000), (time % 1000) * 1_000_000];
-  const attributes = Object.fromEntries(Object.entries(record).filter(([name]) => !elsewhere.has(name)));
-  return {
-    hrTime,
-    hrTimeObserved: hrTime,
-    severityNumber: info,
-    severityText: 'INFO',
-    body: bodyOf(record),
-    ...(record['event.name'] !== undefined && { eventName: record['event.name'] }),
-    resource,
-    instrumentationScope: scope,
-    attributes: { 'log.record.uid': record['event.id'], ...attributes },
-    droppedAttributesCount: 0,
-  };
-}
-
-/** Sums up a record for a person: `dropped batch/worker → shop/postgres:5432`. */
-function bodyOf(record: FlowRecord): string {
-  if (record['event.name'] === 'network.flow.gap') return `records of the log are missing: ${record['event.reason']}`;
-  return `${record['event.action']} ${endOf(record, 'source')} → ${endOf(record, 'destination')}`;
-}
-
-function endOf(record: FlowRecord, end: 'source' | 'destination'): string {
-  const name = record[`${end}.k8s.owner.name`];
-  const namespace = record[`${end}.k8s.namespace.name`];
-  const port = record[`${end}.port`];
-  const who =
-    name === undefined
-      ? (record[`${end}.address`] ?? record[`${end}.kind`] ?? '')
-      : [namespace, name].filter(Boolean).join('/');
-  return port === undefined ? who : `${who}:${port}`;
 }
 
 /** Reads `NAME: VALUE` lines. Errors contain only the number of a line, because its text may be a secret. */

@@ -139,8 +139,13 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
   if (!text.startsWith('{') || !text.includes('"oob.')) return undefined;
   const record = parsed(decodeBytes(text)) as Record<string, unknown> | undefined;
   if (record === undefined) return unparsable('ulogd', 'the JSON is damaged or cut off');
-  const field = (...names: string[]): string | number | undefined =>
-    names.map((name) => fieldOf(record[name])).find((value) => value !== undefined);
+  const field = (...names: string[]): string | number | undefined => {
+    for (const name of names) {
+      const value = fieldOf(record[name]);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
   // The prefix that the operator configured goes before `action`, because only some builds of ulogd write that.
   const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;

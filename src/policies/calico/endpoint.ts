@@ -2,6 +2,7 @@
  * Pods and network sets as Calico's selectors see them: their own labels, and with a prefix those of their Namespace and their
  * ServiceAccount (libcalico-go/lib/backend/k8s/conversion).
  */
+import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import type { End, Pod } from '../model.ts';
@@ -84,7 +85,7 @@ export function networkSetsAt(
   const { networkSets } = calico;
   if (networkSets.length === 0 || end.address === undefined || address === undefined)
     return { found: [], missing: networkSets.length === 0 ? host : `address of ${where}` };
-  const found = networkSets.filter(({ ranges }) => ranges.some((range) => contains(range, address)));
+  const found = setsWith(networkSets, end.address, address);
   return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), missing: host };
 }
 
@@ -113,4 +114,17 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpo
       return namespaceLabelOf(namespaceLabelsOf(namespace), namespace, key);
     },
   };
+}
+
+/** Caches the result by address, because the same peers come again and a cluster may have thousands of networks. */
+const recent = new WeakMap<readonly NetworkSet[], LRUCache<string, readonly NetworkSet[]>>();
+
+function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {
+  const cache = recent.get(sets) ?? new LRUCache<string, readonly NetworkSet[]>({ max: 1024 });
+  recent.set(sets, cache);
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  const found = sets.filter(({ ranges }) => ranges.some((range) => contains(range, address)));
+  cache.set(text, found);
+  return found;
 }

@@ -63,13 +63,15 @@ function intervalsOf({ start, step, series }: TimeLine, gaps: ReadonlySet<number
 
 function stripsOf({ scans, incidents }: Report, { start, step, series }: TimeLine): Strip[] {
   const length = series[0]?.packets.length ?? 0;
+  const isShown = (mark: { first: number; last: number }): boolean =>
+    mark.last >= start && mark.first < start + length * step;
   const placeOf = (time: number): number => Math.min(length - 1, Math.max(0, Math.floor((time - start) / step)));
   return [
-    ...scans.top.map(({ from, destinations, first, last }): Strip => {
+    ...scans.top.filter(isShown).map(({ from, destinations, first, last }): Strip => {
       const about = `Scan: ${from}, ${countText(destinations, 'destination')}`;
       return { kind: 'scan', first: placeOf(first), last: placeOf(last), about };
     }),
-    ...incidents.top.map(({ reason, object, first, last }): Strip => {
+    ...incidents.top.filter(isShown).map(({ reason, object, first, last }): Strip => {
       return { kind: 'incident', first: placeOf(first), last: placeOf(last), about: `${reason} on ${object}` };
     }),
   ];
@@ -93,7 +95,7 @@ function barHtml(
     `${timeText(at)} UTC`,
     ...(sum > 0 ? [...packets].map(([outcome, count]) => `${numberText(count)} ${outcome}`) : ['no packets']),
     ...(hasGap ? ['Records of a log were lost'] : []),
-    ...marks.slice(0, 5).map((mark) => mark.about),
+    ...marks.slice(0, 5).map((mark) => mark.about.slice(0, 80)),
   ];
   return `<g class="interval"><title>${about.map(text).join('\n')}</title>${rect(hasGap ? 'gap' : 'none', x, top, column, floor - top)}${parts.join('')}</g>`;
 }
