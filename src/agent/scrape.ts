@@ -108,10 +108,10 @@ function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: 
   for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });
 }
 
-function collectConntrack(metrics: Metrics, { level }: ConntrackLevel): void {
-  if (level === undefined) return;
-  metrics.conntrackEntries.set(level.count);
-  metrics.conntrackLimit.set(level.max);
+/** Exported for its test. */
+export function collectConntrack(metrics: Metrics, { level }: Pick<ConntrackLevel, 'level'>): void {
+  metrics.conntrackEntries.set(level?.count);
+  metrics.conntrackLimit.set(level?.max);
 }
 
 function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock): void {

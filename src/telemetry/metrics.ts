@@ -98,7 +98,8 @@ interface CounterOf<Row extends MetricRow> {
 }
 
 interface GaugeOf<Row extends MetricRow> {
-  set: (value: number, ...labels: Given<Row>) => void;
+  /** Without a value the series is missing, where prom-client would show 0. */
+  set: (value: number | undefined, ...labels: Given<Row>) => void;
 }
 
 interface HistogramOf<Row extends MetricRow> {
@@ -140,9 +141,11 @@ function createMetric(row: MetricRow, registry: Registry): AnyMetric {
     case 'gauge': {
       const metric = new Gauge(options);
       return {
-        set(value: number, given: Labels = {}) {
+        set(value: number | undefined, given: Labels = {}) {
           const labels = bounds.admit(given);
-          if (labels !== undefined) metric.set(labels, value);
+          if (labels === undefined) return;
+          if (value === undefined) metric.remove(labels);
+          else metric.set(labels, value);
         },
       };
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { collectDrops, collectSources } from '../../src/agent/scrape.ts';
+import { collectConntrack, collectDrops, collectSources } from '../../src/agent/scrape.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 test('a scrape shows the drops that the kernel has counted by reason, and of a source without such counts none', async () => {
@@ -33,4 +33,18 @@ test('a scrape shows the workloads that have drops now, however many there have 
     .split('\n')
     .filter((line) => line.startsWith('kube_netfilter_tailer_drops_total{'));
   expect(shown).toEqual([expect.stringMatching(/workload="job-299".* 299$/)]);
+});
+
+test('a scrape shows how full the connection tracking table is, and nothing where that is not known', async () => {
+  const metrics = createMetrics({ version: '0.1.0' });
+  const shown = async () => (await metrics.text()).split('\n').filter((line) => /^[^#]*_conntrack_/.test(line));
+  collectConntrack(metrics, { level: undefined });
+  expect(await shown()).toEqual([]);
+  collectConntrack(metrics, { level: { count: 600, max: 1000 } });
+  expect(await shown()).toEqual([
+    'kube_netfilter_tailer_conntrack_entries 600',
+    'kube_netfilter_tailer_conntrack_limit 1000',
+  ]);
+  collectConntrack(metrics, { level: undefined });
+  expect(await shown()).toEqual([]);
 });

@@ -112,14 +112,45 @@ test('a replica that does not answer is not asked again at once', async () => {
   await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
 });
 
+test('replicas that do not answer are asked about once a minute, although the folder is read again, until they do', async () => {
+  let owners: Owners | undefined;
+  const both = await Promise.all(['one', 'two'].map((name) => replica(name, () => owners)));
+  const { find } = finder();
+  for (let second = 0; second < 600; second++) {
+    await find('10.65.2.9').catch(() => {});
+    clock.now += 1000;
+  }
+  for (const { answers } of both) expect(answers.length).toBeLessThan(25);
+  owners = { pods: [db] };
+  clock.now += 60_000;
+  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+});
+
+test('the replicas and the token of the folder are read again after ten seconds', async () => {
+  const { asked } = await replica('one', () => ({ pods: [db] }));
+  const published = readFileSync(join(folder, 'one'));
+  const { find } = finder();
+  await find('10.65.2.9');
+  rmSync(join(folder, 'one'));
+  clock.now += 9999;
+  await find('10.65.2.9');
+  clock.now += 1;
+  await expect(find('10.65.2.9')).rejects.toThrow('no replica is published');
+  writeFileSync(join(folder, 'one'), published);
+  writeFileSync(join(folder, 'token'), 'another\n');
+  clock.now += 10_000;
+  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  expect(asked).toEqual(['Bearer a-token', 'Bearer a-token', 'Bearer another']);
+});
+
 test('a stranger at the address is a refusal', async () => {
   await replica('one', () => ({ pods: [db] }), 'stranger');
   await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
 });
 
 /** A replica that answers as it likes. */
-async function lying(answer: (response: ServerResponse) => void): Promise<void> {
-  const { key, certificate } = createCertificate(host, Date.now() - day, Date.now() + day);
+async function lying(answer: (response: ServerResponse) => void, until = Date.now() + day): Promise<void> {
+  const { key, certificate } = createCertificate(host, until - 2 * day, until);
   const server = createServer({ key, cert: certificate }, (_, response) => answer(response));
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   closing.push(() => {
@@ -133,6 +164,11 @@ async function lying(answer: (response: ServerResponse) => void): Promise<void> 
 test('a replica that does not answer in time is given up', async () => {
   await lying(() => {});
   await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
+});
+
+test('an expired certificate is not believed', async () => {
+  await lying((response) => response.end('{"pods":[]}'), Date.now() - 1000);
+  await expect(finder().find('10.65.2.9')).rejects.toThrow('certificate has expired');
 });
 
 test('a server with another certificate is not believed', async () => {

@@ -70,7 +70,7 @@ export function scriptsIn(file: string): [title: string, script: string, changes
 
 export type LedTracker = ReturnType<typeof ledTracker>;
 
-/** A tracker led as by node-incidents.ts: what is due is settled first, and each change is heard before anything else happens. */
+/** A tracker led as by incidents.ts: what is due is settled first, and each change is heard before anything else happens. */
 export function ledTracker(
   hear: (change: IncidentChange, tracker: Tracker) => void,
   restored?: TrackerState,
