@@ -80,7 +80,7 @@ test('the rows of the audit are what was sent, on the node that dropped it', asy
 test('kubectl drops lists the drops of the namespace, why explains them, top has the flow, and doctor finds nothing wrong', async () => {
   expect(await drops()).toMatchObject({ stderr: '', stdout: expect.stringMatching(`${postgres.name}.*${PACKETS}`) });
   expect((await drops('why', postgres.name)).stdout).toContain('default-deny');
-  expect(await drops('top')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^FROM .* 5432\/UDP /s) });
+  expect(await drops('top')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^FROM .* 5432\/UDP /ms) });
   const agent = await agentOn(cluster, second.name);
   const doctor = '-- kube-netfilter-tailer doctor'.split(' ');
   const { stdout } = await cluster.controlPlane.kubectl(['-n', NAMESPACE, 'exec', agent, ...doctor]);
@@ -88,20 +88,24 @@ test('kubectl drops lists the drops of the namespace, why explains them, top has
   expect(stdout).not.toMatch(/^failed /m);
 });
 
-const shows = (lines: readonly string[]): boolean => lines.some((line) => line.includes(' 5432/UDP '));
+const shows = (lines: readonly string[], port: number): boolean => lines.some((line) => line.includes(` ${port}/UDP `));
+/** A picture is drawn in several pieces; keys stand in its last line. */
+const isWhole = (lines: readonly string[]): boolean => lines.at(-1)?.startsWith('<q> quit') === true;
 
 test('top in a terminal: rows, colours, keys, a larger window, and the screen as it was at the end', async () => {
+  // A second flow, because the selected row has no colours.
+  await denyOn(second, postgres.address, 80);
+  await send(cluster, worker, postgres.address, 80, 3);
   const terminal = openTop({ columns: 95, lines: 20 });
-  // A picture is drawn in several pieces; keys stand in its last line.
-  await terminal.until((lines) => shows(lines) && lines.at(-1)?.startsWith('<q> quit') === true);
+  await terminal.until((lines) => shows(lines, 5432) && shows(lines, 80) && isWhole(lines));
   expect(terminal.isOnSecondScreen()).toBe(true);
   await terminal.until(() => terminal.hasColours());
-  terminal.type('/80/tcp');
-  await terminal.until((lines) => !shows(lines) && lines.at(-1) === 'filter: 80/tcp_');
+  terminal.type('/80/udp');
+  await terminal.until((lines) => shows(lines, 80) && !shows(lines, 5432) && lines.at(-1) === 'filter: 80/udp_');
   terminal.type('\r\u001B');
-  await terminal.until(shows);
+  await terminal.until((lines) => shows(lines, 5432));
   terminal.grow();
-  await terminal.until((lines) => lines[2]?.includes('PACKETS') === true && lines.at(-1)?.startsWith('<q>') === true);
+  await terminal.until((lines) => lines[2]?.includes('PACKETS') === true && isWhole(lines));
   terminal.type('q');
   expect(await terminal.untilExit()).toBe(0);
   expect(terminal.isOnSecondScreen()).toBe(false);
