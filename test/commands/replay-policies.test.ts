@@ -116,7 +116,7 @@ describe.concurrent('files of --policies', () => {
     const args = ['--pods', withoutPolicies, '-q', '-o', 'json', '--policies', file, policyDeny];
     const { status, out, err } = await replay(args);
     expect([status, out]).toStrictEqual([2, '']);
-    expect(subjectsIn(err)[0]).toBe(`--policies ${file}`);
+    expect(err).toContain(`--policies ${file}:`);
   });
 
   test('one that is missing', async () => {

@@ -1,9 +1,10 @@
+import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { readSaved } from '../../src/commands/replay/policies.ts';
 import { felixOf, type Snapshot } from '../../src/kubernetes/snapshot.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { writerIn } from './scene.ts';
+import { policyDenyText, writerIn } from './scene.ts';
 
 /** Tests how saved objects are read by `--pods`. */
 
@@ -63,18 +64,35 @@ test('what is right is kept, and each problem is named with its place', () => {
 
 test.each<[string, string | Buffer]>([
   ['UTF-16, as Windows PowerShell writes it', Buffer.from(`\uFEFF${json(pod('a'))}`, 'utf16le')],
-  ['lines of which one is bad', `${json(pod('a'))}\noops\n`],
   ['an empty list', nodes()],
   ['lines of other JSON', '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n'],
   ['null', 'null'],
   ['other kinds', json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap')] })],
   ['what an API server answers when it refuses', json({ kind: 'Status', reason: 'Forbidden' })],
   ['an empty file', ''],
-  ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n'],
-  ['JSON that is cut', '{\n  "kind": "List",\n  "items": ['],
 ])('a file that is not what it should be is refused: %s', (_, content) => {
   expect(() => read(content)).toThrow(UsageError);
   expect(() => read(content)).toThrow(`--pods ${path('0.json')}: `);
+});
+
+test.each([
+  ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n', ': ', 'use -o json'],
+  ['a log', policyDenyText, ': ', 'neither JSON'],
+  ['lines of which one is bad', `${json(pod('a'))}\n\n${json(pod('b'))}\noops`, ':4: ', 'is not JSON'],
+  ['JSON that is cut', '{\n  "kind": "List",\n  "items": [', ':3:13: ', 'Unexpected end'],
+  ['a missing comma', '{\n  "a": 1\n  "b": 2}', ':3:3: ', "Expected ',' or '}'"],
+  ['a missing value', `{\n${' "a": 1,\n'.repeat(9)} "b": }`, ':11:7: ', "Unexpected token '}'\n"],
+  ['a missing value in a short text', '{"b": }', ':1:7: ', "Unexpected token '}'\n"],
+  ['several texts', '{\n"a": 1}\n{\n"b": 2}', ':3:1: ', 'several JSON texts'],
+])('a file that is not what it should be is refused with the place and the reason: %s', (_, content, place, reason) => {
+  expect(() => read(content)).toThrow(`--pods ${path('0.json')}${place}`);
+  expect(() => read(content)).toThrow(reason);
+});
+
+test('a file that is too large for one text is refused with what to do', () => {
+  const file = write('large.json', '');
+  truncateSync(file, 2 ** 29);
+  expect(() => readSaved({ pods: [file], policies: [] })).toThrow('one namespace');
 });
 
 test('all files that cannot be read are named', () => {

@@ -170,7 +170,7 @@ beforeAll(() => {
       2,
     ),
     'cut.yaml': 'apiVersion: v1\nitems: [{',
-    'aliases.yaml': `a: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
+    'aliases.yaml': `items:\na: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
 });

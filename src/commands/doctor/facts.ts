@@ -63,19 +63,23 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     view: lookAtView(),
     rules: readRules(machine),
     kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
-    folder: lookAtFolder(stateDir),
-    state: readKeptState(stateDir),
-    containers: sources.some(({ kind }) => kind === 'containers')
-      ? lookAtContainers(config.podLogs, config.containers)
-      : undefined,
-    programLogs: programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
-    feeds: sources.flatMap(lookAtFeed),
+    folder: Promise.try(lookAtFolder, stateDir),
+    state: Promise.try(readKeptState, stateDir),
+    containers: Promise.try(() =>
+      sources.some(({ kind }) => kind === 'containers')
+        ? lookAtContainers(config.podLogs, config.containers)
+        : undefined,
+    ),
+    programLogs: Promise.try(() =>
+      programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
+    ),
+    feeds: Promise.try(() => sources.flatMap(lookAtFeed)),
     /** Existing logs of dropped flows that are not in SOURCES. */
-    unreadFlows: findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : []))),
+    unreadFlows: Promise.try(() => findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])))),
     /** Whether rules of all network namespaces log, not only of the first one. */
-    logsAllNamespaces: readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1',
+    logsAllNamespaces: Promise.try(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
     /** Whether PROC_ROOT is a readable /proc. */
-    hasProcRoot: procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined),
+    hasProcRoot: Promise.try(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };
 
   async function lookAtView(): Promise<NetworkView> {

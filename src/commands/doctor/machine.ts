@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readFileSync, existsSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
-import { text } from 'node:stream/consumers';
 import { nodeLogs } from '../../agent/open-sources.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
@@ -75,12 +74,21 @@ export function reachableAt({ host, port }: ListenAddress): string {
   return hostAndPort(isAny ? '127.0.0.1' : host, port);
 }
 
+const maxBody = 16 * 1024 * 1024;
+
 async function httpGet(url: string): Promise<{ status: number; body: string }> {
   const request = get(url, { agent: false, signal: AbortSignal.timeout(timeout) });
   // `once` listens only until the answer begins.
   request.on('error', () => {});
   const [response] = (await once(request, 'response')) as [IncomingMessage];
-  return { status: response.statusCode ?? 0, body: await text(response) };
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > maxBody) throw new Error('the answer is too long');
+    parts.push(part);
+  }
+  return { status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() };
 }
 
 export interface PodName {

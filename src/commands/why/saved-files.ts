@@ -38,21 +38,54 @@ export function documentsOf(file: string): { content: string; documents: readonl
   try {
     content = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
-    throw new WhyError(`${file}: cannot be read: ${reasonOf(error)}`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    const isTooLarge = code === 'ERR_STRING_TOO_LONG' || code === 'ERR_FS_FILE_TOO_LARGE';
+    const reason = isTooLarge ? 'has more than 512 MB: save one namespace at a time' : reasonOf(error);
+    throw new WhyError(`${file}: cannot be read: ${reason}`, { cause: error });
   }
   if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   // Try JSON first, because it is read ten times faster than YAML.
-  const whole = parsed(content);
-  if (whole !== undefined) return { content, documents: [whole] };
-  return { content, documents: jsonLines(content) ?? yamlDocuments(file, content) };
+  let failure: Error;
+  try {
+    return { content, documents: [JSON.parse(content)] };
+  } catch (error) {
+    failure = error as Error;
+  }
+  // YAML may have JSON in its documents.
+  if (!/^---/m.test(content)) {
+    const documents = jsonLines(file, content);
+    if (documents !== undefined) return { content, documents };
+    if (/^\s*[{[]/.test(content)) throw jsonError(file, content, failure);
+  }
+  if (/^NAME(?:SPACE)? /.test(content)) throw new WhyError(`${file}: is the table that kubectl prints: use -o json`);
+  // Somebody may name a large log by mistake, and YAML is read slowly.
+  if (!content.split('\n', 20).some((line) => /^ *(?:["']?(?:apiVersion|kind|items|metadata)\b|[-#{])/.test(line)))
+    throw new WhyError(`${file}: is neither JSON nor YAML as kubectl prints it`);
+  return { content, documents: yamlDocuments(file, content) };
 }
 
-function jsonLines(content: string): Json[] | undefined {
+function jsonLines(file: string, content: string): Json[] | undefined {
   // Look at the first line alone, because somebody may name a large log by mistake.
   if (parsed(content.trimStart().split('\n', 1)[0] ?? '') === undefined) return undefined;
-  const lines = content.split('\n').flatMap((line) => (line.trim() === '' ? [] : [parsed(line)]));
-  return lines.includes(undefined) ? undefined : lines;
+  return content.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const document = parsed(line);
+    if (document === undefined) throw new WhyError(`${file}:${index + 1}: is not JSON`);
+    return [document];
+  });
+}
+
+/** V8 names a position, or for an unexpected token the text around it, of which ten characters stand before it; at the end of the text neither. */
+function jsonError(file: string, content: string, { message }: Error): WhyError {
+  const position = / at position (\d+)/.exec(message)?.[1];
+  const [, token = '', cut, around] = /^Unexpected token '(.)', (\.{3})?"(.*)"(?:\.{3})? is not/su.exec(message) ?? [];
+  const ofToken = around === undefined ? content.length : content.indexOf(around) + (cut ? 10 : around.indexOf(token));
+  const place = lineAndColumn(content, position === undefined ? ofToken : Number(position));
+  const hint = message.includes('after JSON') ? '; it has several JSON texts: give each a file of its own' : '';
+  return new WhyError(
+    `${file}:${place}: is not JSON: ${message.replace(/(?: in JSON)? at position.*|, (?:\.{3})?".*/s, '')}${hint}`,
+  );
 }
 
 /** Allows merge keys (`<<`), as kubectl does. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'no
 import { describe, expect, test } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
 import { askVersion, lookAtFelix } from '../../../src/commands/doctor/api.ts';
-import { type Facts, gatherFacts, type Where } from '../../../src/commands/doctor/facts.ts';
+import { type Facts, type Gathered, gatherFacts, type Where } from '../../../src/commands/doctor/facts.ts';
 import { lookAtContainers, lookAtProgramLog } from '../../../src/commands/doctor/files.ts';
 import type { Machine } from '../../../src/commands/doctor/machine.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
@@ -20,9 +20,9 @@ import { configOf, found, logOf, sourceWith, versionOf } from './scene.ts';
 
 const within = temporaryFolder();
 
-/** Returns all facts, gathered from a node whose folders are empty. */
-async function gathered(given: Partial<Where>): Promise<Facts> {
-  const facts = gatherFacts({
+/** Gathers from a node whose folders are empty. */
+function gather(given: Partial<Where>): Gathered {
+  return gatherFacts({
     config: configOf({ podLogs: within('no-pods'), stateDir: within(), metricsAddress: '127.0.0.1:1' }),
     prefixes: createPrefixTable(),
     api: fakeApi(() => undefined),
@@ -30,7 +30,11 @@ async function gathered(given: Partial<Where>): Promise<Facts> {
     machine: fakeMachine(),
     ...given,
   });
-  const entries = Object.entries(facts).map(async ([name, fact]) => [name, await fact] as const);
+}
+
+/** Returns all facts. */
+async function gathered(given: Partial<Where>): Promise<Facts> {
+  const entries = Object.entries(gather(given)).map(async ([name, fact]) => [name, await fact] as const);
   return Object.fromEntries(await Promise.all(entries)) as unknown as Facts;
 }
 
@@ -249,4 +253,15 @@ test('of several sources, the one with the most packets tells of prefixes', () =
     ...sourceWith(logOf({ packets })),
   ];
   expect(found('prefixes', { kernelSources }).map(({ name }) => name)).toEqual(['prefix my-drop:']);
+});
+
+test('a fact that cannot be gathered leaves the others as they are', async () => {
+  const machine = fakeMachine({
+    findPrograms() {
+      throw new Error('no luck');
+    },
+  });
+  const { programLogs, hasProcRoot } = gather({ machine });
+  await expect(programLogs).rejects.toThrow('no luck');
+  await expect(hasProcRoot).resolves.toBe(false);
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readMetrics } from '../../../src/commands/doctor/checks/agent.ts';
 import { askAgent, findOwnPod, reachableAt } from '../../../src/commands/doctor/machine.ts';
 import { found } from './scene.ts';
@@ -46,6 +46,18 @@ test('the text of metrics is read with labels and their escapes', () => {
 
 test.each([':0', 'what'])('METRICS_ADDRESS %s names no address', async (address) => {
   await expect(askAgent(address)).resolves.toEqual({ kind: 'nowhere' });
+});
+
+test('a server whose answer is too long is silent', async () => {
+  const server = createServer((_, response) => void response.end(Buffer.alloc((16 << 20) + 1)));
+  onTestFinished(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(askAgent(`127.0.0.1:${port}`)).resolves.toMatchObject({
+    kind: 'silent',
+    reason: expect.stringContaining('too long') as string,
+  });
 });
 
 test('a server is asked for readiness and metrics, and is silent once it is gone', async () => {

@@ -29,3 +29,14 @@ test('of hundreds, those that need doing come first', () => {
   expect(shown[0]).toMatchObject({ status: 'warning', name: 'prefix what' });
   expect(shown.at(-1)?.name).toBe('prefix …');
 });
+
+test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
+  ['of a rule', [logRule('what: ')], seen('what:'), ['PREFIXES=what=dropped']],
+  ['with characters of a shell', [logRule("a';reboot")], undefined, []],
+  ['that is none', [logRule('')], undefined, []],
+  ['of lines alone, in which anybody may have written it', [], seen('what:'), []],
+  ['of lines alone, which is the one of Calico', [], seen('calico-packet:'), ['PREFIXES=calico-packet=dropped']],
+])('the advice names a setting only where it is safe: a prefix %s', (_, rules, log, settings) => {
+  const [first] = check(rules, log);
+  expect(first?.advice?.match(/PREFIXES=[^ ,]+/g) ?? []).toEqual(settings);
+});
