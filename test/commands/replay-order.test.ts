@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { linkSync, symlinkSync, utimesSync } from 'node:fs';
+import { linkSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -93,6 +93,19 @@ describe.concurrent('a log that is given twice is read once, with a note', () =>
     expect(rows(stdout)).toBe(rows((await replay(['-q', '--pods', cluster, '-o', 'audit', log])).out));
     expect(notedIn(stderr)).toContain('-');
     expect(stderr).toContain(` ${log}`);
+  });
+
+  test.each(['gz', 'zst'])('packed beside what was packed: %s', async (ending) => {
+    const log = logOf(`kept.${ending}.log`);
+    const packed = write(`kept.${ending}.log.${ending}`, gzipSync(policyDenyText));
+    const args = ['--pods', cluster, '-o', 'audit'];
+    const once = await replay([...args, log]);
+    const { err, ...outcome } = await replay([...args, packed, log]);
+    expect({ ...outcome, err: err.replace(/^.*\n/, '') }).toStrictEqual(once);
+    expect(notedIn(err)[0]).toBe(packed);
+    // A name without a file has no copy.
+    rmSync(log);
+    expect(rows((await replay([...args, '-q', packed, log])).out)).toBe(36);
   });
 
   test('two that are missing are both named, and two that are empty are no copies', async () => {

@@ -27,6 +27,16 @@ _kube_netfilter_tailer
 printf '%s\\n' "\${COMPREPLY[@]}"
 `;
 
+test.each([
+  ['by a script', 'source ./zsh', '_bash_complete -o filenames -F _kube_netfilter_tailer'],
+  ['in a folder of $fpath', 'cp zsh _kube-netfilter-tailer; fpath=($PWD $fpath)', '_kube-netfilter-tailer'],
+])('the completion of zsh is registered %s', (_, how, expected) => {
+  const load = 'autoload -Uz compinit; compinit -u -D';
+  const script = `${load}; ${how}; ${load}; print -r -- $_comps[kube-netfilter-tailer]`;
+  const env = { ...process.env, HOME: folder };
+  expect(execFileSync('zsh', ['-f', '-c', script], { cwd: folder, env, encoding: 'utf8' }).trim()).toBe(expected);
+});
+
 function offered(shell: 'zsh' | 'fish', words: readonly string[]): string[] {
   const typed = ['kube-netfilter-tailer', ...words];
   const args =

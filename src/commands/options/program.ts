@@ -161,11 +161,13 @@ complete -o filenames -F _kube_netfilter_tailer ${programName}
 `;
 }
 
-/** zsh can run the completion of bash. */
+/** zsh can run the completion of bash. The last line is for its first use from $fpath, where the script is the function itself. */
 function zsh(commands: readonly Completed[]): string {
-  return `# Completion of ${programName} for zsh: source <(${programName} completion zsh)
+  return `#compdef ${programName}
+# Completion of ${programName} for zsh: source <(${programName} completion zsh), or as _${programName} in a folder of $fpath.
 autoload -Uz bashcompinit && bashcompinit
-${bash(commands)}`;
+${bash(commands)}if [[ "$funcstack[1]" == _${programName} ]]; then _bash_complete -o filenames -F _kube_netfilter_tailer; fi
+`;
 }
 
 function fish(commands: readonly Completed[]): string {

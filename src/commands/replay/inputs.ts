@@ -18,7 +18,10 @@ interface Candidate extends ReplayInput {
   first: number;
 }
 
-/** Chooses each log once, the oldest first. `repeats` has a sentence for each log that is the same file as another. */
+/**
+ * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is the same file as another, or by its name the packed copy
+ * of one.
+ */
 export function chooseInputs(options: ReplayOptions): { inputs: ReplayInput[]; repeats: string[] } {
   const repeats: string[] = [];
   const files = new Map<string, string>();
@@ -26,6 +29,11 @@ export function chooseInputs(options: ReplayOptions): { inputs: ReplayInput[]; r
   for (const name of options.logs) {
     const file = identityOf(name);
     const original = file === undefined ? undefined : files.get(file);
+    const unpacked = name.replace(/\.(?:gz|zst)$/, '');
+    if (unpacked !== name && options.logs.includes(unpacked) && identityOf(unpacked) !== undefined) {
+      repeats.push(`${name}: is a packed copy of ${unpacked}, which is read once`);
+      continue;
+    }
     if (original !== undefined) {
       repeats.push(`${name}: is the same file as ${original}, which is read once`);
       continue;
