@@ -34,7 +34,7 @@ export type Sending = {
 } & (
   | { readonly protocol: 'icmp' }
   | {
-      readonly protocol: 'tcp' | 'udp';
+      readonly protocol: 'tcp' | 'udp' | 'sctp';
       /** The port of the destination. */
       readonly port: number;
     }
@@ -44,8 +44,8 @@ export interface Network {
   /** Logs and drops from now on what the Pods send, or one of them, by rules at the end of FORWARD. */
   readonly refuse: (from?: string) => Promise<void>;
   /**
-   * Sends `count` packets and no others, if their flow is refused: UDP datagrams or TCP SYNs, each from a port of its own, or ICMP echo
-   * requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
+   * Sends `count` packets and no others, if their flow is refused: UDP datagrams, TCP SYNs or SCTP INITs, each from a port of its own,
+   * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
    * what reads it less often than that misses some.
    */
   readonly send: (sending: Sending) => Promise<void>;

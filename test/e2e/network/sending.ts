@@ -11,9 +11,10 @@ export const datagrams = join(import.meta.dirname, 'datagrams.ts');
 /** Sends SCTP. */
 export const initSender = join(import.meta.dirname, 'sctp-sender.py');
 
-/** Sends from a network namespace; resolves when all packets have left. */
+/** Sends packets of one protocol from a network namespace; resolves when all have left. */
 export async function sendPackets(namespace: string, probes: readonly Probe[]): Promise<void> {
-  await run('ip', ['netns', 'exec', namespace, process.execPath, prober], `${JSON.stringify(probes)}\n`);
+  const sender = probes[0]?.protocol === 'sctp' ? ['python3', initSender] : [process.execPath, prober];
+  await run('ip', ['netns', 'exec', namespace, ...sender], `${JSON.stringify(probes)}\n`);
 }
 
 /** Sends `count` ICMP echo requests at once. Does not wait long for replies. */
