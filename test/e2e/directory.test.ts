@@ -1,7 +1,11 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest';
+import { createCertificate } from '../../src/directory/certificate.ts';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
+import { encodeReplica } from '../../src/directory/replicas.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { type AgentProcess, startAgent } from './agent-process.ts';
@@ -55,6 +59,36 @@ test('the Pod of another node is found without a question to the API server', as
   // The informer's own list.
   expect(body).toMatch(/api_requests_total\{verb="GET",resource="pods",code="200"\} 1$/m);
   expect(body).not.toMatch(/resource="(?:ipamblocks|ippools|configmaps)"/);
+  expect(agent.log.map(({ msg }) => msg)).not.toContainEqual(expect.stringContaining('networkpolicies'));
+});
+
+test('a Pod that does not exist has its Event; in a namespace that does not exist, it is given up', async () => {
+  const { place, log } = await scene('directory-invented', '10.83.1.3', {});
+  const { key, certificate } = createCertificate('127.0.0.1', Date.now() - 60_000, Date.now() + 3_600_000);
+  const lying = createServer({ key, cert: certificate }, ({ url = '' }, response) => {
+    const address = decodeURIComponent(url.split('/').at(-1) ?? '');
+    const where = address === '10.83.2.11' ? place : 'nowhere';
+    const pod = { namespace: where, name: 'never-was', uid: where };
+    response.end(JSON.stringify({ pods: [{ ...pod, node: 'directory-other', addresses: [address] }] }));
+  });
+  await new Promise<void>((resolve) => lying.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = lying.address() as AddressInfo;
+    const folder = join(rig.newFolder(), 'directory');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'token'), 'a-token');
+    writeFileSync(join(folder, 'one'), encodeReplica({ host: '127.0.0.1', port, certificate }));
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_LOOKUPS: 'directory', DIRECTORY: folder });
+    await agent.untilReady();
+    appendFileSync(log, dropLine('10.83.1.3', '10.83.2.11', 80) + dropLine('10.83.1.3', '10.83.2.12', 80));
+    const events = await rig.untilEvents(place, (all) => all.length === 3);
+    expect(events.filter(({ involvedObject }) => involvedObject.name === 'never-was')).toMatchObject([{ count: 1 }]);
+    expect(events.map(({ message }) => message)).toContainEqual(expect.stringContaining(' nowhere/never-was ('));
+    await untilMetric(agent, /events_abandoned_total\{reason="gone"\} 1$/m);
+  } finally {
+    lying.closeAllConnections();
+    lying.close();
+  }
 });
 
 test.each([

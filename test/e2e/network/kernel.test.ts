@@ -56,12 +56,6 @@ test('packets of TCP, UDP, ICMP and SCTP over IPv4 and IPv6 are each counted, on
   for (const { from, to, ...sending } of flows)
     await network.send({ from: `${namespace}/${from.name}`, to: `${namespace}/${to.name}`, ...sending, count });
 
-  /** Packets on one Pod whose Events name the other end and `what`. */
-  const packets = (events: StoredEvent[], on: string, other: string, what: string): number =>
-    sumOf(
-      events.filter(({ message }) => message.includes(` ${namespace}/${other}`) && message.includes(what)),
-      on,
-    );
   const counted = (events: StoredEvent[]): object[] =>
     flows.map(({ family, from, to, what }) => {
       const address = family === 4 ? 0 : 1;
@@ -78,3 +72,9 @@ test('packets of TCP, UDP, ICMP and SCTP over IPv4 and IPv6 are each counted, on
   }));
   await expect.poll(async () => counted(await rig.events(namespace)), { timeout: 120_000 }).toEqual(expected);
 });
+
+/** Packets on one Pod whose Events name the other end and `what`. */
+function packets(events: readonly StoredEvent[], on: string, other: string, what: string): number {
+  const about = events.filter(({ message }) => message.includes(` ${namespace}/${other}`) && message.includes(what));
+  return sumOf(about, on);
+}
