@@ -152,7 +152,7 @@ test('suggest takes labels that the StatefulSet selects by; those of the Pod whe
     'server dry run',
   );
   const unreadable = await ask('suggest', reader);
-  expect(unreadable.stdout).toContain(`StatefulSet ${shop}/postgres is not known`);
+  expect(unreadable.stdout).toContain(': its own');
   expect(unreadable.stdout).toContain('shard: a');
 });
 
