@@ -141,7 +141,7 @@ const incident = (at: string, name: string) => ({
 });
 
 test('an incident of another day is in no bar of the time line', async () => {
-  const { '@timestamp': now = '' } = row(1) as FlowRecord;
+  const { '@timestamp': now = '' } = row(1);
   const items = [incident(now, 'here'), incident('2026-12-24T10:00:00Z', 'elsewhere')];
   const { out } = await printed({
     rows: [write('day.ndjson', linesOf([row(0), row(1), row(2)]))],
