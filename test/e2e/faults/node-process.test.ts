@@ -178,11 +178,15 @@ describe.concurrent('an agent', () => {
     await untilExact();
     write(4);
     await untilExact();
-    for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
-    // Both wrote the same Events: the API server has refused what was late, which was then merged.
-    await Promise.any(
-      agents.map((agent) => untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="409"\} [1-9]/)),
-    );
+    if (name === 'two-agents') {
+      for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
+      // Both wrote the same Events: the API server has refused what was late, which was then merged.
+      await Promise.any(
+        agents.map((agent) =>
+          untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="409"\} [1-9]/),
+        ),
+      );
+    }
     await Promise.all(agents.map((agent) => agent.kill()));
     write(2);
     await rig.start(env).untilReady();
