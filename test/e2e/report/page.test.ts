@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostileRows, linesOf, row } from '../../report/scene.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { runBundle } from '../bundle.ts';
+import { until } from '../until.ts';
 import { barriersIn, type Opened, openBrowser, openPage } from './browser.ts';
 import { writeRows } from './rows.ts';
 
@@ -55,8 +56,10 @@ const countOf = async (page: Page): Promise<number> =>
 
 /** Resolves once the table has rows for the conditions. */
 async function counted(page: Page, isRight: (count: number) => boolean): Promise<number> {
-  await expect.poll(async () => isRight(await countOf(page)), { timeout: 30_000 }).toBe(true);
-  return await countOf(page);
+  let count = 0;
+  const look = async (): Promise<boolean> => isRight((count = await countOf(page)));
+  await until(look, () => `the table has ${count} records`, 30_000);
+  return count;
 }
 
 /** Writes the page on so many rows; it is no larger than 3 MB, opens without a request, and breaks no rule of its policy. */
