@@ -89,13 +89,14 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends a Pod of an earlier run. It is no longer needed if it still exists with all its addresses. */
+  /** Ends a Pod of an earlier run. If it still exists, only addresses that it has lost lead to it. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;
-    if (isSame && pod.addresses.every((address) => current.addresses.includes(address))) return [];
+    const lost = isSame ? pod.addresses.filter((address) => !current.addresses.includes(address)) : undefined;
+    if (lost?.length === 0) return [];
     const ended = { ...pod, until: Math.min(pod.until, end) };
-    earlier.add(ended);
+    earlier.add(ended, lost);
     return [ended];
   }
 }

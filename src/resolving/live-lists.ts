@@ -131,10 +131,12 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    if (isSamePod && before.addresses.every((address) => after?.addresses.includes(address))) return;
+    // Addresses that the Pod has kept find its new state.
+    const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
+    if (lost?.length === 0) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
     const past = { ...before, until: Math.min(before.until, now, isSamePod ? (after?.until ?? Infinity) : Infinity) };
-    index.add(past);
+    index.add(past, lost);
     tombstones.put(past, true, now);
   }
 }

@@ -13,6 +13,7 @@ export type PodIndex = ReturnType<typeof createPodIndex>;
 /** `ownNode`: interfaces lead only to Pods of this node. Undefined: to Pods of any node, for saved logs. */
 export function createPodIndex(ownNode: string | undefined) {
   const all = new Set<Pod>();
+  const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
   const interfaces = new Map<string, Pod[]>();
   let latestChange: Millis = -Infinity;
@@ -25,8 +26,10 @@ export function createPodIndex(ownNode: string | undefined) {
     get size(): number {
       return all.size;
     },
-    add(pod: Pod): void {
+    /** Adds a Pod. `lost`: addresses that an existing Pod no longer has. They alone lead to this entry. */
+    add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
+      if (lost !== undefined) lostBy.set(pod, lost);
       changes = names = undefined;
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
       for (const [map, keys] of keysOf(pod)) {
@@ -47,6 +50,7 @@ export function createPodIndex(ownNode: string | undefined) {
           else map.set(key, rest);
         }
       }
+      lostBy.delete(pod);
     },
     byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
@@ -67,6 +71,8 @@ export function createPodIndex(ownNode: string | undefined) {
 
   function keysOf(pod: Pod): [Map<string, Pod[]>, readonly string[]][] {
     if (pod.hostNetwork) return [];
+    const lost = lostBy.get(pod);
+    if (lost !== undefined) return [[addresses, lost]];
     const isHere = ownNode === undefined || pod.node === ownNode;
     return [
       [addresses, pod.addresses],
