@@ -413,6 +413,7 @@ test('what is summed up is what a loop over the rows sums up', async () => {
       expect(listed(found.changes?.appeared.top)).toEqual(keysOf(after).difference(keysOf(before)));
       expect(listed(found.changes?.vanished.top)).toEqual(keysOf(before).difference(keysOf(after)));
     }),
-    { numRuns: 30 },
+    // To open the databases of one program takes longer than `npm run fuzz -- --short` gives a property.
+    { numRuns: 30, interruptAfterTimeLimit: 10_000 },
   );
 });
