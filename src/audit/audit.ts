@@ -148,9 +148,9 @@ export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | 
 interface SinkSettings {
   node: string;
   cluster?: string | undefined;
-  /** In MiB. */
+  /** The size in MiB at which a file is packed. */
   auditFileSize: number;
-  /** In MiB. */
+  /** The size in MiB of all packed files together. */
   auditFileTotal: number;
   auditOtlpHeaders?: string | undefined;
   auditOtlpCa?: string | undefined;

@@ -103,7 +103,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   /** Counts first, because all nodes of a large cluster must not list all objects. If there are more than `limit`, calls `instead`. */
   async function beginUpTo(resource: WatchedResource, limit: number, instead: (count: number) => void): Promise<void> {
-    const count = signal.aborted ? 0 : await countOf(resource, options, signal);
+    const count = await countOf(resource, options, signal);
     if (signal.aborted) return;
     if (count === undefined) return giveUpSlices();
     if (count <= limit) return begin(resource, everything);
@@ -142,6 +142,7 @@ async function countOf(
   { connection, report }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  if (signal.aborted) return undefined;
   try {
     return await backOff(() => countAll(connection, paths[resource]), {
       startingDelay: retryIntervals.first,

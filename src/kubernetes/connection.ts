@@ -108,7 +108,7 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
     }).catch((error: unknown) => {
-      access.reload?.();
+      if (!signal.aborted) access.reload?.();
       throw error;
     });
     if (answer.status === 401) access.reload?.();

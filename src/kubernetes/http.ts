@@ -14,7 +14,7 @@ export interface Access {
   readonly server: string;
   /** Called before each request, because the token changes. */
   readonly authenticate: () => Promise<Credentials>;
-  /** Called when the server refuses the credentials, or does not answer: it may be known by other ones now. */
+  /** Called when the server refuses the credentials, or cannot be reached: it may be known by other ones now. */
   readonly reload?: () => void;
 }
 

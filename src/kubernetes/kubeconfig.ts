@@ -23,7 +23,8 @@ const reloadInterval = 5000;
  * that cannot be used.
  */
 export function readKubeconfig(path: string | undefined): Access {
-  let access = accessOf(loadKubeconfig(path), path);
+  const read = (): Access => accessOf(loadKubeconfig(path), path);
+  let access = read();
   let loaded = performance.now();
   return {
     get server() {
@@ -34,7 +35,7 @@ export function readKubeconfig(path: string | undefined): Access {
       if (performance.now() - loaded < reloadInterval) return;
       loaded = performance.now();
       try {
-        access = accessOf(loadKubeconfig(path), path);
+        access = read();
       } catch {
         // The file is being replaced at this moment, so keep the old access.
       }

@@ -98,7 +98,7 @@ interface CounterOf<Row extends MetricRow> {
 }
 
 interface GaugeOf<Row extends MetricRow> {
-  /** Without a value the series is missing, where prom-client would show 0. */
+  /** Removes the series if there is no value, because prom-client would show 0. */
   set: (value: number | undefined, ...labels: Given<Row>) => void;
 }
 

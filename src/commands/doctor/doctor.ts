@@ -156,7 +156,7 @@ async function runCheck(
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), timeout);
   try {
-    const values = await Promise.race([Promise.all(needs.map(async (fact) => await facts[fact])), late]);
+    const values = await Promise.race([Promise.all(needs.map((fact) => facts[fact])), late]);
     if (values === undefined)
       return unknown(`no result within ${timeout / 1000} s`, 'run doctor again; if it stays, the system is overloaded');
     const known = Object.fromEntries(needs.map((fact, index) => [fact, values[index]])) as unknown as Facts;

@@ -18,13 +18,13 @@ interface Strip {
 
 interface Interval {
   at: number;
-  /** By `classOf` the outcome. */
+  /** The packets of each class of outcomes (`classOf`). */
   packets: Map<string, number>;
   sum: number;
   hasGap: boolean;
 }
 
-/** In pixels of the SVG. */
+/** The size of the SVG and its margins, in pixels. */
 const [width, height, left, top, bottom] = [1160, 250, 52, 16, 24];
 const floor = height - bottom;
 const strips = { incident: { y: 2, name: 'violet: incidents' }, scan: { y: 8, name: 'blue: scans' } };

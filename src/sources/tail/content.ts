@@ -193,8 +193,7 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
         for await (const block of blocks) {
           const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
           at += block.length;
-          if (unread.length === 0) continue;
-          deliver(unread);
+          if (unread.length > 0) deliver(unread);
         }
         size = at;
       };

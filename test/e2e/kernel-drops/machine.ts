@@ -173,8 +173,9 @@ function writeArchive(path: string, files: GuestFiles): void {
 /** The guest reaches this machine's loopback as 10.0.2.2, and nobody reaches the guest. */
 async function start(kernel: string, image: string, processors: string): Promise<string> {
   const machine = spawn(
-    'qemu-system-x86_64',
+    'setpriv',
     [
+      ...'--pdeathsig KILL -- qemu-system-x86_64'.split(' '),
       ...`${processors} -cpu max -m 1024 -nographic -no-reboot -nic user,model=virtio-net-pci`.split(' '),
       '-kernel',
       kernel,

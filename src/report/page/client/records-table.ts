@@ -38,7 +38,8 @@ export function createRecordsTable({ count, all }: PageData['rows'], rows: Rows)
   const order: Order = { column: 'at', isDescending: true };
   const table = element('rows-table') as HTMLTableElement;
   const [head, body] = [table.createTHead().insertRow(), table.createTBody()];
-  const [previous, next] = ['previous', 'next'].map((id) => element(id) as HTMLButtonElement);
+  const previous = element('previous') as HTMLButtonElement;
+  const next = element('next') as HTMLButtonElement;
   let selected: Uint32Array = new Uint32Array();
   let page = 0;
 
@@ -46,8 +47,8 @@ export function createRecordsTable({ count, all }: PageData['rows'], rows: Rows)
     const cell = head.appendChild(Object.assign(document.createElement('th'), { scope: 'col' }));
     cell.append(buttonOf(title, () => sortBy(column)));
   }
-  previous?.addEventListener('click', () => turn(-1));
-  next?.addEventListener('click', () => turn(1));
+  previous.addEventListener('click', () => turn(-1));
+  next.addEventListener('click', () => turn(1));
   listen(rows, conditions, refresh);
   refresh();
   return (chips) => {
@@ -90,8 +91,8 @@ export function createRecordsTable({ count, all }: PageData['rows'], rows: Rows)
           className: column === 'packets' ? 'n' : '',
         });
     }
-    if (previous !== undefined) previous.disabled = page === 0;
-    if (next !== undefined) next.disabled = page + 1 >= pages;
+    previous.disabled = page === 0;
+    next.disabled = page + 1 >= pages;
     element('page').textContent = `Page ${numberText(page + 1)} of ${numberText(pages)}`;
     element('rows-text').textContent = countText(selected.length, count, all);
   }
