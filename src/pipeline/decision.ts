@@ -150,11 +150,8 @@ function unbound(text: string, observation: Observation): Observation {
   return shortened(observation) as Observation;
 }
 
-/** V8 copies shorter slices by itself. */
-const leastSlice = 13;
-
 function shortened(value: unknown): unknown {
-  if (typeof value === 'string') return value.length < leastSlice ? value : copy(value.slice(0, longText));
+  if (typeof value === 'string') return copy(value.slice(0, longText));
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(shortened);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each)]));

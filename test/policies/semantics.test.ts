@@ -346,6 +346,9 @@ const clusterRows: Record<string, Row> = {
   "a named port has the protocol of the Pod's port": received('denies', [
     cnp(1, { action: 'Deny', from: [all], protocols: [{ destinationNamedPort: 'db' }] }),
   ]),
+  'a protocol with several fields is not known': received('unknown', [
+    cnp(1, { action: 'Deny', from: [all], protocols: [{ udp: {}, tcp: {} }] }),
+  ]),
   'a rule with protocols does not match ICMP': received(
     'admits',
     [cnp(1, { action: 'Deny', from: [all], protocols: [{ tcp: {} }, { udp: {} }] })],

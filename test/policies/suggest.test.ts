@@ -104,7 +104,12 @@ function nearIn(rule: object): string[] {
   );
 }
 const excepting = { ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } };
-const named = pod({ ports: [{ name: 'db', port: 5432, protocol: 'TCP' }] });
+const named = pod({
+  ports: [
+    { name: 'db', port: 5432, protocol: 'TCP' },
+    { name: 'dns', port: 53, protocol: 'UDP' },
+  ],
+});
 
 describe('a suggestion', () => {
   test('is not needed where policies admit', () => {
@@ -151,6 +156,7 @@ describe('a suggestion', () => {
     ],
     ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
     ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
+    ['a port name that no Pod has over TCP', { ports: [{ port: 'dns' }] }, ['ingress[0].ports[0] dns: db']],
     ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
     ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
   ])('knows of %s', (_, rule, near) => {

@@ -39,6 +39,11 @@ test.each<[string, string[]]>([
   expect(names.filter((name) => clause.matches(peer(name)) === false)).toEqual([]);
 });
 
+test('the name that the log gave the address is shown', () => {
+  expect(domainNames('*.com').has(peer('example.org'))).toBe('is example.org');
+  expect(domainNames('*.com').has(peer(undefined))).toBe('is 203.0.113.80');
+});
+
 test('where no look-up was seen, it is not known', () => {
   expect(typeof domainNames('*').matches(peer(undefined))).toBe('string');
 });
