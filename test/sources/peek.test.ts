@@ -31,16 +31,18 @@ test.each<[string, string | Buffer]>([
   ['gz that is cut off', gzipSync(log + filler).subarray(0, 40_000)],
   ['zst that is cut off', zstdCompressSync(log + filler).subarray(0, 40_000)],
   ['CRLF', log.replaceAll('\n', '\r\n')],
-])('time of the first line that has one: %s', (name, content) => {
-  expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({
+])('time of the first line that has one: %s', async (name, content) => {
+  expect(await peek(write(`first ${name}`, content), { latest })).toStrictEqual({
     firstTime: first,
     lastUptime: undefined,
   });
 });
 
-test('time of the first line that has one: without a year: read as late as it can be', () => {
+test('time of the first line that has one: without a year: read as late as it can be', async () => {
   const file = write('yearless', 'Dec 31 23:59:59 node-a kernel: one\nJan  1 00:00:01 node-a kernel: two\n');
-  expect(peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') }).firstTime).toBe(Date.parse('2026-12-31T23:59:59Z'));
+  expect((await peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') })).firstTime).toBe(
+    Date.parse('2026-12-31T23:59:59Z'),
+  );
 });
 
 function block(type: number, size: number, content: Buffer): Buffer {
@@ -59,10 +61,10 @@ function repetitive(text: string, blocks: number): Buffer {
   ]);
 }
 
-test('what would unpack to gigabytes is not unpacked', () => {
+test('what would unpack to gigabytes is not unpacked', async () => {
   const file = write('repetitive', repetitive(log, 8000));
   const before = process.resourceUsage().maxRSS;
-  expect(peek(file, { latest }).firstTime).toBe(first);
+  expect((await peek(file, { latest })).firstTime).toBe(first);
   // Kilobytes; the file holds a gigabyte.
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(256 * 1024);
 });
@@ -74,14 +76,14 @@ test.each<[string, string, number]>([
   ['records with continuation lines', '6,1,1500000,-;a\n SUBSYSTEM=pci\n', 1.5],
   ['lines behind it that have none', '[   12.250000] b\nand more\n', 12.25],
   ['further back than is looked at from the start', `[    1.500000] a\n${filler}[   12.250000] b\n`, 12.25],
-])('last uptime: %s', (name, content, expected) => {
-  expect(peek(write(`uptime ${name}`, content), { latest }).lastUptime).toBe(expected);
+])('last uptime: %s', async (name, content, expected) => {
+  expect((await peek(write(`uptime ${name}`, content), { latest })).lastUptime).toBe(expected);
 });
 
-test('the last uptime places the first line in time', () => {
+test('the last uptime places the first line in time', async () => {
   const file = write('places', '[    2.000000] a\n[   12.000000] b\n');
-  expect(peek(file, { latest }).firstTime).toBe(latest - 10_000);
-  expect(peek(file, { latest, boot: 5000 }).firstTime).toBe(7000);
+  expect((await peek(file, { latest })).firstTime).toBe(latest - 10_000);
+  expect((await peek(file, { latest, boot: 5000 })).firstTime).toBe(7000);
 });
 
 const nothing = { firstTime: undefined, lastUptime: undefined };
@@ -93,13 +95,13 @@ test.each<[string, string | Buffer]>([
   ['a gz of nothing', gzipSync('')],
   ['a gz that is none behind its first bytes', Buffer.from([0x1f, 0x8b, 1, 2, 3])],
   ['a zst that is none behind its first bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 255, 255])],
-])('files that show nothing: %s', (name, content) => {
-  expect(peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
+])('files that show nothing: %s', async (name, content) => {
+  expect(await peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
 });
 
-test('a missing file, a folder and a path through a file show nothing', () => {
+test('a missing file, a folder and a path through a file show nothing', async () => {
   mkdirSync(path('folder'));
   write('file', log);
   for (const file of [path('missing'), path('folder'), path('file', 'below')])
-    expect(peek(file, { latest })).toStrictEqual(nothing);
+    expect(await peek(file, { latest })).toStrictEqual(nothing);
 });

@@ -1,12 +1,19 @@
 /** Decides which logs `replay` reads, in which order, and which part of them is counted and shown. */
-import { fstatSync, statSync, closeSync, openSync, readSync } from 'node:fs';
-import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { fstatSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { CoreEvent } from '../../events/events.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { type ClockOptions, blockSize, type Clock, createClock, readEnvelope } from '../../sources/reading.ts';
+import {
+  type ClockOptions,
+  blockSize,
+  type Clock,
+  createClock,
+  openInput,
+  readEnvelope,
+} from '../../sources/reading.ts';
 
 interface ReplayInput {
   name: string;
@@ -22,7 +29,7 @@ interface Candidate extends ReplayInput {
  * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is the same file as another, or by its name the packed copy
  * of one.
  */
-export function chooseInputs(options: ReplayOptions): { inputs: ReplayInput[]; repeats: string[] } {
+export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
   const repeats: string[] = [];
   const files = new Map<string, string>();
   const chosen: Candidate[] = [];
@@ -39,14 +46,14 @@ export function chooseInputs(options: ReplayOptions): { inputs: ReplayInput[]; r
       continue;
     }
     if (file !== undefined) files.set(file, name);
-    chosen.push(lookAt(name, options));
+    chosen.push(await lookAt(name, options));
   }
   return { inputs: chosen.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first)), repeats };
 }
 
-function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Candidate {
+async function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Promise<Candidate> {
   if (name === '-') return { name, clock: { zone, boot }, first: -Infinity };
-  const { firstTime = -Infinity, lastUptime } = peek(name, { zone, boot, latest: now });
+  const { firstTime = -Infinity, lastUptime } = await peek(name, { zone, boot, latest: now });
   return { name, clock: { zone, boot, lastUptime }, first: firstTime };
 }
 
@@ -117,51 +124,41 @@ export interface Peek {
 
 const nothing: Peek = { firstTime: undefined, lastUptime: undefined };
 
+/** Thrown to read no further than the first block. */
+const enough = new Error('enough');
+
 /**
- * Reads the first and last 64 KiB of a regular file. `latest`: if undefined, the time of the file's last change. Never throws, because errors show
+ * Reads the first and last 64 KiB of a regular file. `latest`: if undefined, the time of the file's last change. Never rejects, because errors show
  * when the file is read.
  */
-export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined }): Peek {
+export async function peek(
+  file: string,
+  options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined },
+): Promise<Peek> {
+  const found: Peek = { ...nothing };
   try {
+    const stat = statSync(file);
     // Opening a named pipe would wait for its writer, and closing it would lose what was written.
-    if (!statSync(file).isFile()) return nothing;
-    const fd = openSync(file, 'r');
-    try {
-      const { size, mtimeMs } = fstatSync(fd);
-      const latest = options.latest ?? mtimeMs;
-      const head = readAt(fd, 0);
-      const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
-      const lastUptime = lastUptimeOf(tail.toString('latin1'));
-      const content = unpack(head).toString('latin1');
-      return { firstTime: firstTimeOf(content, createClock({ ...options, latest, lastUptime })), lastUptime };
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return nothing;
-  }
-}
-
-function readAt(fd: number, position: number): Buffer {
-  const buffer = Buffer.alloc(blockSize);
-  return buffer.subarray(0, readSync(fd, buffer, 0, blockSize, position));
-}
-
-/** The most unpacked bytes. 64 KiB of a packed log unpack to some hundred KiB, but repeated content may unpack to gigabytes. */
-const maxOutputLength = 16 << 20;
-
-/** Unpacks the beginning of a file as far as possible, because the data is cut off on purpose. */
-function unpack(head: Buffer): Buffer {
-  try {
-    if (head[0] === 0x1f && head[1] === 0x8b)
-      return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
-    if (head.readUInt32LE(0) === 0xfd2fb528)
-      return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_flush, maxOutputLength });
-    return head;
+    if (!stat.isFile()) return nothing;
+    found.lastUptime = lastUptimeOf(await readTail(file, stat.size));
+    const clock = createClock({ ...options, latest: options.latest ?? stat.mtimeMs, lastUptime: found.lastUptime });
+    await openInput(file).read((block) => {
+      found.firstTime = firstTimeOf(block.toString('latin1'), clock);
+      throw enough;
+    });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
-    return unpack(head.subarray(0, head.length >> 4));
+    if (error !== enough) return nothing;
   }
+  return found;
+}
+
+async function readTail(file: string, size: number): Promise<string> {
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read({
+    buffer: Buffer.alloc(blockSize),
+    position: Math.max(0, size - blockSize),
+  });
+  return buffer.toString('latin1', 0, bytesRead);
 }
 
 function firstTimeOf(text: string, clock: Clock): Millis | undefined {

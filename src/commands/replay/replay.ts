@@ -112,7 +112,7 @@ async function readLogs(
   report: (problem: string) => void,
 ): Promise<void> {
   const { totals, streams, options } = target;
-  const { inputs, repeats } = chooseInputs(options);
+  const { inputs, repeats } = await chooseInputs(options);
   for (const repeat of repeats) note(repeat);
   for (const { name, clock } of inputs) {
     try {
