@@ -65,6 +65,30 @@ export function calico(kind: string, spec: object, name = 'policy', namespaceNam
   return { apiVersion: 'projectcalico.org/v3', kind, metadata, spec };
 }
 
+const versions: Readonly<Record<string, string>> = {
+  NetworkPolicy: 'networking.k8s.io/v1',
+  ClusterNetworkPolicy: 'policy.networking.k8s.io/v1alpha2',
+  AdminNetworkPolicy: 'policy.networking.k8s.io/v1alpha1',
+  BaselineAdminNetworkPolicy: 'policy.networking.k8s.io/v1alpha1',
+  CiliumNetworkPolicy: 'cilium.io/v2',
+  CiliumClusterwideNetworkPolicy: 'cilium.io/v2',
+};
+
+/** The object of `{KIND: SPEC, …metadata}`, in the Namespace shop if it is of one; `times`: so many that differ by name. An object in full is left as it is. */
+export function shortObjects(given: object): object[] {
+  if ('kind' in given) return [given];
+  const [[key = '', spec] = [], ...others] = Object.entries(given);
+  const { apiVersion = versions[key] ?? 'projectcalico.org/v3', times = 0, ...more } = Object.fromEntries(others);
+  const isOfNamespace = /^(?:Network|Staged|CiliumNetwork)/.test(key);
+  const metadata = { name: 'policy', ...(isOfNamespace && { namespace: 'shop' }), ...more };
+  const one = { apiVersion, kind: key.replace(' of Calico', ''), metadata, spec: spec ?? undefined };
+  if (times === 0) return [one];
+  return Array.from({ length: times }, (_, index) => ({
+    ...one,
+    metadata: { ...metadata, name: `${metadata.name}-${index}` },
+  }));
+}
+
 /** Evaluates all objects that are there: policies of all kinds, and Calico's other objects. */
 export function evaluator(objects: readonly object[], namespaces: readonly Namespace[] = []): Evaluator {
   return createEvaluator({ policies: policySet(objects), namespaces });

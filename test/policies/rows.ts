@@ -1,4 +1,5 @@
 /** Rows that say what policies decide about a connection: from batch/worker-7 to shop/postgres-0 on 5432/TCP, but for what a row changes. */
+import { load } from 'js-yaml';
 import { expect } from 'vitest';
 import {
   type CalicoKind,
@@ -8,16 +9,17 @@ import {
   type Pod,
   type Verdict,
 } from '../../src/policies/policies.ts';
-import { namedPort, namespace, pod, policySet } from './objects.ts';
+import { rowsIn } from '../corpus/lines.ts';
+import { namedPort, namespace, pod, policySet, shortObjects } from './objects.ts';
 
-export const postgres = pod({ ports: [namedPort('db', 5432)], serviceAccount: 'postgres' });
+export const postgres = pod({ ports: [namedPort('db', 5432)] });
 export const worker = pod({
   namespace: 'batch',
   name: 'worker-7',
-  labels: { app: 'worker' },
+  labels: { app: 'worker', tier: 'b' },
   addresses: ['10.65.2.9'],
   node: 'node-b',
-  serviceAccount: 'robot',
+  serviceAccount: 'runner',
 });
 export const web = pod({ name: 'web-0', labels: { app: 'web' }, addresses: ['10.65.3.3'], node: 'node-b' });
 export const onNodeA = pod({
@@ -49,20 +51,48 @@ type Given = Partial<Flow> & { unread?: CalicoKind[]; missing?: string };
 export interface Row {
   policies: object[];
   given: Given;
-  ingress?: Outcome;
-  egress?: Outcome;
+  ingress?: Outcome | undefined;
+  egress?: Outcome | undefined;
 }
 
-export const received = (ingress: Outcome, policies: object[], given: Given = {}): Row => ({
-  policies,
-  given,
-  ingress,
-});
-export const sent = (egress: Outcome, policies: object[], given: Given = {}): Row => ({ policies, given, egress });
-export const both = (ingress: Outcome, egress: Outcome, policies: object[], given?: Given): Row => ({
-  ...received(ingress, policies, given),
-  egress,
-});
+const pods: Readonly<Record<string, Pod>> = { postgres, worker, web, onNodeA };
+
+/**
+ * Rows of a file, in YAML without the outer braces: what is expected of a direction and what differs from the connection; then a line for each
+ * object, as shortObjects() in objects.ts reads it.
+ *
+ *     = 3: an empty podSelector of a peer is all Pods of its own Namespace
+ *     ingress: admits, source: web
+ *     - NetworkPolicy: {podSelector: {}, ingress: [{from: [{podSelector: {}}]}]}
+ *
+ * An end is a Pod of those above, `{pod: worker, completed: true}`, `{node: node-b, address: 192.168.7.12}`, `{external: 192.0.2.7}` or
+ * `{unknown: 10.65.9.9}`; `~` is what is not known.
+ */
+export function rowsOf<More = object>(file: string): [title: string, Row & { given: More }][] {
+  return rowsIn(file).map(({ id, text }) => {
+    const lines = text.split('\n');
+    const head = lines[0]?.startsWith('- ') === false ? lines.shift() : '';
+    const { ingress, egress, ...given } = withoutNulls(load(`{${head}}`) as object);
+    for (const side of ['source', 'destination']) if (side in given) given[side] = endOf(given[side]);
+    const policies = (load(lines.join('\n') || '[]') as object[]).flatMap(shortObjects);
+    return [id, { policies, given, ingress, egress } as Row & { given: More }];
+  });
+}
+
+const withoutNulls = (given: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value ?? undefined]));
+
+function endOf(given: unknown): End {
+  if (typeof given === 'string') return end(pods[given] as Pod);
+  const { pod: base, ...more } = given as Record<string, string>;
+  if (base !== undefined) {
+    const { address, ...changes } = { address: pods[base]?.addresses[0], ...withoutNulls(more) };
+    return { kind: 'pod', pod: { ...(pods[base] as Pod), ...changes }, address };
+  }
+  if (more['node'] !== undefined) return node(more['node'], more['address'] ?? '');
+  if (more['external'] !== undefined) return external(more['external']);
+  return { kind: 'unknown', address: more['unknown'] ?? '' };
+}
 
 export function check({ policies, given: { unread = [], missing, ...flow }, ingress, egress }: Row): void {
   const { verdict } = createEvaluator({ policies: policySet(policies, unread), namespaces });

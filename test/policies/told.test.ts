@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import {
   compilePolicy,
   createEvaluator,
-  type End,
   readNamespace,
   readNode,
   readPod,
@@ -19,98 +18,10 @@ import {
   pod,
   policySet,
 } from './objects.ts';
-import { check, connection, end, external, namespaces, node, postgres, received, sent, worker } from './rows.ts';
+import { connection, end, namespaces } from './rows.ts';
 
 const local = (spec: object): object => calico('NetworkPolicy', spec, 'policy', 'shop');
 const everyone = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
-const toNodes = (nodes: object): object =>
-  clusterNetworkPolicy({ ...everyone, egress: [{ action: 'Deny', to: [{ nodes }] }] });
-const withoutAddress: End = { kind: 'pod', pod: worker, address: undefined };
-const ofMoon = {
-  apiVersion: 'cilium.io/v2',
-  kind: 'CiliumNetworkPolicy',
-  metadata: { name: 'policy', namespace: 'shop' },
-  spec: { endpointSelector: {}, ingress: [{ fromEntities: ['moon'] }] },
-};
-
-test.each([
-  [
-    'an action that is not known',
-    received(
-      'unknown',
-      [clusterNetworkPolicy({ ...everyone, ingress: [{ action: 'Perhaps', from: [{ namespaces: {} }] }] })],
-      { missing: 'action' },
-    ),
-  ],
-  [
-    'the address of a peer that has none yet, where a network is wanted',
-    received('unknown', [local({ ingress: [{ action: 'Allow', source: { nets: ['10.65.0.0/16'] } }] })], {
-      source: withoutAddress,
-      missing: 'batch/worker-7',
-    }),
-  ],
-  [
-    'the port of a fragment, where a rule of Calico names one',
-    received('unknown', [local({ ingress: [{ action: 'Allow', protocol: 'TCP', destination: { ports: ['db'] } }] })], {
-      port: undefined,
-      missing: 'the port',
-    }),
-  ],
-  [
-    'the labels of the Node that a Pod on its network is on',
-    sent('unknown', [toNodes({ matchLabels: { zone: 'a' } })], {
-      source: end(postgres),
-      destination: end({ ...worker, hostNetwork: true }),
-      missing: 'Node node-b',
-    }),
-  ],
-  [
-    'the Node of a Pod on its network that is not scheduled',
-    received('unknown', [networkPolicy({ podSelector: {} })], {
-      source: end({ ...worker, hostNetwork: true, node: undefined }),
-      missing: 'which Node has Pod batch/worker-7',
-    }),
-  ],
-  [
-    'the Node of the Pod that a Pod on the network of a Node reaches',
-    received('unknown', [networkPolicy({ podSelector: {} })], {
-      source: end({ ...worker, hostNetwork: true }),
-      destination: end({ ...postgres, node: undefined }),
-      missing: 'which Node has Pod shop/postgres-0',
-    }),
-  ],
-  [
-    'the Node of the Pod that a Node reaches',
-    received('unknown', [networkPolicy({ podSelector: {} })], {
-      source: node('node-a', '192.168.7.11'),
-      destination: end({ ...postgres, node: undefined }),
-      missing: 'which Node has Pod shop/postgres-0',
-    }),
-  ],
-  ['an entity of Cilium that is not known', received('unknown', [ofMoon], { missing: 'an entity is unknown' })],
-  [
-    'what a policy of Antrea says',
-    received(
-      'unknown',
-      [{ apiVersion: 'crd.antrea.io/v1beta1', kind: 'ClusterNetworkPolicy', metadata: { name: 'strict' }, spec: {} }],
-      { missing: 'ClusterNetworkPolicy strict' },
-    ),
-  ],
-])('the missing fact is named: %s', (_, row) => check(row));
-
-test.each([
-  [
-    'an address that is not known is in no network of the other family',
-    received('denies', [local({ ingress: [{ action: 'Allow', source: { nets: ['fd00::/8'] } }] })], {
-      source: withoutAddress,
-    }),
-  ],
-  [
-    'an address outside the cluster is no Node',
-    sent('admits', [toNodes({})], { source: end(postgres), destination: external('192.0.2.7') }),
-  ],
-])('%s', (_, row) => check(row));
-
 test('a trace shows what a rule of Calico wants of ICMP, and by which ServiceAccount its policy selects', () => {
   const icmp = { type: 8, code: 0 };
   const policy = local({

@@ -153,18 +153,18 @@ test.each<[string, object, Partial<Requirements>]>([
   ['what is in no Namespace', source({ namespaceSelector: 'global()' }), { networkSets: [] }],
   [
     'names of ServiceAccounts stand in the Pods',
-    source({ serviceAccounts: { names: ['robot'] } }),
+    source({ serviceAccounts: { names: ['runner'] } }),
     { networkSets: ['shop'] },
   ],
   [
     'labels of ServiceAccounts',
     source({ serviceAccounts: { selector: 'team == "x"' } }),
-    { networkSets: ['shop'], serviceAccounts: ['batch/robot', 'shop/postgres'] },
+    { networkSets: ['shop'], serviceAccounts: ['batch/runner', 'shop/default'] },
   ],
   [
     'a policy that selects by labels of ServiceAccounts',
     { serviceAccountSelector: 'team == "x"' },
-    { serviceAccounts: ['batch/robot', 'shop/postgres'] },
+    { serviceAccounts: ['batch/runner', 'shop/default'] },
   ],
 ])('needs of a policy: %s', (_, spec, wanted) => expect(required(spec)).toEqual({ ...nothing, ...wanted }));
 

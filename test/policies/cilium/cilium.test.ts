@@ -2,16 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { compilePolicy, policyProblems, suggest } from '../../../src/policies/policies.ts';
-import { cases, cnp, connection, fromLabels, inBatch, isolating, namespaces, postgres, worker } from './cases.ts';
 import { evaluator, networkPolicy } from '../objects.ts';
+import { check, connection, namespaces, postgres, rowsOf, worker } from '../rows.ts';
+import { cnp, fromLabels, inBatch, isolating, rowsOfEntities } from './cases.ts';
 import { asked, randomCases } from './random.ts';
 
-test.each(cases.map(({ title, direction, expected, ...given }) => [direction, title, expected, given] as const))(
-  '%s: %s: %s',
-  (direction, _title, expected, { policies, flow }) => {
-    expect(evaluator(policies, namespaces).verdict(flow, direction).outcome).toBe(expected);
-  },
-);
+test.each([...rowsOf(join(import.meta.dirname, 'semantics.txt')), ...rowsOfEntities])('%s', (_, row) => check(row));
 
 test('Cilium itself decides as the verdict says, where that is not unknown', () => {
   const verdicts = readFileSync(join(import.meta.dirname, 'verdicts.txt'), 'utf8').replaceAll('\n', '');

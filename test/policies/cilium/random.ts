@@ -1,7 +1,8 @@
 /** Random policies of Cilium and connections, the same for the same seed: those of which `verdicts.txt` has what Cilium's own engine says. */
 import type { End, Flow } from '../../../src/policies/policies.ts';
 import { createRandom } from '../../soak/random.ts';
-import { cnp, connection, postgres, worker } from './cases.ts';
+import { connection, postgres, worker } from '../rows.ts';
+import { cnp } from './cases.ts';
 
 /** The cases whose answers are kept. */
 export const asked = { seed: 20, count: 4000 };
