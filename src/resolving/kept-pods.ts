@@ -58,15 +58,13 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** Replaces what an earlier run knew by the first complete list. Returns whether there was anything. */
-    endEarlier(): boolean {
-      if (listed === undefined) return false;
-      const knewAny = ofEarlier.length > 0;
+    /** Replaces what an earlier run knew by the first complete list. */
+    endEarlier(): void {
+      if (listed === undefined) return;
       for (const key of records.keys()) if (!listed.has(key)) forget(key);
       listedAt = now();
       ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(keyOf(pod.namespace, pod.name)), now()));
       listed = undefined;
-      return knewAny;
     },
     /** Forgets the Pods of an earlier run when they are too old. Returns whether there were any. */
     sweep(): boolean {

@@ -41,7 +41,8 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
       pods.remove(namespace, name, now);
     },
     podsListed(): void {
-      if (kept?.endEarlier() === true) directory.changed('pods');
+      kept?.endEarlier();
+      directory.changed('pods');
     },
     setNode(node: Node): void {
       if (isSame(nodes.get(node.name), node)) return;

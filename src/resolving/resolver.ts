@@ -99,22 +99,18 @@ export function nodeOf(
     const node = directory.nodeOfHost(host);
     if (node) return node.name;
   }
-  const { inInterface = '', outInterface = '', packet } = observation ?? {};
-  const ofInterface =
-    nodeByInterface(directory, inInterface, packet?.source, at) ??
-    nodeByInterface(directory, outInterface, packet?.destination, at);
-  if (ofInterface !== undefined) return ofInterface;
+  if (observation !== undefined) {
+    const { inInterface, outInterface, packet } = observation;
+    const ofInterface = byInterface(inInterface, packet.source) ?? byInterface(outInterface, packet.destination);
+    if (ofInterface !== undefined) return ofInterface;
+  }
   if (host !== undefined && isHostName(host)) return host;
-  return directory.nodes.length === 1 ? (directory.nodes[0]?.name ?? '') : '';
-}
+  const [first] = directory.nodes;
+  return first !== undefined && directory.nodes.length === 1 ? first.name : '';
 
-function nodeByInterface(
-  directory: Directory,
-  name: string,
-  address: string | undefined,
-  at: Moment,
-): string | undefined {
-  return isPodInterface(name) ? directory.nodeByInterface(name, address ?? '', at) : undefined;
+  function byInterface(name: string, address: string): string | undefined {
+    return isPodInterface(name) ? directory.nodeByInterface(name, address, at) : undefined;
+  }
 }
 
 function byInterfaces(

@@ -409,6 +409,12 @@ describe('the name of a port', () => {
     expect(nameAt(address, port, protocol)).toBe(expected);
   });
 
+  test('of a Service with the same port of two protocols', () => {
+    const both = ['udp', 'tcp'].map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
+    const saved = createDirectory(cluster({ services: [service({ ports: both })] }));
+    expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
+  });
+
   test('the only port of a Service, which has no name, has none', () => {
     const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
     const saved = createDirectory(cluster({ services: [nameless] }));
