@@ -1,17 +1,22 @@
+import { join } from 'node:path';
+import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { onSteadyClock } from '../../src/resolving/pod-record.ts';
 import { slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { clock, cluster } from '../builders.ts';
+import { rowsIn } from '../corpus/lines.ts';
 
 type Fields = Record<string, unknown>;
 
+interface Given {
+  metadata?: Fields;
+  spec?: Fields;
+  status?: Fields;
+}
+
 /** Makes a Pod as `kubectl get pod -o json` prints it, without what this program does not read. */
-function savedPod({
-  metadata = {},
-  spec = {},
-  status = {},
-}: { metadata?: Fields; spec?: Fields; status?: Fields } = {}): Fields {
+function savedPod({ metadata = {}, spec = {}, status = {} }: Given = {}): Fields {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -48,6 +53,27 @@ function savedPod({
 const terminated = (finishedAt: string | null): Fields => ({
   name: 'web',
   state: { terminated: { exitCode: 0, finishedAt, startedAt: '2026-11-21T09:00:05Z' } },
+});
+
+const withoutNulls = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? undefined]));
+
+test.each(rowsIn(join(import.meta.dirname, 'slim.txt')))('$id', ({ id, text }) => {
+  const [read = {}, wanted = {}] = text.split('\n-> ').map((part) => load(`{${part}}`) as Record<string, Fields>);
+  const given: Given = Object.fromEntries(Object.entries(read).map(([part, fields]) => [part, withoutNulls(fields)]));
+  const isService = id.startsWith('addresses of a Service');
+  const slim = isService
+    ? slimService({ metadata: { namespace: 'shop', name: 'api' }, ...given })
+    : slimPod(savedPod(given));
+  for (const [key, value] of Object.entries(withoutNulls(wanted))) {
+    const isTime = typeof value === 'string' && (key === 'from' || key === 'until');
+    expect({ [key]: slim[key as keyof typeof slim] }).toMatchObject({ [key]: isTime ? clock(value) : value });
+  }
+});
+
+test('a Pod keeps none of the named ports past the 128th', () => {
+  const ports = [...Array.from({ length: 128 }, () => ({ containerPort: 80 })), { name: 'http', containerPort: 80 }];
+  expect(slimPod(savedPod({ spec: { containers: [{ ports }] } })).ports).toBeUndefined();
 });
 
 test('times of the API server are mapped to the clock of packets, after a step of the wall clock', () => {
@@ -99,49 +125,6 @@ describe('slimPod', () => {
     });
   });
 
-  describe('keeps the named ports of its containers', () => {
-    const http = { name: 'http', containerPort: 8080 };
-    const named = (name: unknown) => ({ containers: [{ ports: [{ ...http, name }] }] });
-    test.each<[string, Fields, string | undefined]>([
-      ['TCP where nothing else is said', { containers: [{ ports: [http] }] }, ',http=8080/tcp,'],
-      [
-        'of several containers and protocols',
-        {
-          containers: [
-            { ports: [{ ...http, protocol: 'TCP' }] },
-            { ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }] },
-          ],
-        },
-        ',http=8080/tcp,dns=53/udp,',
-      ],
-      [
-        'of sidecars, but of no init container that ends',
-        {
-          containers: [{ name: 'web' }],
-          initContainers: [
-            { restartPolicy: 'Always', ports: [{ ...http, name: 'proxy' }] },
-            { ports: [{ ...http, name: 'setup' }] },
-          ],
-        },
-        ',proxy=8080/tcp,',
-      ],
-      ['of 15 characters', named('a'.repeat(15)), `,${'a'.repeat(15)}=8080/tcp,`],
-      ['none without a name', { containers: [{ ports: [{ containerPort: 80 }] }] }, undefined],
-      ['none that Kubernetes would not take: 16 characters', named('a'.repeat(16)), undefined],
-      ['none that Kubernetes would not take: digits only', named('8080'), undefined],
-      ['none that Kubernetes would not take: a number', named(5), undefined],
-      ['none whose number is text', { containers: [{ ports: [{ ...http, containerPort: '80' }] }] }, undefined],
-      [
-        'none past the 128th',
-        { containers: [{ ports: [...Array.from({ length: 128 }, () => ({ containerPort: 80 })), http] }] },
-        undefined,
-      ],
-      ['none where ports are no list', { containers: [{ ports: http }] }, undefined],
-    ])('%s', (_, spec, expected) => {
-      expect(slimPod(savedPod({ spec })).ports).toBe(expected);
-    });
-  });
-
   test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
     const setTotal = savedPod({
       metadata: {
@@ -165,43 +148,6 @@ describe('slimPod', () => {
   });
 
   test.each([
-    [
-      'both families, once each',
-      { podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }, { ip: 'fd00:65::4' }] },
-      ['10.65.1.4', 'fd00:65::4'],
-    ],
-    ['uncompressed IPv6', { podIP: 'FD00:0065:0000:0000:0000:0000:0000:0004', podIPs: [] }, ['fd00:65::4']],
-    ['podIP alone, as of old', { podIPs: undefined }, ['10.65.1.4']],
-    ['none yet', { podIP: undefined, podIPs: undefined }, []],
-    ['none given', { podIP: '', podIPs: [{}] }, []],
-  ])('addresses: %s', (_, status, expected) => {
-    expect(slimPod(savedPod({ status })).addresses).toEqual(expected);
-  });
-
-  test.each([
-    ['Rollout', { labels: { 'rollouts-pod-template-hash': '6c8d5f7b94' } }, 'Rollout web'],
-    [
-      'the controller among owners',
-      {
-        ownerReferences: [
-          { kind: 'Tenant', name: 't' },
-          { kind: 'DaemonSet', name: 'agent', controller: true },
-        ],
-      },
-      'DaemonSet agent',
-    ],
-    [
-      'an owner that is no controller, if it is the only one',
-      { ownerReferences: [{ kind: 'Tenant', name: 't' }] },
-      'Tenant t',
-    ],
-    ['none', { ownerReferences: undefined }, undefined],
-  ])('workload: %s', (_, metadata, expected) => {
-    const { workload } = slimPod(savedPod({ metadata }));
-    expect(workload && `${workload.kind} ${workload.name}`).toBe(expected);
-  });
-
-  test.each([
     ['kube-system', { 'k8s-app': 'kube-dns' }, 'dns'],
     ['kube-system', { 'k8s-app': 'node-local-dns' }, 'dns'],
     ['openshift-dns', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
@@ -213,50 +159,6 @@ describe('slimPod', () => {
     ['kube-system-shop', { 'k8s-app': 'kube-dns' }, undefined],
   ])('in %s labels %j play the part of %j', (namespace, labels, role) => {
     expect(slimPod(savedPod({ metadata: { namespace, labels } })).role).toBe(role);
-  });
-
-  test.each([
-    ['while it runs', {}, '09:00:00', undefined],
-    ['created, before the kubelet knows it', { startTime: undefined }, '08:59:58', undefined],
-    ['unknown to its node', { phase: 'Unknown' }, '09:00:00', undefined],
-    // Times are cut to seconds: a container that finished "at 09:05:07" did so before 09:05:08.
-    [
-      'to the end of its last container',
-      {
-        phase: 'Succeeded',
-        containerStatuses: [terminated('2026-11-21T09:05:07Z'), terminated('2026-11-21T09:03:00Z')],
-      },
-      '09:00:00',
-      '09:05:08',
-    ],
-    [
-      'to the end of a sidecar',
-      {
-        phase: 'Succeeded',
-        containerStatuses: [terminated('2026-11-21T09:05:07Z')],
-        initContainerStatuses: [terminated('2026-11-21T09:05:09Z')],
-      },
-      '09:00:00',
-      '09:05:10',
-    ],
-    [
-      'never, failed without an end',
-      { phase: 'Failed', reason: 'NodeLost', containerStatuses: [{ state: { running: {} } }] },
-      '09:00:00',
-      '09:00:00',
-    ],
-    [
-      'never, failed with an end that is null',
-      { phase: 'Failed', containerStatuses: [terminated(null)] },
-      '09:00:00',
-      '09:00:00',
-    ],
-    ['never, evicted', { phase: 'Failed', reason: 'Evicted', containerStatuses: undefined }, '09:00:00', '09:00:00'],
-  ])('had its addresses: %s', (_, status, from, until) => {
-    expect(slimPod(savedPod({ status }))).toMatchObject({
-      from: clock(from),
-      until: until === undefined ? Infinity : clock(until),
-    });
   });
 
   test('what a Pod sent in its last second is still its own', () => {
@@ -398,31 +300,6 @@ describe('slimNode', () => {
       hostNames: ['n'],
     });
   });
-});
-
-test.each([
-  [
-    'both families',
-    { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
-    {},
-    ['10.96.0.80', 'fd00:96::80'],
-  ],
-  ['headless', { clusterIP: 'None', clusterIPs: ['None'] }, {}, []],
-  ['ExternalName', { type: 'ExternalName', externalName: 'db.example.org' }, {}, []],
-  [
-    'external addresses',
-    { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
-    {},
-    ['10.96.0.80', '198.51.100.80'],
-  ],
-  [
-    'load balancer',
-    { clusterIP: '10.96.0.80' },
-    { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
-    ['10.96.0.80', '203.0.113.80'],
-  ],
-])('slimService: addresses: %s', (_, spec, status, expected) => {
-  expect(slimService({ metadata: { name: 'api', namespace: 'shop' }, spec, status }).addresses).toEqual(expected);
 });
 
 test.each([
