@@ -1,40 +1,14 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type KnownPolicies, policyFacts } from '../../src/drops/policy-trace.ts';
 import type { Finding, FlowDetails } from '../../src/model/finding.ts';
 import { finding, flow, podEnd, podRef, workerEnd } from '../builders.ts';
-import { calico, clusterNetworkPolicy, evaluator, namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { clusterNetworkPolicy, evaluator, namedObjects, namespace, networkPolicy, pod } from '../policies/objects.ts';
 
-const allowFrontend = networkPolicy(
-  {
-    podSelector: { matchLabels: { app: 'postgres' } },
-    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 5432 }] }],
-  },
-  'allow-frontend',
-);
+const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));
 const deny = (name: string, namespaceName = 'shop', policyTypes = ['Ingress']): object =>
   networkPolicy({ podSelector: {}, policyTypes }, name, namespaceName);
-const lockdown = clusterNetworkPolicy(
-  {
-    tier: 'Admin',
-    priority: 10,
-    subject: { namespaces: {} },
-    ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
-  },
-  'lockdown',
-);
 const allowAll = networkPolicy({ podSelector: {}, ingress: [{}] }, 'allow-all');
-const ofCalico = calico(
-  'NetworkPolicy',
-  { ingress: [{ action: 'Allow', source: { selector: 'app == "frontend"' } }] },
-  'frontend',
-  'shop',
-);
-const unreadable = {
-  apiVersion: 'cilium.io/v3',
-  kind: 'CiliumNetworkPolicy',
-  metadata: { name: 'x', namespace: 'shop' },
-};
-
 const pods = [
   pod(),
   pod({ namespace: 'batch', name: 'worker-7', labels: { app: 'worker' }, addresses: ['10.65.2.7'] }),
@@ -63,7 +37,7 @@ function findings(given: Partial<FlowDetails> = {}): Finding[] {
 }
 
 test('policies that isolate the Pod are named, with the nearest rule', () => {
-  expect(policyFacts(findings(), known([deny('default-deny'), allowFrontend]))).toStrictEqual({
+  expect(policyFacts(findings(), known([deny('default-deny'), policyOf('allow-frontend')]))).toStrictEqual({
     verdict: 'denied',
     direction: 'ingress',
     decidedBy: ['NetworkPolicy shop/allow-frontend', 'NetworkPolicy shop/default-deny'],
@@ -76,7 +50,7 @@ test('policies that isolate the Pod are named, with the nearest rule', () => {
 test.each<[string, object[], object]>([
   [
     'a rule denies',
-    [lockdown, allowAll],
+    [policyOf('lockdown'), allowAll],
     { verdict: 'denied', decidedBy: ['ClusterNetworkPolicy lockdown'], rule: 'ingress[0]' },
   ],
   [
@@ -87,12 +61,12 @@ test.each<[string, object[], object]>([
   ['no policy selects either Pod', [], { verdict: 'admitted', decidedBy: [], count: 0, rule: undefined }],
   [
     'a policy cannot be evaluated',
-    [unreadable],
+    [policyOf('unreadable')],
     { verdict: 'unknown', decidedBy: [], rule: undefined, nearest: undefined },
   ],
   [
     "a policy of Calico's own isolates the Pod",
-    [ofCalico],
+    [policyOf('frontend-of-calico')],
     { decidedBy: ['NetworkPolicy.projectcalico.org shop/frontend'] },
   ],
   [
@@ -111,16 +85,7 @@ test('the first eight of many policies are named, and all are counted', () => {
 });
 
 test('a policy of Cilium that isolates by several parts is named and counted once', () => {
-  const policy = {
-    apiVersion: 'cilium.io/v2',
-    kind: 'CiliumNetworkPolicy',
-    metadata: { name: 'both', namespace: 'shop' },
-    specs: [
-      { endpointSelector: {}, ingressDeny: [{ fromEndpoints: [{ matchLabels: { app: 'lab' } }] }] },
-      { endpointSelector: {}, ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend' } }] }] },
-    ],
-  };
-  expect(policyFacts(findings(), known([policy]))).toMatchObject({
+  expect(policyFacts(findings(), known([policyOf('two-parts-of-cilium')]))).toMatchObject({
     decidedBy: ['CiliumNetworkPolicy shop/both'],
     count: 1,
   });

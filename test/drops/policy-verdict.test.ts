@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
@@ -19,55 +20,20 @@ import {
   workerEnd,
 } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
-import { calico, clusterNetworkPolicy, evaluator, namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { calico, evaluator, namedObjects, namespace, networkPolicy, pod } from '../policies/objects.ts';
 
 const at = clock('10:15:10');
-const frontend = { from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 5432 }] };
-const postgres = { matchLabels: { app: 'postgres' } };
-const allowFrontend = networkPolicy({ podSelector: postgres, ingress: [frontend] }, 'allow-frontend');
-const defaultDeny = networkPolicy({ podSelector: {} }, 'default-deny');
-const allowWorker = {
-  ...networkPolicy(
-    {
-      podSelector: postgres,
-      ingress: [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } } }] }],
-    },
-    'allow-worker',
-  ),
-  metadata: { name: 'allow-worker', namespace: 'shop', creationTimestamp: '2026-11-21T10:15:06Z' },
-};
-const closedBatch = networkPolicy({ podSelector: {}, policyTypes: ['Egress'] }, 'secret-name', 'batch');
-const lockdown = clusterNetworkPolicy(
-  {
-    tier: 'Admin',
-    priority: 10,
-    subject: { namespaces: {} },
-    egress: [{ action: 'Deny', to: [{ networks: ['0.0.0.0/0'] }] }],
-    ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
-  },
+const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));
+const [allowFrontend, defaultDeny, allowWorker, closedBatch, lockdown, unreadable] = [
+  'allow-frontend',
+  'default-deny',
+  'allow-worker',
+  'secret-name',
   'lockdown',
-);
-const closedByCalico = calico(
-  'NetworkPolicy',
-  { ingress: [{ action: 'Allow', source: { selector: 'app == "frontend"', namespaceSelector: 'all()' } }] },
-  'frontend',
-  'shop',
-);
-const closedByCilium = {
-  apiVersion: 'cilium.io/v2',
-  kind: 'CiliumNetworkPolicy',
-  metadata: { name: 'frontend', namespace: 'shop' },
-  spec: {
-    endpointSelector: {},
-    ingress: [{ fromEndpoints: [{ matchLabels: { app: 'frontend', 'k8s:io.kubernetes.pod.namespace': 'batch' } }] }],
-  },
-};
-const unreadable = {
-  apiVersion: 'cilium.io/v3',
-  kind: 'CiliumNetworkPolicy',
-  metadata: { name: 'x', namespace: 'shop' },
-};
-const unreadableThere = { ...unreadable, metadata: { name: 'secret-name', namespace: 'batch' } };
+  'unreadable',
+].map(policyOf) as [object, object, object, object, object, object];
+const closedByCalico = policyOf('frontend-of-calico');
+const closedByCilium = policyOf('frontend-of-cilium');
 
 const pods: readonly Pod[] = [
   pod(),
@@ -111,7 +77,11 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
   ['the sender reads of a policy of the whole cluster', sent({ refusedBy: 'receiver' }), known([lockdown])],
   ['a policy of the receiver that cannot be evaluated', sent(), known([unreadable])],
   ['a policy of the Pod that cannot be evaluated', dropped(), known([unreadable])],
-  ['a policy of the peer that cannot be evaluated', dropped({ refusedBy: 'sender' }), known([unreadableThere])],
+  [
+    'a policy of the peer that cannot be evaluated',
+    dropped({ refusedBy: 'sender' }),
+    known([policyOf('unreadable-there')]),
+  ],
   ['a policy of the whole cluster denies', dropped({ refusedBy: 'receiver' }), known([lockdown])],
   ['the labels of the peer are not known', dropped(), known([allowFrontend], undefined, pods.slice(0, 1))],
   [

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { load } from 'js-yaml';
 import type { Labels, NamedPort, Namespace, Pod } from '../../src/policies/policies.ts';
 import {
   type CalicoKind,
@@ -74,11 +76,13 @@ const versions: Readonly<Record<string, string>> = {
   CiliumClusterwideNetworkPolicy: 'cilium.io/v2',
 };
 
+type Short = Record<string, unknown> & { apiVersion?: string; times?: number };
+
 /** The object of `{KIND: SPEC, …metadata}`, in the Namespace shop if it is of one; `times`: so many that differ by name. An object in full is left as it is. */
 export function shortObjects(given: object): object[] {
   if ('kind' in given) return [given];
-  const [[key = '', spec] = [], ...others] = Object.entries(given);
-  const { apiVersion = versions[key] ?? 'projectcalico.org/v3', times = 0, ...more } = Object.fromEntries(others);
+  const key = Object.keys(given).find((each) => /^[A-Z]/.test(each)) ?? '';
+  const { [key]: spec, apiVersion = versions[key] ?? 'projectcalico.org/v3', times = 0, ...more } = given as Short;
   const isOfNamespace = /^(?:Network|Staged|CiliumNetwork)/.test(key);
   const metadata = { name: 'policy', ...(isOfNamespace && { namespace: 'shop' }), ...more };
   const one = { apiVersion, kind: key.replace(' of Calico', ''), metadata, spec: spec ?? undefined };
@@ -87,6 +91,15 @@ export function shortObjects(given: object): object[] {
     ...one,
     metadata: { ...metadata, name: `${metadata.name}-${index}` },
   }));
+}
+
+/** Reads a file that has objects in their short form, each by a name that is its own where it has no other. */
+export function namedObjects(file: string): (name: string) => object {
+  const all = load(readFileSync(file, 'utf8')) as Record<string, object>;
+  return (name) => {
+    const object = all[name] ?? {};
+    return shortObjects('kind' in object ? object : { name, ...object })[0] as object;
+  };
 }
 
 /** Evaluates all objects that are there: policies of all kinds, and Calico's other objects. */
