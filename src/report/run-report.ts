@@ -10,7 +10,7 @@ import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine, markdownText, tableText } from './texts/outputs.ts';
-import { createWorkFolder } from './work-folder.ts';
+import { createWorkFolder } from './read/files.ts';
 
 export interface ReportStreams {
   stdin: Readable;

@@ -2,7 +2,7 @@
 import { mkdirSync, openSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { createWorkFolder, writeTemporary } from '../../src/report/work-folder.ts';
+import { createWorkFolder, writeTemporary } from '../../src/report/read/files.ts';
 import { expectLines } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { linesOf, printed, row, writer } from './scene.ts';

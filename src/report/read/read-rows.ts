@@ -6,8 +6,7 @@ import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
 import { fields, schemaVersion } from '../../audit/fields.ts';
 import { column, type Engine, firstLine, literal } from '../engine.ts';
-import { findFiles, lineNumbers, requireRows, writeReadable } from './files.ts';
-import { writeTemporary } from '../work-folder.ts';
+import { findFiles, lineNumbers, requireRows, writeReadable, writeTemporary } from './files.ts';
 
 /** The most broken rows that are listed; all are counted. */
 const mostNamed = 20;
