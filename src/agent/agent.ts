@@ -1,7 +1,6 @@
 /** Assembles the agent of one node from its parts. */
 import { EventEmitter } from 'node:events';
-import { type Config, type LoadedConfig, version } from '../config/config.ts';
-import { createReload } from '../config/reload.ts';
+import { type Config, createReload, type LoadedConfig, version } from '../config/config.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
 import { createEventStore } from '../kubernetes/kubernetes.ts';
 import { textOf } from '../pipeline/pipeline.ts';

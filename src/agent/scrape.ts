@@ -1,5 +1,5 @@
 import type { Audit } from '../audit/audit.ts';
-import type { Reload } from '../config/reload.ts';
+import type { Reload } from '../config/config.ts';
 import type { NodeIncidents } from '../incidents/incidents.ts';
 import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';

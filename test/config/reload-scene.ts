@@ -1,6 +1,5 @@
 /** A config file that changes under a running agent, and what the agent logs and applies. */
-import { loadConfig } from '../../src/config/config.ts';
-import { createReload } from '../../src/config/reload.ts';
+import { createReload, loadConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/settings.ts';
 
 type Logged = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
