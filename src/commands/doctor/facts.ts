@@ -11,9 +11,18 @@ import {
   type ProgramLog,
 } from '../../sources/sources.ts';
 import { type Api, askVersion, findNode, findPod, lookAtFelix, lookAtWays, podsOn, someNodes } from './api.ts';
-import { findUnread, lookAtContainers, lookAtFolder, lookAtProgramLog, readKeptState } from './files.ts';
 import { type KernelSetting, lookAtKernelSources, sourceName } from './kernel-log.ts';
-import { askAgent, type Machine, type NetworkView, type PodName } from './machine.ts';
+import {
+  askAgent,
+  findUnread,
+  lookAtContainers,
+  lookAtFolder,
+  lookAtProgramLog,
+  type Machine,
+  type NetworkView,
+  type PodName,
+  readKeptState,
+} from './machine.ts';
 import { reviewPolicies, reviewRights } from './rights.ts';
 import { readRules } from './rules.ts';
 

@@ -1,7 +1,7 @@
 import type { Asked } from '../../../src/commands/doctor/api.ts';
 import { lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import type { Facts } from '../../../src/commands/doctor/facts.ts';
-import type { ContainerLook } from '../../../src/commands/doctor/files.ts';
+import type { ContainerLook } from '../../../src/commands/doctor/machine.ts';
 import type { KernelLog } from '../../../src/commands/doctor/kernel-log.ts';
 import type { Check } from '../../../src/commands/doctor/report.ts';
 import {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/files.ts';
+import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/machine.ts';
 import { encodeBatch, segmentFile } from '../../../src/state/segments.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { createOpenSegments } from '../../state/open-segments.ts';

@@ -4,7 +4,7 @@ import type { Millis } from '../../../model/log-line.ts';
 import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
 import { defaultTracefs, defaultFlowsFolder } from '../../../sources/sources.ts';
-import { type ContainerLogFile, switchOf } from '../files.ts';
+import { type ContainerLogFile, switchOf } from '../machine.ts';
 import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
