@@ -10,18 +10,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const year = 365 * day;
 
-/** TestHumanDuration and TestHumanDurationBoundaries of k8s.io/apimachinery/pkg/util/duration. */
+/** TestHumanDurationBoundaries of k8s.io/apimachinery/pkg/util/duration. */
 test.each([
-  [second, '1s'],
-  [70 * second, '70s'],
-  [190 * second, '3m10s'],
-  [70 * minute, '70m'],
-  [47 * hour, '47h'],
-  [49 * hour, '2d1h'],
-  [(8 * 24 + 2) * hour, '8d'],
-  [367 * 24 * hour, '367d'],
-  [(365 * 2 * 24 + 25) * hour, '2y1d'],
-  [(365 * 8 * 24 + 2) * hour, '8y'],
   [-2 * second, '<invalid>'],
   [-2 * second + 1, '0s'],
   [0, '0s'],

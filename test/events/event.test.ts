@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { annotationsOf, eventOf, namespaceOf } from '../../src/events/event.ts';
+import { annotationsOf, eventOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';
@@ -79,10 +79,6 @@ test('what is not known is left out', () => {
   expect(event.source).toEqual({ component: 'kube-netfilter-tailer' });
   expect(event.reportingInstance).toBe('kube-netfilter-tailer');
   expect(event).not.toHaveProperty('related');
-});
-
-test.each(['eventTime', 'series', 'action'])('%s stays unset, or count would not count', (field) => {
-  expect(eventOf(series(), '', nine)).not.toHaveProperty(field);
 });
 
 test('is last seen when it is created, later when its last packet was', () => {
@@ -193,13 +189,6 @@ test.each([
   ['ab🐳c', 6, 'ab…'],
 ])('%j in %d bytes is %j', (text, max, expected) => {
   expect(cutBytes(text, max)).toBe(expected);
-});
-
-test.each([
-  [podRef(), 'shop'],
-  [nodeRef(), 'default'],
-])('Events of %j live in %s', (ref, namespace) => {
-  expect(namespaceOf(ref)).toBe(namespace);
 });
 
 test('a count past what the API can hold is cut: the Event would be refused', () => {

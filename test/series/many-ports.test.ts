@@ -83,18 +83,10 @@ describe('the fourth port of a peer on one Pod', () => {
     expect(packets(table)).toBe(301);
   });
 
-  test('lines that were lost before it make the count a lower bound', () => {
+  test.each([0.5, 25])('lines that were lost %i s after the first make the count a lower bound', (lost) => {
     const table = createSeriesTable();
     scan(table, { count: 3 });
-    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(0.5));
-    table.count(refused(4), at(30));
-    expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
-  });
-
-  test('lines that were lost shortly before it make the count a lower bound, too', () => {
-    const table = createSeriesTable();
-    scan(table, { count: 3 });
-    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(25));
+    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(lost));
     table.count(refused(4), at(30));
     expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
   });
@@ -115,16 +107,6 @@ describe('a scan hides no other peer', () => {
     table.count(refused(5432, other), at(0));
     expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
     expect(table.next(at(5))?.series.finding.details.kind).toBe('flow');
-  });
-
-  test('it takes one place of eight: seven other peers have Events of their own', () => {
-    const table = createSeriesTable();
-    scan(table);
-    for (let peer = 1; peer <= 7; peer++) {
-      const address = `192.0.2.${peer}`;
-      table.count(refused(80, externalEnd({ address, identity: address })), at(1));
-    }
-    expect(kinds(table)).toEqual({ flow: 7, ports: 1 });
   });
 
   test('many that scan take the places of the object, and what comes after is counted with the rest', () => {
@@ -177,13 +159,6 @@ test.each<[string, Partial<FlowDetails>]>([
   scan(table, { count: 10 });
   table.count(refused(99, scanner, { enforcer: 'network-policy', ...given }), at(0));
   expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
-});
-
-test('three ports of many peers each are no part of it', () => {
-  const table = createSeriesTable();
-  scan(table, { count: 3 });
-  scan(table, { count: 3, peer: other });
-  expect(kinds(table)).toEqual({ flow: 6 });
 });
 
 test('the same port in another policy of the same peer is a part', () => {

@@ -255,12 +255,6 @@ describe('no scan', () => {
     }
     expect(kinds(table)).toEqual({ flow: 96, overflow: 12 });
   });
-
-  test('a port scan of one Pod', () => {
-    const table = createSeriesTable();
-    for (let port = 1; port <= 300; port++) table.count(refused('web-0', stranger, port), at(0));
-    expect(kinds(table)).toEqual({ ports: 1 });
-  });
 });
 
 test('a scan does not hide another problem of a Pod: that comes first', () => {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { stateOf } from './state-of.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -88,31 +87,17 @@ describe('schedule', () => {
     expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 2999 + 60]);
   });
 
-  test('is silent when none come', () => {
-    expect(writes([0])).toEqual([1]);
-    expect(writes([0, 0.5])).toEqual([1]);
-  });
-
-  test('publishes a last packet after its wait', () => {
-    expect(writes([0, 2])).toEqual([1, 31]);
-  });
-
-  test('publishes a packet after a long pause soon', () => {
-    expect(writes([0, 2, 1000])).toEqual([1, 31, 1001]);
-  });
-
-  test('the schedule of the next window begins again', () => {
-    expect(writes([0, 2, 3600, 3602])).toEqual([1, 31, 3601, 3631]);
+  test.each([
+    ['is silent when none come', [0, 0.5], [1]],
+    ['publishes a last packet after its wait', [0, 2], [1, 31]],
+    ['publishes a packet after a long pause soon', [0, 2, 1000], [1, 31, 1001]],
+    ['begins again in the next window', [0, 2, 3600, 3602], [1, 31, 3601, 3631]],
+  ])('%s', (_, packets, expected) => {
+    expect(writes(packets)).toEqual(expected);
   });
 });
 
 describe('due', () => {
-  test('nothing is due before there is something', () => {
-    const table = createSeriesTable();
-    expect(table.nextDue()).toBe(Infinity);
-    expect(table.due(Infinity)).toEqual([]);
-  });
-
   test('is what has waited its time, and no more', () => {
     const table = createSeriesTable();
     table.count(drop(1), start);
@@ -258,14 +243,6 @@ describe('limits', () => {
     expect(table.counts).toEqual({ uncounted: 0, overflowed: 594 });
     table.count(dropFrom(1, '203.0.113.1'), start + windowLength);
     expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(8);
-  });
-
-  test('three about one peer, also after a restart', () => {
-    const before = createSeriesTable();
-    for (let type = 1; type <= 3; type++) before.count(dropFrom(type, '203.0.113.1', echo), start);
-    const table = createSeriesTable({ restored: stateOf(before) });
-    table.count(dropFrom(4, '203.0.113.1', echo), start);
-    expect(table.counts.overflowed).toBe(1);
   });
 
   test('the overflow says from whom and on which ports', () => {
