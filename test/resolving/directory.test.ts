@@ -46,59 +46,36 @@ describe('who has an address', () => {
   );
 
   test.each([
-    ['10.65.1.4', { kind: 'pod', identity: 'Pod/shop/web-0', evidence: 'pod-address', node: 'node-a' }],
-    ['2001:db8:65:1::4', { kind: 'pod', identity: 'Pod/shop/web-0' }],
-    [
-      '10.65.1.5',
-      {
-        kind: 'pod',
-        identity: 'Deployment/shop/worker',
-        workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' },
-      },
-    ],
-    ['10.65.1.6', { kind: 'pod', role: 'dns' }],
-    [
-      '192.168.7.11',
-      {
-        kind: 'node',
-        identity: 'Node/node-a',
-        evidence: 'node-address',
-        object: { kind: 'Node', name: 'node-a', uid: 'uid-of-node-a' },
-      },
-    ],
-    ['198.51.100.1', { kind: 'node', identity: 'Node/node-a' }],
-    ['10.65.1.0', { kind: 'node', identity: 'Node/node-a' }],
-    [
-      '10.96.0.80',
-      {
-        kind: 'service',
-        identity: 'Service/shop/api',
-        evidence: 'service-address',
-        object: { kind: 'Service', name: 'api' },
-      },
-    ],
-    ['10.96.0.1', { kind: 'service', role: 'api-server' }],
-    ['2001:db8:96::1', { kind: 'service', role: 'api-server' }],
-    [
-      '8.8.8.8',
-      {
-        kind: 'external',
-        identity: '8.8.8.8',
-        evidence: 'address-range',
-        note: 'outside the cluster',
-        object: undefined,
-      },
-    ],
-    ['10.99.0.1', { kind: 'external', evidence: 'address-range', role: undefined }],
-    ['169.254.169.254', { kind: 'external', role: 'metadata' }],
-    ['224.0.0.1', { kind: 'external', note: 'a multicast group' }],
-    ['10.65.2.77', { kind: 'unknown', identity: '10.65.2.77', note: expect.stringContaining('node-b') }],
-    ['fd00:65:1::77', { kind: 'unknown', note: expect.stringContaining('node-a') }],
+    ['10.65.1.4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
+    ['2001:db8:65:1::4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
+    ['10.65.1.5', 'pod Deployment/shop/worker by pod-address, shop/worker-1 of node-a'],
+    ['10.65.1.6', 'pod Pod/kube-system/coredns by pod-address, kube-system/coredns of node-a, dns'],
+    ['192.168.7.11', 'node Node/node-a by node-address, node-a of node-a'],
+    ['198.51.100.1', 'node Node/node-a by node-address, node-a of node-a'],
+    ['10.65.1.0', 'node Node/node-a by node-address, node-a of node-a'],
+    ['10.96.0.80', 'service Service/shop/api by service-address, shop/api'],
+    ['10.96.0.1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
+    ['2001:db8:96::1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
+    ['8.8.8.8', 'external 8.8.8.8 by address-range'],
+    ['10.99.0.1', 'external 10.99.0.1 by address-range'],
+    ['169.254.169.254', 'external 169.254.169.254 by address-range, metadata'],
+    ['224.0.0.1', 'external 224.0.0.1 by address-range'],
+    ['10.65.2.77', 'unknown 10.65.2.77 by address-range'],
+    ['fd00:65:1::77', 'unknown fd00:65:1::77 by address-range'],
     // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
-    ['2001:db8:65:2::77', { kind: 'unknown', note: expect.stringContaining('node-b') }],
-    ['240.10.3.4', { kind: 'unknown', note: expect.stringContaining('node-b') }],
-  ])('%s', (address, expected) => {
-    expect(directory.byAddress(address, then)).toMatchObject({ address, ...expected });
+    ['2001:db8:65:2::77', 'unknown 2001:db8:65:2::77 by address-range'],
+    ['240.10.3.4', 'unknown 240.10.3.4 by address-range'],
+  ])('%s: %s', (address, expected) => {
+    const { kind, identity, evidence, object, node: home, role, ...end } = directory.byAddress(address, then);
+    const name = object && `, ${[object.namespace, object.name].filter(Boolean).join('/')}${home ? ` of ${home}` : ''}`;
+    expect(`${kind} ${identity} by ${evidence}${name ?? ''}${role ? `, ${role}` : ''}`).toBe(expected);
+    expect(end.address).toBe(address);
+    if (kind === 'unknown') expect(end.note).toContain(address.includes('65:1:') ? 'node-a' : 'node-b');
+  });
+
+  test('the workload of a Pod comes with its address', () => {
+    const workload = { kind: 'Deployment', namespace: 'shop', name: 'worker' };
+    expect(directory.byAddress('10.65.1.5', then).workload).toEqual(workload);
   });
 
   test('the node keeps its address when only its Pod is known', () => {
@@ -107,6 +84,7 @@ describe('who has an address', () => {
   });
 
   test('an object is named in full', () => {
+    expect(directory.byAddress('192.168.7.11', then).object).toMatchObject({ kind: 'Node', uid: 'uid-of-node-a' });
     expect(directory.byAddress('10.65.1.4', then).object).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',

@@ -382,12 +382,6 @@ describe('on the network of its node', () => {
     for (const veth of interfaceNames('shop', 'agent'))
       expect(lists.directory.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
   });
-
-  test('a Pod without a known Node leaves its address without an owner', () => {
-    const lists = create();
-    lists.setPod(host, nine);
-    expect(lists.directory.byAddress('192.168.7.11', at(nine))).toMatchObject({ kind: 'external', object: undefined });
-  });
 });
 
 test('only Pods of this node are known by an interface', () => {
