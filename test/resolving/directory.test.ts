@@ -388,7 +388,7 @@ describe('the name of a port', () => {
   });
 
   test('of a Service with the same port of two protocols', () => {
-    const both = ['udp', 'tcp'].map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
+    const both = (['udp', 'tcp'] as const).map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
     const saved = createDirectory(cluster({ services: [service({ ports: both })] }));
     expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
   });
