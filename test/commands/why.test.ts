@@ -1,10 +1,12 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
 import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
 import { expectLines } from '../expected-file.ts';
-import { calico, networkPolicy } from '../policies/objects.ts';
+import { calico, networkPolicy, shortObjects } from '../policies/objects.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
 import { ownedBy, podObject } from './scene.ts';
@@ -59,53 +61,6 @@ spec:
   ingress: [{action: Deny, from: [{namespaces: {}}]}]
 `;
 
-const inSecurity = { tier: 'security', order: 10, selector: 'app == "postgres"' };
-const rule = (action: string, source: object = {}): object => ({
-  action,
-  protocol: 'TCP',
-  source,
-  destination: { ports: [5432] },
-});
-const security = calico('Tier', { order: 100 }, 'security');
-const database = (action: string): object =>
-  calico(
-    'NetworkPolicy',
-    {
-      ...inSecurity,
-      ingress: [
-        { action: 'Log' },
-        rule(action, { selector: 'app in {"frontend", "worker"}', namespaceSelector: 'team == "batch"' }),
-      ],
-    },
-    'database',
-    'shop',
-  );
-const calicoFiles = {
-  'calico-deny.json': list([security, database('Deny')]),
-  'calico-pass.json': list([security, database('Pass')]),
-  'calico-end.json': list([
-    security,
-    calico(
-      'GlobalNetworkPolicy',
-      {
-        ...inSecurity,
-        ingress: [rule('Allow', { nets: ['192.0.2.0/24'] }), rule('Pass', { notSelector: 'has(app)' })],
-      },
-      'postgres',
-    ),
-  ]),
-  'calico-only.json': list([
-    ...objects.slice(0, -2),
-    calico('GlobalNetworkPolicy', { selector: 'app == "postgres"', ingress: [rule('Deny')] }, 'closed'),
-  ]),
-  'calico-staged.json': list([
-    security,
-    calico('StagedGlobalNetworkPolicy', { ...inSecurity, ingress: [rule('Allow')] }, 'opened'),
-  ]),
-  'calico-host.json': list([calico('HostEndpoint', { node: 'node-b' }, 'node-b-auto')]),
-  'calico-no-tier.json': list([database('Allow')]),
-};
-
 const owned = [
   ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres', { shard: 'a' }),
   ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'ReplicaSet', 'worker-84f9', {
@@ -119,10 +74,22 @@ const owned = [
   },
 ];
 
+const deny = { action: 'Deny', protocol: 'TCP', source: {}, destination: { ports: [5432] } };
+const policyFiles = load(readFileSync(join(import.meta.dirname, 'why-policies.yaml'), 'utf8')) as Record<
+  string,
+  object[]
+>;
+
 beforeAll(() => {
   const files: Record<string, string> = {
     'owners.json': list(owned),
-    ...calicoFiles,
+    ...Object.fromEntries(
+      Object.entries(policyFiles).map(([name, short]) => [name, list(short.flatMap(shortObjects))]),
+    ),
+    'calico-only.json': list([
+      ...objects.slice(0, -2),
+      calico('GlobalNetworkPolicy', { selector: 'app == "postgres"', ingress: [deny] }, 'closed'),
+    ]),
     'cluster.json': list(objects),
     'change.yaml': change,
     'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
@@ -134,28 +101,6 @@ beforeAll(() => {
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
     'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}---\n${change.replace(/kind: .*\n/, '')}---\n${change.replace(/.*\nkind: /, 'apiVersion: cilium.io/v2\nkind: Cillium')}`,
-    'blocks.json': list([
-      networkPolicy(
-        {
-          podSelector: {},
-          ingress: [
-            {
-              from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.2.0/24'] } }],
-              ports: [{ port: 5432 }],
-            },
-            { from: [{ ipBlock: { cidr: '10.65.0.0/16' } }], ports: [{ port: 'database' }, { port: 'dv' }] },
-            { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.7/32'] } }] },
-          ],
-        },
-        'blocks',
-      ),
-    ]),
-    'exception.json': list([
-      networkPolicy(
-        { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }] }] },
-        'blocks',
-      ),
-    ]),
     'no-namespace.yaml': change.replace(', namespace: shop', ''),
     'empty.yaml': '\n',
     'utf-16.yaml': change.replaceAll(/(?=[^])/g, '\0'),
@@ -257,28 +202,8 @@ test('the exit status and the wording of verdicts and errors are as expected', a
     expect(out === '').toBe(status === 2);
     lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
   }
-  for (const args of [
-    [],
-    ['--from', 'a b', '--to', '10.0.0.256', '--port', '0'],
-    [
-      '--from',
-      '::1',
-      '--to',
-      '10.0.0.1',
-      '--port',
-      '1/GRE',
-      '--policies',
-      '-',
-      '--policies',
-      '-',
-      '--kubeconfig',
-      'x',
-      '--context',
-      'x',
-      '-o',
-      'yaml',
-    ],
-  ])
+  const all = '--from ::1 --to 10.0.0.1 --port 1/GRE --policies - --policies - --kubeconfig x --context x -o yaml';
+  for (const args of [[], ['--from', 'a b', '--to', '10.0.0.256', '--port', '0'], all.split(' ')])
     lines.push(`# ${args.join(' ')}`, problemOf(args));
   await expectLines(import.meta.dirname, 'why.expected.txt', lines);
 });

@@ -75,56 +75,16 @@ describe('whose finding a packet is', () => {
     });
   });
 
+  const [pod, host] = ['calic440f455693', 'eth0'];
+
   test.each([
-    {
-      fromPodInterface: true,
-      toPodInterface: false,
-      inInterface: 'calic440f455693',
-      outInterface: 'eth0',
-      refusedBy: 'sender',
-      path: 'calic440f455693 → eth0',
-    },
-    {
-      fromPodInterface: false,
-      toPodInterface: true,
-      inInterface: 'eth0',
-      outInterface: 'calic440f455693',
-      refusedBy: 'receiver',
-      path: 'eth0 → calic440f455693',
-    },
-    {
-      fromPodInterface: true,
-      toPodInterface: true,
-      inInterface: 'calic440f455693',
-      outInterface: 'cali0123456789a',
-      refusedBy: undefined,
-      path: 'calic440f455693 → cali0123456789a',
-    },
-    {
-      fromPodInterface: true,
-      toPodInterface: false,
-      inInterface: 'calic440f455693',
-      outInterface: '',
-      refusedBy: 'sender',
-      path: 'calic440f455693 → this node',
-    },
-    {
-      fromPodInterface: false,
-      toPodInterface: true,
-      inInterface: '',
-      outInterface: 'calic440f455693',
-      refusedBy: 'receiver',
-      path: 'this node → calic440f455693',
-    },
-    {
-      fromPodInterface: false,
-      toPodInterface: false,
-      inInterface: '',
-      outInterface: '',
-      refusedBy: undefined,
-      path: '',
-    },
-  ])('$path: refused by $refusedBy', ({ inInterface, outInterface, refusedBy, path, ...interfaces }) => {
+    ['sender', pod, host, { fromPodInterface: true }, `${pod} → ${host}`],
+    ['receiver', host, pod, { toPodInterface: true }, `${host} → ${pod}`],
+    [undefined, pod, 'cali0123456789a', { fromPodInterface: true, toPodInterface: true }, `${pod} → cali0123456789a`],
+    ['sender', pod, '', { fromPodInterface: true }, `${pod} → this node`],
+    ['receiver', '', pod, { toPodInterface: true }, `this node → ${pod}`],
+    [undefined, '', '', {}, ''],
+  ])('it was refused by the %s on the way from %j to %j', (refusedBy, inInterface, outInterface, interfaces, path) => {
     const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
     expect(found?.details).toMatchObject({ refusedBy, path });
   });

@@ -83,7 +83,7 @@ export function shortObjects(given: object): object[] {
   if ('kind' in given) return [given];
   const key = Object.keys(given).find((each) => /^[A-Z]/.test(each)) ?? '';
   const { [key]: spec, apiVersion = versions[key] ?? 'projectcalico.org/v3', times = 0, ...more } = given as Short;
-  const isOfNamespace = /^(?:Network|Staged|CiliumNetwork)/.test(key);
+  const isOfNamespace = /^(?:Staged)?(?:Kubernetes|Cilium)?Network/.test(key);
   const metadata = { name: 'policy', ...(isOfNamespace && { namespace: 'shop' }), ...more };
   const one = { apiVersion, kind: key.replace(' of Calico', ''), metadata, spec: spec ?? undefined };
   if (times === 0) return [one];
