@@ -9,12 +9,15 @@ export { createPodFinders, type PodRanges } from './pod-finders.ts';
 export {
   calicoKinds,
   clusterPolicyKinds,
+  discoverKinds,
   listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
   type PolicyKind,
   servedKinds,
+  unlistedPolicy,
   unlistedReason,
+  unreadAs,
 } from './policy-kinds.ts';
 export {
   type ClusterPolicies,

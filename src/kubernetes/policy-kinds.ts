@@ -5,6 +5,7 @@ import type { Answer, Connection, Query } from './connection.ts';
 import { isTooLarge, refusalOfError, RefusedError } from './http.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
+import { anyTier, type CalicoKind, isCalico, type Policy, unknownPolicy } from '../policies/policies.ts';
 
 export interface PolicyKind {
   readonly apiVersion: string;
@@ -34,6 +35,9 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
+/** The stored objects of Calico. Its own API server asks for a right for each tier. */
+const withoutTiers = calicoVersions[0];
+
 /** Calico's cluster-wide objects that are not policies. */
 export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
   policyKind(apiVersion, 'Tier', 'tiers'),
@@ -44,6 +48,13 @@ export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVer
 export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVersion) =>
   policyKind(apiVersion, 'NetworkSet', 'networksets'),
 );
+
+const unread: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
+
+/** Returns what is missing if the objects of a kind of `calicoKinds` or `networkSetKinds` cannot be listed. */
+export function unreadAs({ kind }: PolicyKind): CalicoKind {
+  return unread[kind] ?? 'networksets';
+}
 
 function policyKind(apiVersion: string, name: string, plural: string): PolicyKind {
   return { apiVersion, kind: name, plural };
@@ -81,6 +92,17 @@ export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: 
   return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
 
+/** Stands for all policies of a kind, or of a tier of Calico, that could not be listed. */
+export function unlistedPolicy(
+  { apiVersion, kind }: PolicyKind,
+  namespace: string | undefined,
+  reason: string,
+  tier = anyTier,
+): Policy {
+  const name = tier === anyTier ? '(any)' : `(any of the tier ${tier})`;
+  return unknownPolicy({ apiVersion, kind, metadata: { name, namespace } }, tier, reason);
+}
+
 /** `away`: API versions whose server does not answer. */
 export interface DiscoveredKinds {
   readonly served: readonly PolicyKind[];
@@ -92,15 +114,16 @@ export async function servedKinds(
   connection: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
 ): Promise<readonly PolicyKind[]> {
-  const { served, away } = await discoverKinds(connection, kinds);
+  const { served, away } = await discoverKinds(connection, kinds, withoutTiers);
   if (away[0] !== undefined) throw new RefusedError(away[0].refusal);
   return served;
 }
 
-/** Prefers the stored objects to those of Calico's own API server, because reading them needs no right for each tier. Never rejects. */
-async function discoverKinds(
+/** `preferred`: the API of Calico that is used where the cluster has both. Never rejects. */
+export async function discoverKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
+  preferred: (typeof calicoVersions)[number],
 ): Promise<DiscoveredKinds> {
   const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
   const answers = await Promise.all(
@@ -115,8 +138,10 @@ async function discoverKinds(
     if (answer.kind === 'answered')
       served.set(versions[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
   const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
-  const isStored = found.some(({ apiVersion }) => apiVersion.startsWith('crd.projectcalico.org/'));
-  const isNeeded = (version: string): boolean => !isStored || !version.startsWith('projectcalico.org/');
+  const hasPreferred = found.some(({ apiVersion }) => apiVersion === preferred);
+  const ofCalico = hasPreferred ? preferred : found.find(isCalico)?.apiVersion;
+  const isNeeded = (apiVersion: string): boolean =>
+    ofCalico === undefined || ofCalico === apiVersion || !isCalico({ apiVersion });
   const away = answers.flatMap((answer, index) => {
     const apiVersion = versions[index] ?? '';
     const isAway = answer.kind === 'refused' && answer.status !== 404 && isNeeded(apiVersion);
@@ -140,7 +165,7 @@ export function createDiscovery(
   all: readonly PolicyKind[],
   now: () => Millis,
 ): () => Promise<DiscoveredKinds> {
-  const discovered = createSharedAnswers(() => discoverKinds(connection, all), { entries: 1, now });
+  const discovered = createSharedAnswers(() => discoverKinds(connection, all, withoutTiers), { entries: 1, now });
   return async () => {
     const known = await discovered.get('', kindsAge);
     const { value } = known.value.away.length > 0 ? await discovered.get('', awayAge) : known;

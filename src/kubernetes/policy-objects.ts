@@ -2,10 +2,8 @@
 import type { Millis } from '../model/log-line.ts';
 import { at, type Json } from '../platform/json.ts';
 import {
-  anyTier,
   awayPolicy,
   type CalicoCollector,
-  type CalicoKind,
   type CalicoObjects,
   collectCalicoObjects,
   compilePolicy,
@@ -19,7 +17,6 @@ import {
   readPod,
   type ServiceEndpoints,
   serviceNameLabel,
-  unknownPolicy,
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './http.ts';
@@ -33,7 +30,9 @@ import {
   namespacedPolicyKinds,
   networkSetKinds,
   type PolicyKind,
+  unlistedPolicy,
   unlistedReason,
+  unreadAs,
 } from './policy-kinds.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
@@ -85,8 +84,6 @@ interface Listed {
 }
 
 export type PolicyReader = ReturnType<typeof createPolicyReader>;
-
-const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
 /** Reads from the API server's cache. A missing right to list is no error; other refusals reject with a `RefusedError`. */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
@@ -175,7 +172,7 @@ async function readPolicies(
   const answer = await listPolicies(connection, policyKind, namespace, fromCache);
   const { apiVersion, kind, plural } = policyKind;
   const any = (reason: string): Listed => ({
-    policies: [unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason)],
+    policies: [unlistedPolicy(policyKind, namespace, reason)],
     size: 1,
   });
   const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
@@ -206,7 +203,7 @@ async function addCalico(
     onListed({ plural, namespace, isTooLarge: isLarge });
     if (answer.kind === 'listed' && answer.items.length <= maxObjects)
       for (const item of answer.items) add({ apiVersion, kind, ...(item as object) });
-    else if (answer.kind === 'listed' || answer.status === 403 || isLarge) unread(unreadAs[kind] ?? 'networksets');
+    else if (answer.kind === 'listed' || answer.status === 403 || isLarge) unread(unreadAs(policyKind));
     else if (answer.status !== 404) throw new RefusedError(answer);
   }
 }

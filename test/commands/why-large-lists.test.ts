@@ -34,6 +34,7 @@ const cluster: Record<string, object> = {
   '/api/v1/services': { items: [] },
   '/api/v1/namespaces/shop': { metadata: { name: 'shop' } },
   '/api/v1/namespaces/batch': { metadata: { name: 'batch' } },
+  '/apis/networking.k8s.io/v1': { resources: [{ name: 'networkpolicies' }] },
   '/apis/networking.k8s.io/v1/namespaces/batch/networkpolicies': { items: [] },
   [shop]: { items: [open] },
 };

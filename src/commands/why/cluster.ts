@@ -1,26 +1,13 @@
 /** Reads from a cluster what a verdict needs, with the user's rights. Facts that may not be read are unknown. */
 import { version } from '../../config/config.ts';
-import {
-  clusterPolicyKinds,
-  type Connection,
-  createConnection,
-  findAccess,
-  namespacedPolicyKinds,
-} from '../../kubernetes/kubernetes.ts';
+import { type Connection, createConnection, findAccess, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
+import type { Json } from '../../platform/json.ts';
 import { isCalico, type Pod, readPod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
-import {
-  readAll,
-  readCalico,
-  type Reader,
-  readOne,
-  readPolicies,
-  readRequired,
-  requireAnswer,
-} from './cluster-policies.ts';
-import { findFlow, collectObjects, evaluatorOf, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
+import { findKinds, readPolicies, type Reader, readRequired, requireAnswer } from './cluster-policies.ts';
+import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 
@@ -36,24 +23,16 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   }
   const pods = [...collector.objects().pods.values()];
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
-  // readCalico reads Calico's policies, and the objects that they depend on.
-  const [ofCluster, ofNamespace] = [clusterPolicyKinds, namespacedPolicyKinds].map((kinds) =>
-    kinds.filter((kind) => !isCalico(kind)),
-  );
-  const [calico] = await Promise.all([
-    readCalico(reader, pods),
+  const kinds = await findKinds(reader);
+  const hasCalico = kinds.some(isCalico);
+  await Promise.all([
+    readPolicies(reader, kinds, namespaces),
     ...(wholeNamespaces ? namespaces.map((name) => readAll(reader, `/api/v1/namespaces/${name}/pods`, podKind)) : []),
     ...(wholeNamespaces ? pods.map((pod) => readOwner(reader, pod)) : []),
     ...namespaces.map((name) => readOne(reader, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' })),
-    ...namespaces.flatMap((name) => ofNamespace?.map((kind) => readPolicies(reader, kind, name))),
-    ...(ofCluster ?? []).map((kind) => readPolicies(reader, kind, undefined)),
+    ...(hasCalico ? pods.map((pod) => readAccount(reader, pod)) : []),
   ]);
-  if (calico !== undefined) {
-    const objects = collector.objects();
-    const flow = findFlow(options, objects);
-    const { requirements } = evaluatorOf(objects);
-    for (const direction of ['ingress', 'egress'] as const) await readRequired(calico, requirements(flow, direction));
-  }
+  if (hasCalico) await readRequired(reader, kinds, options);
   return collector.objects();
 }
 
@@ -101,4 +80,35 @@ async function readOwner(reader: Reader, pod: Pod): Promise<void> {
   if (owner === undefined) return;
   const path = `/apis/apps/v1/namespaces/${pod.namespace}/${workloadKinds[owner.kind]}/${owner.name}`;
   await readOne(reader, path, { apiVersion: 'apps/v1', kind: owner.kind });
+}
+
+async function readAccount(reader: Reader, { namespace, serviceAccount = 'default' }: Pod): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}`;
+  await readOne(reader, path, { apiVersion: 'v1', kind: 'ServiceAccount' });
+}
+
+async function readOne({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<void> {
+  const answer = await connection.request('GET', path, {});
+  if (answer.kind === 'refused') return requireAnswer(answer);
+  collector.add(answer.body, kind);
+}
+
+/** Reads a list in pages, and adds the objects that are wanted. Resolves to false if a part could not be read. */
+async function readAll(
+  { connection, collector }: Reader,
+  path: string,
+  kind: ItemKind,
+  isWanted: (object: Json) => boolean = () => true,
+): Promise<boolean> {
+  try {
+    await listAll(connection, path, { pageSize: 250 }, (object) => {
+      if (isWanted(object)) collector.add(object, kind);
+      return undefined;
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    requireAnswer(error.refusal);
+    return false;
+  }
 }

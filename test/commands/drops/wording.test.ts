@@ -85,6 +85,7 @@ test('where policies admit all that was dropped, the end says what remains', asy
 
 test('where a policy denies one of them, nothing is concluded', async () => {
   const policy = networkPolicy({ podSelector: {}, ingress: [{ ports: [{ port: 443 }] }] }, 'web');
+  objects['/apis/networking.k8s.io/v1'] = { resources: [{ name: 'networkpolicies' }] };
   objects['/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies'] = { items: [policy] };
   const { status, out } = await ran('web-0', '-n', 'shop');
   expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
