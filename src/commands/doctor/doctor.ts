@@ -37,7 +37,7 @@ import {
   checkProgramLogs,
   checkState,
 } from './checks/sources.ts';
-import { type Facts, gatherFacts, type Gathered, type Given, type Known } from './facts.ts';
+import { gatherFacts, type Gathered, type Given, type Known } from './facts.ts';
 import { answersOf, type Check, jsonReport, type Report, type Status, statusOf, textReport } from './report.ts';
 
 /** Shorter than the limit of a check, so that the check can name the server that did not answer. */
@@ -100,71 +100,63 @@ function textOf(result: TestEventResult): string {
 }
 
 /** The checks, in the order in which their findings are shown. */
-export const checks = [
-  row('settings', [], checkSettings),
-  row('api-server', ['version'], checkApiServer),
-  row('node', ['ownNode', 'nodes'], checkNode),
-  row('rights', ['reviews'], checkRights),
-  row('pod-lookups', ['ways'], checkPodLookups),
-  row('policies', ['policyRights'], checkPolicies),
-  row('state', ['folder', 'state'], checkState),
-  row('sources', ['kernelSources'], checkKernelSources),
-  row('source containers', ['containers', 'pods'], checkContainers),
-  row('sources of programs', ['programLogs'], checkProgramLogs),
-  row('traces and sockets', ['feeds'], checkFeeds),
-  row('source of flows', ['unreadFlows'], checkFlows),
-  row('proc-root', ['hasProcRoot'], checkProcRoot),
-  row('log-rules', ['rules', 'view', 'kernelSources'], checkLogRules),
-  row('prefixes', ['rules', 'view', 'kernelSources'], checkPrefixes),
-  row('iptables-backends', ['rules', 'view'], checkIptablesBackends),
-  row('nf-log-all-netns', ['logsAllNamespaces', 'view', 'ownNode'], checkLogNamespaces),
-  row('calico', ['felix', 'pods', 'feeds'], checkCalico),
-  row('agent', ['agent'], checkAgent),
+export const checks: readonly Row[] = [
+  { name: 'settings', check: checkSettings },
+  { name: 'api-server', check: checkApiServer },
+  { name: 'node', check: checkNode },
+  { name: 'rights', check: checkRights },
+  { name: 'pod-lookups', check: checkPodLookups },
+  { name: 'policies', check: checkPolicies },
+  { name: 'state', check: checkState },
+  { name: 'sources', check: checkKernelSources },
+  { name: 'source containers', check: checkContainers },
+  { name: 'sources of programs', check: checkProgramLogs },
+  { name: 'traces and sockets', check: checkFeeds },
+  { name: 'source of flows', check: checkFlows },
+  { name: 'proc-root', check: checkProcRoot },
+  { name: 'log-rules', check: checkLogRules },
+  { name: 'prefixes', check: checkPrefixes },
+  { name: 'iptables-backends', check: checkIptablesBackends },
+  { name: 'nf-log-all-netns', check: checkLogNamespaces },
+  { name: 'calico', check: checkCalico },
+  { name: 'agent', check: checkAgent },
 ];
 
 export interface Row {
-  /** The name in the report if the check fails or takes too long. */
+  /** The name in the report if the check fails, or a fact takes too long. */
   name: string;
-  needs: readonly (keyof Facts)[];
-  check: (known: Known<keyof Facts>) => Check | readonly Check[];
+  check: (known: Known) => Check | readonly Check[];
 }
 
-/** Makes a row. The types allow a check to use only the facts that its row names. */
-function row<Fact extends keyof Facts>(
-  name: string,
-  needs: readonly Fact[],
-  check: (known: Known<NoInfer<Fact>>) => Check | readonly Check[],
-): Row {
-  return { name, needs, check };
-}
-
-/** The longest wait for the facts of one check. */
+/** The longest wait for facts. */
 const timeout: Millis = 5000;
+const late = new Error(`no result within ${timeout / 1000} s`);
 
-/** Never rejects: a check that fails or takes too long is `unknown`, and does not affect the others. */
+/** Never rejects: a check that fails, or lacks a fact, is `unknown`, and does not affect the others. */
 export async function runChecks(facts: Gathered, given: () => Given, rows: readonly Row[] = checks): Promise<Check[]> {
-  const findings = await Promise.all(rows.map((each) => runCheck(each, facts, given)));
-  return findings.flat();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late), timeout);
+  const looks = Object.entries<Promise<unknown>>(facts);
+  const settled = await Promise.allSettled(looks.map(([, look]) => Promise.race([look, promise])));
+  clearTimeout(timer);
+  const known = { ...given() } as Known;
+  for (const [index, result] of settled.entries())
+    Object.defineProperty(known, looks[index]?.[0] ?? '', {
+      get() {
+        if (result.status === 'rejected') throw result.reason;
+        return result.value;
+      },
+    });
+  return rows.flatMap((row) => runCheck(row, known));
 }
 
-async function runCheck(
-  { name, needs, check }: Row,
-  facts: Gathered,
-  given: () => Given,
-): Promise<Check | readonly Check[]> {
-  const { unknown } = answersOf(name);
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), timeout);
+function runCheck({ name, check }: Row, known: Known): Check | readonly Check[] {
   try {
-    const values = await Promise.race([Promise.all(needs.map((fact) => facts[fact])), late]);
-    if (values === undefined)
-      return unknown(`no result within ${timeout / 1000} s`, 'run doctor again; if it stays, the system is overloaded');
-    const known = Object.fromEntries(needs.map((fact, index) => [fact, values[index]])) as unknown as Facts;
-    return check({ ...given(), ...known });
+    return check(known);
   } catch (error) {
+    const { unknown } = answersOf(name);
+    if (error === late) return unknown(late.message, 'run doctor again; if it stays, the system is overloaded');
     const reason = error instanceof Error ? error.message : String(error);
     return unknown(`the check itself failed: ${reason}`, 'please report this as a defect of doctor');
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -40,8 +40,8 @@ export interface Given {
   now: Millis;
 }
 
-/** The argument of a check that needs these facts. */
-export type Known<Fact extends keyof Facts = never> = Given & Pick<Facts, Fact>;
+/** The argument of a check. A fact that could not be had in time throws when it is read. */
+export type Known = Given & Facts;
 
 export interface Where extends Pick<Given, 'config' | 'prefixes'> {
   api: Api;

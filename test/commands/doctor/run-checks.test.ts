@@ -11,8 +11,8 @@ test('a check sees the facts that it needs, and the time; findings come in the o
   const { promise, resolve } = Promise.withResolvers<string[]>();
   const facts = { nodes: promise, pods: Promise.resolve([]).finally(() => resolve(['node-a'])) };
   const checks = await run(facts, [
-    { name: 'first', needs: ['nodes'], check: ({ nodes, now }) => answersOf(`first ${nodes[0]} ${now}`).ok('') },
-    { name: 'b', needs: ['pods'], check: () => [answersOf('second').ok(''), answersOf('third').ok('')] },
+    { name: 'first', check: ({ nodes, now }) => answersOf(`first ${nodes[0]} ${now}`).ok('') },
+    { name: 'b', check: () => [answersOf('second').ok(''), answersOf('third').ok('')] },
   ]);
   expect(checks.map(({ name }) => name)).toEqual([`first node-a ${nine}`, 'second', 'third']);
 });
@@ -20,15 +20,14 @@ test('a check sees the facts that it needs, and the time; findings come in the o
 test('a check that throws is unknown, and so is one whose facts cannot be had; the others have their result', async () => {
   const pods = Promise.reject(new Error('no pods'));
   const rows: Row[] = [
-    { name: 'a', needs: ['pods'], check: () => expect.unreachable() },
+    { name: 'a', check: (known) => expect.unreachable(String(known.pods)) },
     {
       name: 'b',
-      needs: [],
       check: () => {
         throw new Error('no luck');
       },
     },
-    { name: 'c', needs: ['nodes'], check: () => answersOf('c').ok('') },
+    { name: 'c', check: () => answersOf('c').ok('') },
   ];
   await expect(run({ pods, nodes: Promise.resolve([]) }, rows)).resolves.toMatchObject([
     { name: 'a', status: 'unknown', finding: expect.stringMatching(/: no pods$/) as string },

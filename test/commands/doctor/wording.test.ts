@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
-import { runChecks } from '../../../src/commands/doctor/doctor.ts';
+import { type Row, runChecks } from '../../../src/commands/doctor/doctor.ts';
 import type { Gathered } from '../../../src/commands/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/commands/doctor/report.ts';
 import { sendTestEvent, type TestEventOptions } from '../../../src/commands/doctor/test-event.ts';
@@ -11,12 +11,12 @@ import { allSentences } from './sentences.ts';
 
 const now = (): number => nine;
 
-const given = (): never => expect.unreachable();
+const check: Row['check'] = ({ pods, nodes }) => expect.unreachable(`${pods?.length} ${nodes.length}`);
+
+const run = (name: string, pods: Promise<never>): Promise<Check[]> =>
+  runChecks({ pods, nodes: Promise.resolve([]) } as unknown as Gathered, () => ({}) as never, [{ name, check }]);
 
 async function failures(): Promise<Check[]> {
-  const row = { needs: ['pods', 'nodes'], check: () => [] } as const;
-  const run = (name: string, pods: Promise<never>): Promise<Check[]> =>
-    runChecks({ pods, nodes: Promise.resolve([]) } as unknown as Gathered, given, [{ ...row, name }]);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const late = run('a slow check', new Promise(() => {}));
   vi.advanceTimersByTime(5000);

@@ -13,7 +13,7 @@ interface Sample {
   value: number;
 }
 
-export function checkAgent({ config, agent, isPod, now }: Known<'agent'>): Check {
+export function checkAgent({ config, agent, isPod, now }: Known): Check {
   const { ok, problem, unknown, warning } = answersOf('agent');
   if (agent.kind === 'nowhere')
     return unknown(

@@ -9,9 +9,9 @@ import { podOf } from '../../../resolving/resolving.ts';
 import type { Known } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-type Felix = Known<'felix'>['felix'];
+type Felix = Known['felix'];
 
-export function checkCalico(known: Known<'felix' | 'pods' | 'feeds'>): Check[] {
+export function checkCalico(known: Known): Check[] {
   const { felix: look, pods, prefixes } = known;
   const { felix } = look;
   const { ok, unknown } = answersOf('calico');
@@ -84,7 +84,7 @@ function checkPrefix(look: Felix, prefixes: PrefixTable): Check {
 }
 
 /** Checks whether Felix sends its flows, and whether SOURCES includes them. */
-function checkFelixFlows(look: Felix, feeds: Known<'feeds'>['feeds']): Check[] {
+function checkFelixFlows(look: Felix, feeds: Known['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
   const { flows } = look;
   const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');

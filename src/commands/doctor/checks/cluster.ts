@@ -32,11 +32,11 @@ const tolerableSkew: Millis = 5000;
 const slow: Millis = 3000;
 
 /** Checks whether the API server can be reached, and how its clock differs from this node's. */
-export function checkApiServer({ version }: Known<'version'>): Check[] {
+export function checkApiServer({ version }: Known): Check[] {
   return [checkReachable(version), checkClock(version.clockSkew)];
 }
 
-function checkReachable({ server, unusable, clockSkew, answer, took }: Known<'version'>['version']): Check {
+function checkReachable({ server, unusable, clockSkew, answer, took }: Known['version']): Check {
   const { ok, problem, warning } = answersOf('api-server');
   const stranger = (why: string): Check =>
     problem(
@@ -84,7 +84,7 @@ function checkClock(skew: Millis | undefined): Check {
   );
 }
 
-export function checkNode({ config: { node }, ownNode, nodes }: Known<'ownNode' | 'nodes'>): Check {
+export function checkNode({ config: { node }, ownNode, nodes }: Known): Check {
   const { ok, problem, unknown } = answersOf('node');
   if (ownNode === undefined) return unknown('no Node is named', 'set NODE_NAME or --node');
   if (ownNode.kind === 'refused') return unknown(`not known: ${ownNode.why}`, seeApiServer);
@@ -96,7 +96,7 @@ export function checkNode({ config: { node }, ownNode, nodes }: Known<'ownNode' 
 }
 
 /** Checks whether the agent has each right that it needs with these settings. */
-export function checkRights({ reviews }: Known<'reviews'>): Check {
+export function checkRights({ reviews }: Known): Check {
   const { ok, problem, unknown, warning } = answersOf('rights');
   const missing = reviews.filter(({ allowed }) => allowed === false);
   if (missing.length > 0) {
@@ -116,7 +116,7 @@ export function checkRights({ reviews }: Known<'reviews'>): Check {
 }
 
 /** Says which ways to look up Pods of other nodes are used, and why the others are not. */
-export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
+export function checkPodLookups({ config, ways }: Known): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
   if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
@@ -132,7 +132,7 @@ export function checkPodLookups({ config, ways }: Known<'ways'>): Check {
 }
 
 /** Checks whether Events can say which policy denied a packet. */
-export function checkPolicies({ policyRights }: Known<'policyRights'>): Check {
+export function checkPolicies({ policyRights }: Known): Check {
   const { ok, unknown, warning } = answersOf('policies');
   if (policyRights === undefined) return ok('off: Events do not say which policy denied a packet');
   const { granted, kinds, missing } = policyRights;

@@ -10,7 +10,7 @@ import type { PrefixMeaning } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
 
 /** Checks whether PROC_ROOT is a readable /proc. */
-export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasProcRoot'>): Check[] {
+export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];
   if (hasProcRoot) return [ok(`${procRoot} is there`)];
@@ -26,7 +26,7 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known<'hasP
 const recent: Millis = 3_600_000;
 
 /** Checks whether any rule of this node logs. */
-export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules' | 'view' | 'kernelSources'>): Check {
+export function checkLogRules({ rules, view, kernelSources, now }: Known): Check {
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
   const last = Math.max(...packets.map(({ time }) => time));
@@ -70,7 +70,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known<'rules'
 }
 
 /** Checks whether both backends of iptables have rules. The kernel applies both, but the programs of each see only their own. */
-export function checkIptablesBackends({ rules, view }: Known<'rules' | 'view'>): Check {
+export function checkIptablesBackends({ rules, view }: Known): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
   const page = documentAt('docs/causes/KN110-mixed-iptables-backends.md');
@@ -100,11 +100,7 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
 /** Checks whether rules of all network namespaces log, not only of the first one. This matters if the node is itself a container. */
-export function checkLogNamespaces({
-  logsAllNamespaces,
-  view,
-  ownNode,
-}: Known<'logsAllNamespaces' | 'view' | 'ownNode'>): Check {
+export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: Known): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
   if (view === 'initial')
@@ -138,13 +134,7 @@ interface Seen {
 }
 
 /** Says what each prefix of rules and lines means, and when such a line was last seen. */
-export function checkPrefixes({
-  rules,
-  view,
-  kernelSources,
-  prefixes,
-  now,
-}: Known<'rules' | 'view' | 'kernelSources'>): Check[] {
+export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Known): Check[] {
   const log = latestLines(kernelSources);
   const found = new Map<string, Seen>();
   const seenWith = (raw: string): Seen => {

@@ -13,7 +13,7 @@ import { plural } from '../../terminal.ts';
 const enough = 32 * 1024 * 1024;
 
 /** Checks whether the agent can save its state, and what the saved state contains. */
-export function checkState({ config, folder, state, now }: Known<'folder' | 'state'>): Check {
+export function checkState({ config, folder, state, now }: Known): Check {
   const { ok, problem, warning } = answersOf('state');
   const { stateDir: path, node } = config;
   if (folder.kind === 'refused')
@@ -61,7 +61,7 @@ const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
 /** Checks whether the kernel's lines can be read from each source, and when the last ones came. */
-export function checkKernelSources({ kernelSources, now }: Known<'kernelSources'>): Check[] {
+export function checkKernelSources({ kernelSources, now }: Known): Check[] {
   const giver = kernelSources.find(({ gives }) => gives === true)?.name;
   return kernelSources.map((source) => checkKernelSource(source, giver, now));
 }
@@ -101,7 +101,7 @@ function checkKernelSource(
 const programs = ['kube-proxy', 'calico-node'] as const;
 
 /** Checks whether the logs of kube-proxy and calico-node can be read, if there are Pods of them. */
-export function checkContainers({ config, containers, pods, now }: Known<'containers' | 'pods'>): Check[] {
+export function checkContainers({ config, containers, pods, now }: Known): Check[] {
   if (containers === undefined) return [];
   const { ok, problem, warning } = answersOf('source containers');
   const root = config.podLogs;
@@ -143,7 +143,7 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
 }
 
-export function checkFeeds({ feeds }: Known<'feeds'>): Check[] {
+export function checkFeeds({ feeds }: Known): Check[] {
   return feeds.map(({ kind, name, folder, obstacle }) => {
     const { ok, problem } = answersOf(`source ${name}`);
     const { works, mount, page } = feedTexts[kind];
@@ -175,7 +175,7 @@ const feedTexts = {
 } as const;
 
 /** Warns about logs of dropped packets that a data plane writes and that are not in SOURCES. */
-export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
+export function checkFlows({ unreadFlows }: Known): Check[] {
   return unreadFlows.map((path) =>
     answersOf(`source file:${path}`).warning(
       `${path} is there, and not in SOURCES: what it has of dropped packets is not read`,
@@ -185,7 +185,7 @@ export function checkFlows({ unreadFlows }: Known<'unreadFlows'>): Check[] {
 }
 
 /** Checks whether the logs that programs write themselves can be read. */
-export function checkProgramLogs({ programLogs, now }: Known<'programLogs'>): Check[] {
+export function checkProgramLogs({ programLogs, now }: Known): Check[] {
   return programLogs.map(({ program, path, look }) => {
     const { ok, problem, warning } = answersOf(`source ${sourceName({ kind: 'program', program, path })}`);
     if (look.kind === 'written') return ok(`${path}: last written ${ago(look.at, now)}`);
