@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import {
   chartFolder,
   configSchema,
@@ -12,7 +11,7 @@ import {
   withValuesTable,
 } from '../../scripts/helm-chart.ts';
 import { version } from '../../src/config/config.ts';
-import { settingNames, settingOf, settings } from '../../src/config/settings.ts';
+import { settingNames, settingOf } from '../../src/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
 
 /** Tests what can be checked of the chart without helm; with it: test/e2e/helm. */
@@ -57,26 +56,7 @@ test('new Pods are made for every setting that agents do not follow, and for no 
   for (const name of followed) expect(read('README.md')).toContain(`\`${name}\``);
 });
 
-test('variables are known to the program', () => {
-  const named = [...read('templates/_agent.tpl').matchAll(/^- name: (\w+)$/gm)].map(([, name]) => name);
-  const known = [
-    ...Object.values(settings).map(({ env }) => env),
-    'POD_NAME',
-    'POD_NAMESPACE',
-    'CONFIG_FILE',
-    'DOCS_URL',
-  ];
-  expect(named.filter((name) => !known.some((each) => each === name))).toEqual([]);
-  expect(named).toContain(settings.node.env);
-});
-
 describe('values.schema.json', () => {
-  const parser = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-
-  test('takes the values that there are', () => {
-    expect(parser.safeParse(values).error).toBeUndefined();
-  });
-
   test('has the keys of values.yaml, and no others', () => {
     // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
     const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../src/config/config.ts';
@@ -8,7 +8,6 @@ import {
   type Container,
   type DaemonSet,
   foldersOf,
-  type Kustomization,
   manifestFiles,
   readKustomization,
   readManifests,
@@ -22,13 +21,6 @@ const daemonSets = files.flatMap((file) =>
     .filter(({ kind }) => kind === 'DaemonSet')
     .map((manifest) => ({ file, manifest: manifest as DaemonSet })),
 );
-
-test.each(files)('%s is YAML, of objects with a kind', (file) => {
-  const manifests = readManifests(file);
-  expect(manifests.length).toBeGreaterThan(0);
-  for (const manifest of manifests)
-    expect(manifest).toMatchObject({ apiVersion: expect.any(String), kind: expect.any(String) });
-});
 
 test('the overlays and components are those of docs/deploy.md and docs/components.md', () => {
   const document = ['deploy', 'components'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('');
@@ -44,18 +36,9 @@ describe.each(kustomizations)('%s', (file) => {
   const folder = join(root, dirname(file));
   const kustomization = readKustomization(file);
 
-  test('refers to what exists', () => {
-    const { resources = [], components = [], patches = [] } = kustomization;
-    const paths = [...resources, ...components, ...patchFiles(patches)].map((name) => join(folder, name));
-    const wanted = paths.flatMap((path) =>
-      existsSync(path) && statSync(path).isDirectory() ? [path, join(path, 'kustomization.yaml')] : [path],
-    );
-    expect(wanted.filter((path) => !existsSync(path))).toEqual([]);
-  });
-
   test('uses every file beside it', () => {
     const { resources = [], patches = [] } = kustomization;
-    const used = new Set([...resources, ...patchFiles(patches)].map((name) => join(folder, name)));
+    const used = new Set([...resources, ...patches.map(({ path }) => path ?? '')].map((name) => join(folder, name)));
     const beside = files.filter((each) => dirname(each) === dirname(file) && each !== file);
     expect(beside.filter((each) => !used.has(join(root, each)))).toEqual([]);
   });
@@ -137,8 +120,4 @@ test('only the base, what looks up Pods, what asks Namespaces, what sets a condi
 function containersOf(manifest: DaemonSet): readonly Partial<Container>[] {
   const { containers }: Partial<DaemonSet['spec']['template']['spec']> = manifest.spec.template.spec;
   return containers ?? [];
-}
-
-function patchFiles(patches: NonNullable<Kustomization['patches']>): readonly string[] {
-  return patches.flatMap(({ path }) => path ?? []);
 }

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createProgram } from '../../src/commands/options/program.ts';
 import { allCommands } from './all-commands.ts';
 import { root, textOf } from './documents.ts';
 import { elided, fill } from './fillings.ts';
@@ -10,7 +8,6 @@ import { outcomes, ruleOf, rules } from './rules.ts';
 
 const commands = allCommands();
 const filled = commands.map(({ text }) => fill(text));
-const { commands: ofProgram } = createProgram();
 
 /** Those of which something is wrong, with their places. */
 function wrong(isWrong: (text: string) => boolean): string[] {
@@ -50,10 +47,6 @@ test('no gap is left', () => {
   expect(wrong((text) => text.includes('…'))).toEqual([]);
 });
 
-test('the shell can read each', () => {
-  expect(wrong((text) => spawnSync('bash', ['-n'], { input: text }).status !== 0)).toEqual([]);
-});
-
 test('paths in this repository are there', () => {
   // After these verbs of kubectl, deploy/NAME is a Deployment.
   const path = /(?<![\w./:-]|(?:logs|restart|exec|env) )(?:deploy|docs|samples|scripts|src|test|\.ci)\/[\w./-]+/g;
@@ -81,24 +74,3 @@ test('what npm run bench and npm run update are given is there', () => {
     }),
   ).toEqual([]);
 });
-
-test('options of this program are those that it has', () => {
-  expect(
-    wrong((text) => {
-      const [, name = '', rest = ''] =
-        /(?:kube-netfilter-tailer|npm start(?: --silent)? --) (run|replay|doctor|why|suggest|config print)\b([^|]*)/.exec(
-          text,
-        ) ?? [];
-      const options = rest.replaceAll(/'[^']*'/g, '').match(/(?<=\s)--[\w-]+/g) ?? [];
-      return options.some((option) => option !== '--help' && !hasOption(name, option));
-    }),
-  ).toEqual([]);
-  expect(['--pods', '--prefi'].map((option) => hasOption('replay', option))).toEqual([true, false]);
-});
-
-function hasOption(path: string, option: string): boolean {
-  const [first, second] = path.split(' ');
-  const command = ofProgram.find((each) => each.name() === first);
-  const sub = command?.commands.find((each) => each.name() === second) ?? command;
-  return sub?.options.some(({ long }) => long === option) ?? false;
-}

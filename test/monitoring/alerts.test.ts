@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { causes } from '../../src/incidents/catalogue/catalogue.ts';
 import { alerts, root, textOf } from './files.ts';
@@ -40,10 +40,4 @@ test('each cause that is an incident raises one alert, of the severity that the 
   expect(severities).toEqual(
     Object.fromEntries(incidents.map(({ code, severity }) => [code, severity === 'serious' ? 'critical' : 'warning'])),
   );
-});
-
-test.each(alerts)('links in the page of $alert lead somewhere', ({ annotations: { runbook_url: page } }) => {
-  const links = [...textOf(page).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
-  expect(links).toContain('../monitoring.md');
-  expect(links.filter((link) => !existsSync(new URL(link, new URL(page, root))))).toEqual([]);
 });

@@ -13,18 +13,40 @@ const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
 const env = { SLACK_WEBHOOK_URL: 'https://hooks.example.org/services/T0/B0/x' };
 const { route, receivers } = readExporterConfig(shipped, env);
 
-describe('kubernetes-event-exporter', () => {
+const [drops, incidents] = ['kube-netfilter-tailer-drops', 'kube-netfilter-tailer-incidents'] as const;
+
+/** How often each program sends an Event. */
+const sent: Readonly<Record<string, (event: CoreEvent) => number>> = {
+  'kubernetes-event-exporter': (event) => receiversOf(route, event).length,
+  Botkube: (event) => [drops, incidents].filter((source) => isSentByBotkube(source, event)).length,
+  Robusta: (event) => Number(isSentByRobusta(event)),
+};
+
+describe.each(Object.entries(sent))('%s', (program, timesOf) => {
   test.each([
     ['policy-deny', ['PacketDrop shop/postgres-0']],
     ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
     ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
     ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
-  ])('%s: a message for each problem', (name, expected) => {
-    const events = eventsOfSample(name);
-    expect(namesOf(events.filter((event) => receiversOf(route, event).length > 0))).toEqual(expected);
-    for (const event of events) expect(receiversOf(route, event).length).toBeLessThanOrEqual(1);
+  ])('sends one message for each problem of %s', (sample, expected) => {
+    const events = eventsOfSample(sample);
+    expect(namesOf(events.filter((event) => timesOf(event) > 0))).toEqual(expected);
+    expect(Math.max(...events.map(timesOf))).toBe(1);
   });
 
+  test('sends no Event of another component', () => {
+    const events = ['policy-deny', 'kube-proxy-lw8zd-lock'].flatMap(eventsOfSample).filter((each) => timesOf(each) > 0);
+    expect(events.length).toBeGreaterThan(1);
+    for (const event of events) {
+      const foreign = { ...event, source: { component: 'kubelet' }, reportingComponent: 'kubelet' };
+      const { annotations: _, ...metadata } = event.metadata;
+      // Botkube knows Events by their annotations, which no other component has.
+      expect(timesOf(program === 'Botkube' ? { ...foreign, metadata } : foreign)).toBe(0);
+    }
+  });
+});
+
+describe('kubernetes-event-exporter', () => {
   test('recoveries, when the "#" is taken away', () => {
     const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
     const events = eventsOfSample('kube-proxy-lw8zd-lock');
@@ -37,12 +59,6 @@ describe('kubernetes-event-exporter', () => {
     expect(receiversOf(optional.route, { ...(node as CoreEvent), type: 'Normal', reason: 'TestEvent' })).toEqual([]);
   });
 
-  test('Events of other components make no message', () => {
-    const [event] = eventsOfSample('policy-deny');
-    const other = { ...(event as CoreEvent), source: { component: 'kubelet' } };
-    expect(receiversOf(route, other)).toEqual([]);
-  });
-
   test('teams are distinguished by labels of the object', () => {
     const text = shipped.replace(
       /^( +)reason: '\^PacketDrop\$'$/m,
@@ -52,6 +68,22 @@ describe('kubernetes-event-exporter', () => {
     const event = eventOf('policy-deny', 'postgres-0');
     expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
     expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
+  });
+
+  test('teams are distinguished by namespace, which asks the API server nothing', () => {
+    const [line = ''] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
+    const teams = (name: string) =>
+      readExporterConfig(
+        shipped.replace(
+          /^( +)reason: '\^PacketDrop\$'$/m,
+          (other, indent) => `${other}\n${indent}${line.replace('payments', name)}`,
+        ),
+        env,
+      ).route;
+    const drop = eventOf('policy-deny', 'postgres-0');
+    expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
+    expect(receiversOf(teams('other'), drop)).toEqual([]);
+    expect(receiversOf(teams('other'), eventOf('kube-proxy-lw8zd-lock', 'node-a'))).toEqual(['slack']);
   });
 
   test('no field of an Event can mention a channel', () => {
@@ -68,8 +100,17 @@ describe('kubernetes-event-exporter', () => {
     expect(expandEnv(shipped, env)).toBe(shipped.replace('${SLACK_WEBHOOK_URL}', env.SLACK_WEBHOOK_URL));
   });
 
-  test('a setting that it does not have is refused', () => {
+  test('a setting that it does not have, an expression that Go cannot compile and a field that no Event has are refused', () => {
     expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
+    for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
+      expect(() =>
+        readExporterConfig(
+          shipped.replace('^PacketDrop$', () => pattern),
+          env,
+        ),
+      ).toThrow('not in the syntax of Go');
+    for (const template of ['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ with .Reason }}{{ else }}none{{ end }}'])
+      expect(() => render(template, eventOf('policy-deny', 'postgres-0'))).toThrow(/this (?:can )?render/);
   });
 });
 
@@ -165,56 +206,12 @@ function alertsThatMatch(matcher: string): readonly AlertRule[] {
   return alerts.filter(({ alert }) => new RegExp(`^(?:${pattern})$`).test(alert));
 }
 
-describe('Botkube', () => {
-  const drops = 'kube-netfilter-tailer-drops';
-  const incidents = 'kube-netfilter-tailer-incidents';
-  const both = [drops, incidents];
-
-  test.each([
-    [drops, 'policy-deny', ['PacketDrop shop/postgres-0']],
-    [drops, 'egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
-    [drops, 'kube-proxy-lw8zd-lock', []],
-    [incidents, 'policy-deny', []],
-    [incidents, 'kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
-    [incidents, 'kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
-  ])('%s of %s', (source, sample, expected) => {
-    expect(namesOf(eventsOfSample(sample).filter((event) => isSentByBotkube(source, event)))).toEqual(expected);
-  });
-
-  test('an Event with a mention is left out', () => {
-    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
-    const node = { ...drop.involvedObject, kind: 'Node' };
-    const sent = [drop, { ...drop, involvedObject: node }].map((event) =>
-      both.map((source) => isSentByBotkube(source, event)),
-    );
-    expect(sent).toEqual([
-      [true, false],
-      [false, true],
-    ]);
-    const evil = { ...drop, message: '<!channel>' };
-    for (const event of [evil, { ...evil, involvedObject: node }])
-      expect(both.map((source) => isSentByBotkube(source, event))).toEqual([false, false]);
-  });
-
-  test('Events of other components, which have no such annotation, are left out', () => {
-    const lock = eventsOfSample('kube-proxy-lw8zd-lock').find((event) => isSentByBotkube(incidents, event));
-    const { annotations: _, ...bare } = (lock as CoreEvent).metadata;
-    expect(isSentByBotkube(incidents, { ...(lock as CoreEvent), metadata: bare })).toBe(false);
-  });
-});
-
-test.each([
-  ['policy-deny', ['PacketDrop shop/postgres-0']],
-  ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
-  ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
-  ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
-])('Robusta: %s: a message for each problem', (sample, expected) => {
-  expect(namesOf(eventsOfSample(sample).filter(isSentByRobusta))).toEqual(expected);
-});
-
-test('Robusta: Events of other components make no message', () => {
-  const event = eventsOfSample('policy-deny').find(isSentByRobusta);
-  expect(isSentByRobusta({ ...(event as CoreEvent), reportingComponent: 'kubelet' })).toBe(false);
+test('Botkube: drops and incidents are of different sources, and an Event with a mention is of none', () => {
+  const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+  const ofNode = { ...drop, involvedObject: { ...drop.involvedObject, kind: 'Node' } };
+  const sourcesOf = (event: CoreEvent) => [drops, incidents].filter((source) => isSentByBotkube(source, event));
+  expect([drop, ofNode].map(sourcesOf)).toEqual([[drops], [incidents]]);
+  for (const event of [drop, ofNode]) expect(sourcesOf({ ...event, message: '<!channel>' })).toEqual([]);
 });
 
 test('the three that read Events send the same drops, in every sample', () => {
@@ -222,10 +219,10 @@ test('the three that read Events send the same drops, in every sample', () => {
     .filter((name) => name.endsWith('.expected.json'))
     .map((name) => name.replace('.expected.json', ''));
   const events = samples.flatMap((sample) => eventsOfSample(sample)).filter(({ reason }) => reason === 'PacketDrop');
-  const sent = namesOf(events.filter((event) => receiversOf(route, event).length > 0));
-  expect(sent.length).toBeGreaterThan(10);
-  expect(sent.length).toBeLessThan(events.length);
-  expect(namesOf(events.filter((event) => isSentByBotkube('kube-netfilter-tailer-drops', event)))).toEqual(sent);
+  const names = namesOf(events.filter((event) => receiversOf(route, event).length > 0));
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.length).toBeLessThan(events.length);
+  expect(namesOf(events.filter((event) => isSentByBotkube(drops, event)))).toEqual(names);
   // An Event that counts many drops together has neither a direction nor a peer, so Robusta sends both sides.
   const single = events.filter(
     ({ metadata }) => metadata.annotations?.['kube-netfilter-tailer/direction'] !== undefined,

@@ -1,19 +1,17 @@
 import type { Millis } from '../../src/model/log-line.ts';
 
-/** The kinds of requests to the API server; costs and figures go by them. */
-export const requestKinds = [
-  'create Event',
-  'patch Event',
-  'read Event',
-  'list Pods of a node',
-  'list',
-  'count',
-  'watch',
-  'read block',
-  'read object',
-  'review',
-] as const;
-export type RequestKind = (typeof requestKinds)[number];
+/** The kinds of requests to the API server; costs go by them. */
+export type RequestKind =
+  | 'create Event'
+  | 'patch Event'
+  | 'read Event'
+  | 'list Pods of a node'
+  | 'list'
+  | 'count'
+  | 'watch'
+  | 'read block'
+  | 'read object'
+  | 'review';
 
 /** The requests to the API server, second by second, and how long affected Pods were without an Event. */
 export interface Measurements {
@@ -34,11 +32,9 @@ export interface Results {
   /** Milliseconds of CPU time. */
   cpu: Float64Array;
   throttled: number;
-  refused: number;
   /** Events in etcd at the end of each second, and their bytes. */
   events: Float64Array;
   bytes: Float64Array;
-  byKind: Record<RequestKind, number>;
   /** Writes of each node. */
   nodes: Float64Array;
   /** Sorted, of affected Pods that have their Event. */
@@ -53,23 +49,18 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
   const series = (): Float64Array => new Float64Array(seconds);
   const [writes, reads, cpu, events, bytes] = [series(), series(), series(), series(), series()];
   const byNode = new Float64Array(nodes);
-  const byKind = Object.fromEntries(requestKinds.map((kind) => [kind, 0])) as Record<RequestKind, number>;
   const since = new Map<string, Millis>();
   const waits = new Map<string, Millis>();
   let throttled = 0;
-  let refused = 0;
 
   return {
     request(kind, node, outcome, cost) {
+      if (outcome === 'away') return;
       const second = secondOf(now());
-      if (outcome === 'away') refused++;
-      else {
-        add(isWrite(kind) ? writes : reads, second, 1);
-        add(cpu, second, cost);
-        if (outcome === 'throttled') throttled++;
-        else byKind[kind]++;
-      }
-      if (isWrite(kind) && outcome === 'served') add(byNode, node, 1);
+      add(isWrite(kind) ? writes : reads, second, 1);
+      add(cpu, second, cost);
+      if (outcome === 'throttled') throttled++;
+      else if (isWrite(kind)) add(byNode, node, 1);
     },
     stored(size, expires, before) {
       // Differences; `results` sums them up.
@@ -92,10 +83,8 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       reads,
       cpu,
       throttled,
-      refused,
       events: sums(events),
       bytes: sums(bytes),
-      byKind,
       nodes: byNode,
       waits: Float64Array.from(waits.values()).toSorted(),
       affected: since.size,

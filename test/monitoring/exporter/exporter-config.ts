@@ -20,7 +20,6 @@ const rule = z.strictObject({
   namespace: pattern,
   reason: pattern,
   type: pattern,
-  minCount: z.int().default(0),
   component: pattern,
   host: pattern,
   receiver: z.string().default(''),

@@ -1,17 +1,13 @@
 import type { CoreEvent } from '../../../src/events/event.ts';
 import type { Route, Rule } from './exporter-config.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-/** Events of the newer API have no count. */
-export type Matched = Pick<CoreEvent, 'involvedObject' | 'metadata' | 'source' | 'message' | 'reason' | 'type'> & {
-  count?: number;
-};
+type Labels = Readonly<Record<string, string>>;
 
 /**
  * Names of the receivers that an Event is handed to, once for each rule that hands it there.
  * Source: pkg/exporter/route.go and rule.go of resmoio/kubernetes-event-exporter. `labels`: of the involved object.
  */
-export function receiversOf({ drop, match, routes }: Route, event: Matched, labels: Labels = {}): string[] {
+export function receiversOf({ drop, match, routes }: Route, event: CoreEvent, labels: Labels = {}): string[] {
   if (drop.some((rule) => matches(rule, event, labels))) return [];
   const matching = match.filter((rule) => matches(rule, event, labels));
   const own = matching.map(({ receiver }) => receiver).filter((name) => name !== '');
@@ -20,8 +16,8 @@ export function receiversOf({ drop, match, routes }: Route, event: Matched, labe
   return [...own, ...routes.flatMap((each) => receiversOf(each, event, labels))];
 }
 
-function matches(rule: Rule, event: Matched, labels: Labels): boolean {
-  const { involvedObject, metadata, source, count = 0 } = event;
+function matches(rule: Rule, event: CoreEvent, labels: Labels): boolean {
+  const { involvedObject, metadata, source } = event;
   const pairs = [
     [rule.message, event.message],
     [rule.apiVersion, involvedObject.apiVersion],
@@ -36,7 +32,6 @@ function matches(rule: Rule, event: Matched, labels: Labels): boolean {
     pairs.every(([pattern, value]) => pattern === '' || new RegExp(pattern).test(value ?? '')) &&
     Object.entries(rule.labels).every(
       ([name, pattern]) => labels[name] !== undefined && new RegExp(pattern).test(labels[name]),
-    ) &&
-    count >= rule.minCount
+    )
   );
 }
