@@ -6,25 +6,25 @@
  *     npm run bench -- audit                                        20 s of each
  *     npm run bench -- audit --seconds 60 --rates 50000 --sinks none,file --flows few
  */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
+import { buildBundle, bundle } from '../e2e/bundle.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { freePorts } from '../e2e/control-plane/ports.ts';
 import { startRotel } from '../e2e/rotel.ts';
 import { preparePrograms } from '../programs/install.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
 import type { Flows, Written } from './audit-writer.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
 import { firstLine } from './lines.ts';
 import { startAgent } from './readers.ts';
 
-const root = join(import.meta.dirname, '../..');
 const podsOfNode = 110;
 /** So that several intervals are closed while it is measured; by default it is a minute, and there are fewer rows. */
 const interval = 10;
@@ -38,8 +38,8 @@ const { values } = parseArgs({
 });
 
 await preparePrograms('measuring');
-const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
-execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
+await buildBundle();
+const folder = scratchFolder('bench');
 const plane = await startControlPlane();
 try {
   const kubeconfig = await plane.writeKubeconfig('agent', await agentToken(plane));
@@ -73,7 +73,6 @@ try {
   console.log(`\n${alignColumns(rows).join('\n')}`);
 } finally {
   await plane.stop();
-  rmSync(folder, { recursive: true });
 }
 
 type Sink = 'none' | 'file' | 'otlp' | 'stdout';
@@ -92,7 +91,7 @@ async function measure(of: { rate: number; flows: Flows; sink: Sink; kubeconfig:
   writeFileSync(log, firstLine());
   mkdirSync(join(own, 'state'));
   const agent = await startAgent(
-    join(root, 'dist/kube-netfilter-tailer.cjs'),
+    bundle,
     log,
     { kubeconfig, state: join(own, 'state') },
     { AUDIT: settings[sink], AUDIT_INTERVAL: String(interval) },

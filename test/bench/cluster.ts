@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { inTurns } from '../e2e/in-turns.ts';
 import { benchPod } from './pods.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -22,20 +23,15 @@ export async function createPods(
   nodeOf: (number: number) => number,
 ): Promise<void> {
   if (to - from > 1000) console.error(`creating ${to - from} Pods …`);
-  let next = from;
   await createObjects(connection, { items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } }] });
-  const worker = async (): Promise<void> => {
-    while (next < to) {
-      const number = next++;
-      const pod = benchPod(number, nodeOf(number));
-      const path = '/api/v1/namespaces/bench/pods';
-      const created = await connection.request('POST', path, { body: { ...pod, status: undefined } });
-      if (created.status !== 201) throw new Error(`creating a Pod: ${created.status} ${JSON.stringify(created.body)}`);
-      await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, {
-        body: { status: pod.status },
-        contentType: 'application/merge-patch+json',
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, worker));
+  await inTurns(32, [from, to], async (number) => {
+    const pod = benchPod(number, nodeOf(number));
+    const path = '/api/v1/namespaces/bench/pods';
+    const created = await connection.request('POST', path, { body: { ...pod, status: undefined } });
+    if (created.status !== 201) throw new Error(`creating a Pod: ${created.status} ${JSON.stringify(created.body)}`);
+    await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, {
+      body: { status: pod.status },
+      contentType: 'application/merge-patch+json',
+    });
+  });
 }

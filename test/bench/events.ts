@@ -18,8 +18,9 @@ import { createSteadyClock } from '../../src/platform/clock.ts';
 import { externalEnd, finding, flow, podRef, series } from '../builders.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { inTurns } from '../e2e/in-turns.ts';
 import { preparePrograms } from '../programs/install.ts';
-import { processorTimeOf } from './processor-time.ts';
+import { processorTimeOf } from './used.ts';
 
 /** Requests under way at the same time. */
 const workers = 4;
@@ -39,7 +40,7 @@ try {
   const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid));
   const versions = new Map<number, string>();
   // Not what the first requests of a kind cost.
-  await inTurns(50, async (number) => void (await created(-1 - number)));
+  await inTurns(workers, [0, 50], (number) => created(-1 - number));
   await delay(10_000);
   const idleFrom = cpu();
   await delay(10_000);
@@ -49,7 +50,7 @@ try {
   const measure = async (what: string, one: (number: number) => Promise<void>): Promise<void> => {
     const before = cpu();
     const began = performance.now();
-    await inTurns(count, one);
+    await inTurns(workers, [0, count], one);
     const seconds = (performance.now() - began) / 1000;
     const costs = cpu().map((after, index) => after - (before[index] ?? 0) - (idle[index] ?? 0) * seconds);
     rows.push([what, ...costs.map((cost) => `${((cost * 1000) / count).toFixed(2)} ms`)]);
@@ -84,14 +85,6 @@ function eventFor(number: number, packets: number): CoreEvent {
     count: packets,
   });
   return eventOf(dropped, messageOf(dropped), Date.now());
-}
-
-async function inTurns(times: number, one: (number: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < times) await one(next++);
-  };
-  await Promise.all(Array.from({ length: workers }, worker));
 }
 
 /** Measures the key and the value of an Event, on average, without the earlier revisions that etcd keeps until they are compacted. */

@@ -7,7 +7,8 @@ import { defaultTracefs as tracefs } from '../../src/sources/tracefs/trace.ts';
 import { type GuestAgent, makeScene, startAgent } from '../e2e/kernel-drops/guest-agent.ts';
 import { begin, print, run, switchOff, wait } from '../e2e/kernel-drops/guest-node.ts';
 import type { Scene } from '../e2e/kernel-drops/scene.ts';
-import { processorTimeOf } from './processor-time.ts';
+import { valueIn } from '../e2e/scraped.ts';
+import { processorTimeOf } from './used.ts';
 
 const { packets, runs, rates, seconds } = JSON.parse(readFileSync('/bench.json', 'utf8')) as {
   packets: number;
@@ -16,8 +17,6 @@ const { packets, runs, rates, seconds } = JSON.parse(readFileSync('/bench.json',
   seconds: number;
 };
 const generator = '/proc/net/pktgen';
-const drops = /^kube_netfilter_tailer_packets_total\{verdict="dropped"\} (\d+)$/m;
-const losses = /^kube_netfilter_tailer_lost_records_total\{source="kernel-drops"\} (\d+)$/m;
 
 type Pod = Scene['pods'][number];
 
@@ -104,7 +103,10 @@ async function measureKernel(pod: Pod, mac: string): Promise<void> {
 /** Reads the numbers of a scrape. */
 async function numbersOf(agent: GuestAgent): Promise<{ counted: number; lost: number }> {
   const text = await agent.get('/metrics');
-  return { counted: Number(drops.exec(text)?.[1] ?? 0), lost: Number(losses.exec(text)?.[1] ?? 0) };
+  return {
+    counted: valueIn(text, 'packets_total', 'verdict="dropped"'),
+    lost: valueIn(text, 'lost_records_total', 'source="kernel-drops"'),
+  };
 }
 
 /** Waits until all that was sent was counted, or is known to be lost. */

@@ -5,22 +5,21 @@
  *     npm run bench -- kerneldrops --linux 6.12                another version; by default 6.1
  *     npm run bench -- kerneldrops --packets 20000 --runs 3    by default one run of 100,000 of each kind
  */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { imageCommand } from '../deploy/image-command.ts';
 import { createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
+import { buildBundle, bundle } from '../e2e/bundle.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { networkPrograms, runMachine } from '../e2e/kernel-drops/machine.ts';
 import { bundleFile, kubeconfigFile, sceneFile, sceneOf } from '../e2e/kernel-drops/scene.ts';
 import { preparePrograms } from '../programs/install.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
 import { median } from './quantile.ts';
 
-const root = join(import.meta.dirname, '../..');
 const { values } = parseArgs({
   options: {
     linux: { type: 'string', default: '6.1' },
@@ -37,8 +36,8 @@ const order = {
 const modules = 'crc32c_generic veth iptable_filter xt_tcpudp virtio_pci virtio_net pktgen dummy'.split(' ');
 
 await preparePrograms('measuring');
-execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
-const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
+await buildBundle();
+const folder = scratchFolder('bench');
 const plane = await startControlPlane();
 try {
   const rig = await createAgentRig(plane);
@@ -50,7 +49,7 @@ try {
   const text = await runMachine({
     version: values.linux,
     modules,
-    programs: { ...networkPrograms(), [bundleFile]: join(root, 'dist/kube-netfilter-tailer.cjs') },
+    programs: { ...networkPrograms(), [bundleFile]: bundle },
     program: join(import.meta.dirname, 'kerneldrops-guest.ts'),
     texts: {
       [sceneFile]: JSON.stringify(scene),
@@ -66,7 +65,6 @@ try {
     console.log(`\n${involvedObject.name}, ${count}: ${message}`);
 } finally {
   await plane.stop();
-  rmSync(folder, { recursive: true });
 }
 
 interface Printed {

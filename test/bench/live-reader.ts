@@ -24,10 +24,10 @@ source.start();
 const look = setInterval(() => {
   if (source.state !== 'reading') return;
   clearInterval(look);
-  process.stdout.write('"reading"\n');
+  process.stdout.write('{"state":"reading"}\n');
 }, 50);
 process.once('SIGTERM', () => {
-  process.stdout.write(`${JSON.stringify(took.toSorted((a, b) => a - b))}\n`, () => process.exit());
+  process.stdout.write(`${JSON.stringify({ took: took.toSorted((a, b) => a - b) })}\n`, () => process.exit());
 });
 
 function open(kind: string, place: string): Source {

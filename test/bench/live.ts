@@ -22,10 +22,10 @@ import { createNetwork } from '../e2e/network/network.ts';
 import { datagrams } from '../e2e/network/sending.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { counterOf } from '../soak/agents/agents.ts';
-import { agentFlags, startProgram } from '../soak/program.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
-import { childrenOf, processorTimeOf } from './processor-time.ts';
+import { startProgram } from '../soak/trial.ts';
 import { quantile } from './quantile.ts';
+import { childrenOf, processorTimeOf } from './used.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,6 @@ const web = { namespace: 'bench', name: 'web', addresses: ['10.99.7.10'] };
 const db = { namespace: 'bench', name: 'db', addresses: ['10.99.7.20'] };
 /** The last lines are read by then, and the start of the agent is over: V8 then collects garbage for some ten seconds. */
 const settling = 20_000;
-const limit = 60_000;
 
 await preparePrograms('e2e');
 await buildBundle();
@@ -166,12 +165,13 @@ async function writeLines(rate: number, duration: number): Promise<void> {
 /** Half and 99 % of the lines took no longer. */
 async function latency(name: Name, rate: number): Promise<[number, number]> {
   const reader = join(import.meta.dirname, 'live-reader.ts');
-  const program = startProgram(reader, [settings[name], `SRC=${web.addresses[0]}`], agentFlags);
-  if (!(await program.more(limit))) throw new Error('the reader did not start');
+  const program = startProgram([reader, settings[name], `SRC=${web.addresses[0]}`]);
+  await program.untilLog(() => true);
   await delay(1000);
   await logLines(name, rate);
   await delay(2000);
-  await program.stop('SIGTERM');
-  const took = program.last as number[];
+  program.signal('SIGTERM');
+  await program.untilExit();
+  const { took } = program.log.at(-1) as unknown as { took: number[] };
   return [Math.round(quantile(took, 0.5)), Math.round(quantile(took, 0.99))];
 }

@@ -32,11 +32,12 @@ import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { inTurns } from '../e2e/in-turns.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { createPods } from './cluster.ts';
 import { benchNode, benchPod } from './pods.ts';
-import { processorTimeOf } from './processor-time.ts';
+import { processorTimeOf } from './used.ts';
 
 const clock = createSteadyClock();
 const podsPerNode = 100;
@@ -71,11 +72,7 @@ try {
     for (let number = 0; number < Math.min(3, times); number++) await one(number);
     await delay(settleSeconds * 1000);
     const began = { cpu: processorTimeOf(pid), at: performance.now() };
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < times) await one(next++);
-    };
-    await Promise.all([worker(), worker()]);
+    await inTurns(2, [0, times], one);
     const seconds = (performance.now() - began.at) / 1000;
     const cost = Math.max(0, (processorTimeOf(pid) - began.cpu - idle * seconds) / times);
     selector ||= cost;

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { type Style, styles as allStyles } from '../soak/rotation.ts';
+import { lengthOf } from '../soak/distinct-values.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { runTrial, type Trial } from '../soak/trial.ts';
 
@@ -61,10 +62,10 @@ console.log(`\n${alignColumns(rows).join('\n')}`);
 console.log(`lost, of ${values.rate} lines/s for ${values.seconds} s; then lines that were doubled or torn`);
 process.exit();
 
-function cellOf({ written, lost, snapshot }: Trial): string {
-  const { counted, broken } = snapshot;
+function cellOf({ written, missing, doubled, snapshot: { broken } }: Trial): string {
+  const lost = lengthOf(missing);
   const more = [
-    ...(counted.doubled > 0 ? [`${counted.doubled} doubled`] : []),
+    ...(doubled.length > 0 ? [`${lengthOf(doubled)} doubled`] : []),
     ...(broken > 0 ? [`${broken} torn`] : []),
   ];
   // "0.0 %" would hide a few lines.

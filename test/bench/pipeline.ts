@@ -5,60 +5,55 @@
  *     npm run bench             200 MB logs, 5 runs each
  *     npm run bench -- --full   and a 1 GB log, for the memory
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alignColumns } from '../../src/events/describe.ts';
+import { buildBundle, bundle } from '../e2e/bundle.ts';
 import { preparePrograms } from '../programs/install.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
 import { type LogKind, writeLog } from './lines.ts';
 import { writeCluster } from './pods.ts';
 import { median } from './quantile.ts';
 
-const root = new URL('../..', import.meta.url).pathname;
-const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const runs = 5;
 const podsOfNode = 110;
 
 await preparePrograms('measuring');
-const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
-try {
-  execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
-  const cluster = join(folder, 'cluster.json');
-  writeCluster(cluster, podsOfNode);
-  const cases: [LogKind, number][] = [
-    ['1 drop in 10', 200],
-    ['drops only', 200],
-    ['each drop of another flow', 200],
-    ...(process.argv.includes('--full') ? [['1 drop in 10', 1000] as [LogKind, number]] : []),
-  ];
-  const rows = [['log', 'lines', 'lines/s', 'MB/s', 'grep -c MB/s', 'grep is', 'peak RSS']];
-  for (const [kind, size] of cases) {
-    console.error(`${kind}, ${size} MB …`);
-    const log = join(folder, 'kern.log');
-    const lines = writeLog(log, kind, size * 1e6, podsOfNode);
-    // In turn, so that both see the same moods of the machine.
-    const pairs = Array.from({ length: runs }, () => ({ ours: replay(cluster, log), grep: grep(log) }));
-    const seconds = median(pairs.map(({ ours }) => ours.seconds));
-    const grepSeconds = median(pairs.map((pair) => pair.grep));
-    const ratio = median(pairs.map((pair) => pair.ours.seconds / pair.grep));
-    rows.push([
-      `${kind}, ${size} MB`,
-      lines.toLocaleString('en-US'),
-      Math.round(lines / seconds).toLocaleString('en-US'),
-      (size / seconds).toFixed(0),
-      (size / grepSeconds).toFixed(0),
-      `${ratio.toFixed(0)} times as fast`,
-      `${Math.max(...pairs.map(({ ours }) => ours.peak)).toFixed(0)} MB`,
-    ]);
-  }
-  console.log(`\n${alignColumns(rows).join('\n')}\nmedians of ${runs} runs, start of the program included`);
-} finally {
-  rmSync(folder, { recursive: true });
+const folder = scratchFolder('bench');
+await buildBundle();
+const cluster = join(folder, 'cluster.json');
+writeCluster(cluster, podsOfNode);
+const cases: [LogKind, number][] = [
+  ['1 drop in 10', 200],
+  ['drops only', 200],
+  ['each drop of another flow', 200],
+  ...(process.argv.includes('--full') ? [['1 drop in 10', 1000] as [LogKind, number]] : []),
+];
+const rows = [['log', 'lines', 'lines/s', 'MB/s', 'grep -c MB/s', 'grep is', 'peak RSS']];
+for (const [kind, size] of cases) {
+  console.error(`${kind}, ${size} MB …`);
+  const log = join(folder, 'kern.log');
+  const lines = writeLog(log, kind, size * 1e6, podsOfNode);
+  // In turn, so that both see the same moods of the machine.
+  const pairs = Array.from({ length: runs }, () => ({ ours: replay(log), grep: grep(log) }));
+  const seconds = median(pairs.map(({ ours }) => ours.seconds));
+  const grepSeconds = median(pairs.map((pair) => pair.grep));
+  const ratio = median(pairs.map((pair) => pair.ours.seconds / pair.grep));
+  rows.push([
+    `${kind}, ${size} MB`,
+    lines.toLocaleString('en-US'),
+    Math.round(lines / seconds).toLocaleString('en-US'),
+    (size / seconds).toFixed(0),
+    (size / grepSeconds).toFixed(0),
+    `${ratio.toFixed(0)} times as fast`,
+    `${Math.max(...pairs.map(({ ours }) => ours.peak)).toFixed(0)} MB`,
+  ]);
 }
+console.log(`\n${alignColumns(rows).join('\n')}\nmedians of ${runs} runs, start of the program included`);
 
 /** Wall-clock seconds and peak resident memory in MB of one run, as a user starts it. */
-function replay(cluster: string, log: string): { seconds: number; peak: number } {
+function replay(log: string): { seconds: number; peak: number } {
   const report = join(folder, 'peak');
   // /proc is gone with the process, so it writes its own peak (VmHWM) at its very end.
   const hook = `data:text/javascript,import{readFileSync,writeFileSync}from'node:fs';process.on('exit',()=>writeFileSync('${report}',/VmHWM:\\s*(\\d+)/.exec(readFileSync('/proc/self/status','utf8'))[1]))`;

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { imageCommand } from '../deploy/image-command.ts';
-import { usedBy } from '../soak/program.ts';
+import { valueIn } from '../e2e/scraped.ts';
+import { usedBy } from './used.ts';
 
 /** A process that follows one log. */
 export interface Reader {
@@ -49,11 +50,8 @@ export async function startAgent(
   });
   const address = await started;
   while (!(await fetch(`http://${address}/readyz`)).ok) await delay(50);
-  const metric = async (name: string, labels = ''): Promise<number> => {
-    const text = await (await fetch(`http://${address}/metrics`)).text();
-    const found = text.matchAll(new RegExp(`^kube_netfilter_tailer_${name}\\{([^}]*)\\} (\\d+)$`, 'gm'));
-    return [...found].reduce((sum, [, of = '', value]) => sum + (of.includes(labels) ? Number(value) : 0), 0);
-  };
+  const metric = async (name: string, labels?: string): Promise<number> =>
+    valueIn(await (await fetch(`http://${address}/metrics`)).text(), name, labels);
   return {
     ...processReader(child),
     metric,

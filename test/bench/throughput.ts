@@ -9,32 +9,22 @@
  *     npm run bench -- throughput --log 'drops only'            one of its logs
  *     npm run bench -- throughput --pods 20000                  with Pods on other nodes, so many in all; POD_CACHE is the agent's
  */
-import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  createReadStream,
-  createWriteStream,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, createReadStream, createWriteStream, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
+import { buildBundle, bundle } from '../e2e/bundle.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { preparePrograms } from '../programs/install.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
 import { median } from './quantile.ts';
 import { firstLine, type LogKind, writeLog } from './lines.ts';
 import { type Reader, startAgent, startPeer } from './readers.ts';
 
-const root = join(import.meta.dirname, '../..');
-const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const podsOfNode = 110;
 const { values } = parseArgs({
   options: {
@@ -50,8 +40,8 @@ const settings = POD_CACHE === undefined ? {} : { POD_CACHE };
 const kinds: readonly LogKind[] = ['1 drop in 10', 'drops only', 'each drop of another flow'];
 
 await preparePrograms('measuring');
-const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
-execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
+const folder = scratchFolder('bench');
+await buildBundle();
 // Another build may replace it meanwhile.
 copyFileSync(bundle, join(folder, 'this.cjs'));
 const plane = await startControlPlane();
@@ -106,7 +96,6 @@ try {
   console.log(`\n${alignColumns(rows).join('\n')}`);
 } finally {
   await plane.stop();
-  rmSync(folder, { recursive: true });
 }
 
 function format(rate: number): string {

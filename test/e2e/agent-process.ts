@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -31,7 +31,7 @@ export interface AgentProcess {
   /** Resolves when /readyz answers 200. */
   readonly untilReady: () => Promise<void>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  readonly untilExit: () => Promise<Exit>;
+  readonly untilExit: (withinMs?: number) => Promise<Exit>;
   /** Kills it if it still runs: for the end of every test that starts one. */
   readonly kill: () => Promise<void>;
 }
@@ -53,43 +53,33 @@ export function startAgent(
   const log: LogEntry[] = [];
   const errors: string[] = [];
   const printed: string[] = [];
-  const changes = new EventEmitter().setMaxListeners(0);
   let exit: Exit | undefined;
   createInterface(child.stdout).on('line', (line) => {
     printed.push(line);
     const entry = parse(line);
     if (entry !== undefined) log.push(entry);
-    changes.emit('change');
   });
   createInterface(child.stderr).on('line', (line) => {
     printed.push(line);
     errors.push(line);
   });
   child.on('error', (error) => printed.push(error.message));
-  const closed = new Promise<void>((resolve) => {
-    child.on('close', (code, signal) => {
-      exit = { code, signal };
-      changes.emit('change');
-      resolve();
-    });
-  });
+  child.on('close', (code, signal) => (exit = { code, signal }));
+  const closed = once(child, 'close').catch(() => {});
 
   const problem = (what: string, cause?: unknown): Error => {
     const state = exit === undefined ? '' : `; it ended with ${exit.signal ?? `code ${exit.code}`}`;
     return new Error(`[agent] ${what}${state}. It printed last:\n${printed.slice(-20).join('\n')}`, { cause });
   };
-  const untilChange = async <T>(what: string, look: () => T | undefined, withinMs = WITHIN_MS): Promise<T> => {
-    const signal = AbortSignal.timeout(withinMs);
-    for (;;) {
-      const found = look();
-      if (found !== undefined) return found;
-      if (exit !== undefined || signal.aborted) throw problem(what);
-      // Rejects only when the time is up.
-      await once(changes, 'change', { signal }).catch(() => {});
-    }
+  const untilLog: AgentProcess['untilLog'] = (matches, withinMs = WITHIN_MS) => {
+    const what = `no log line for ${String(matches)}`;
+    const look = (): LogEntry | undefined => {
+      const found = log.find(matches);
+      if (found === undefined && exit !== undefined) throw problem(what);
+      return found;
+    };
+    return until(look, () => problem(what).message, withinMs);
   };
-  const untilLog: AgentProcess['untilLog'] = (matches, withinMs) =>
-    untilChange(`no log line for ${String(matches)}`, () => log.find(matches), withinMs);
   const get: AgentProcess['get'] = async (path) => {
     const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
     try {
@@ -117,7 +107,12 @@ export function startAgent(
       await until(isReady, () => problem(`not ready: ${answer.status} ${answer.body}`).message, WITHIN_MS);
     },
     signal: (signal) => void child.kill(signal),
-    untilExit: () => untilChange('it does not end', () => exit),
+    untilExit: (withinMs) =>
+      until(
+        () => exit,
+        () => problem('it does not end').message,
+        withinMs,
+      ),
     kill: async () => {
       child.kill('SIGKILL');
       await closed;

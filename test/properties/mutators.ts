@@ -21,9 +21,11 @@ const words = fc.constantFrom(
   ...'[ ] [8 bytes] INCOMPLETE TRUNCATED IN= OUT= SRC= DST= PROTO= PROTO=999 ACK SPT=65536 DPT=-1 TYPE=256'.split(' '),
   ...'FRAG:1 FRAG:x TTL=256 MARK=0x100000000 UID=0x1 LEN= ARP MAC=00 PHYSIN=a = =='.split(' '),
   ...'SRC=010.0.0.1 DST=1.2.3 SRC=fe80::1%eth0 DST=::ffff:192.0.2.1'.split(' '),
-  ...['ARP HTYPE=1', ' ', '  '],
-  ...Array.from('\0\r\n\t\u007f\u00a0\u2028'),
-  ...['\u001b[0m', '\ud800'],
+  ...'\0\r\n\t\u007f\u00a0\u2028 '.split(''),
+  'ARP HTYPE=1',
+  '  ',
+  '\u001b[0m',
+  '\ud800',
 );
 const noise = fc.oneof(words, fc.string({ unit: 'binary', maxLength: 3 }), fc.string({ maxLength: 3 }));
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -1,13 +1,14 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Loss, Notice, Position, SourceListener } from '../../src/sources/source.ts';
 import { readNumbered } from './line.ts';
-import { type Counted, createDistinctValues, nothingCounted } from './distinct-values.ts';
+import { addTo, lengthOf, type Run } from './distinct-values.ts';
 
 /** All that a reader knows, in one file: position and counts are lost together, and restored together. */
 export interface Snapshot {
   /** null: none. */
   position: Position | null;
-  counted: Counted;
+  /** The lines that were handed over. */
+  runs: Run[];
   /** Lines that were not handed over whole. */
   broken: number;
   firstBroken: string[];
@@ -26,7 +27,7 @@ export interface Reported {
 /** Printed by a reader, as JSON, after each snapshot with news. */
 export interface Progress {
   state: string;
-  /** Different lines so far. */
+  /** So far. */
   lines: number;
 }
 
@@ -43,13 +44,12 @@ const shown = 5;
 export function createRecorder(file: string): Recorder {
   const snapshot: Snapshot = readSnapshot(file) ?? {
     position: null,
-    counted: nothingCounted(),
+    runs: [],
     broken: 0,
     firstBroken: [],
     reported: { losses: {}, lostBytes: 0, unmeasured: 0, notices: {} },
   };
   const { reported, firstBroken } = snapshot;
-  const values = createDistinctValues(snapshot.counted);
   let written: string | undefined;
 
   return {
@@ -57,7 +57,7 @@ export function createRecorder(file: string): Recorder {
     listener: {
       take({ text }) {
         const line = readNumbered(text);
-        if (line !== undefined) return values.add(line.number);
+        if (line !== undefined) return addTo(snapshot.runs, line.number);
         snapshot.broken++;
         if (firstBroken.length < shown) firstBroken.push(text.slice(0, 300));
       },
@@ -75,7 +75,7 @@ export function createRecorder(file: string): Recorder {
       writeFileSync(`${file}.next`, body);
       renameSync(`${file}.next`, file);
       written = body;
-      const progress: Progress = { state, lines: values.lines };
+      const progress: Progress = { state, lines: lengthOf(snapshot.runs) };
       process.stdout.write(`${JSON.stringify(progress)}\n`);
     },
   };

@@ -19,6 +19,7 @@ import { soakAgents } from './agents/soak.ts';
 import { createRandom } from './random.ts';
 import { type Style, styles as allStyles } from './rotation.ts';
 import { scratchFolder } from './scratch-folder.ts';
+import { lengthOf } from './distinct-values.ts';
 import { runTrial, type Trial } from './trial.ts';
 
 const { values } = parseArgs({
@@ -85,31 +86,21 @@ const passed = trials.filter(isExact).length;
 console.log(`\nsoak: ${passed} passed, ${styles.length - passed} failed`);
 process.exit(passed === styles.length ? 0 : 1);
 
-function isExact({ lost, snapshot }: Trial): boolean {
-  return lost === 0 && snapshot.counted.doubled === 0 && snapshot.broken === 0;
+function isExact({ missing, doubled, snapshot }: Trial): boolean {
+  return missing.length + doubled.length + snapshot.broken === 0;
 }
 
 function header(): string[] {
-  const counts = [
-    'lines',
-    'lost',
-    'doubled',
-    'broken',
-    'late',
-    'reported as lost',
-    'rotations',
-    'kills',
-    'reused inodes',
-  ];
+  const counts = ['lines', 'lost', 'doubled', 'broken', 'reported as lost', 'rotations', 'kills', 'reused inodes'];
   return ['style', ...counts, 'CPU', 'peak RSS'];
 }
 
-function rowOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): string[] {
-  const { counted, broken, reported } = snapshot;
+function rowOf({ style, written, missing, doubled, kills, cpuSeconds, peakBytes, snapshot }: Trial): string[] {
+  const { broken, reported } = snapshot;
   const more = reported.unmeasured > 0 ? ` + ${reported.unmeasured} times` : '';
   return [
     style,
-    ...[written.lines, lost, counted.doubled, broken, counted.late].map((count) => count.toLocaleString('en-US')),
+    ...[written.lines, lengthOf(missing), lengthOf(doubled), broken].map((count) => count.toLocaleString('en-US')),
     `${reported.lostBytes.toLocaleString('en-US')} bytes${more}`,
     ...[written.rotations, kills, written.reused].map(String),
     `${cpuSeconds.toFixed(1)} s in ${written.seconds.toFixed(1)} s`,
@@ -117,13 +108,15 @@ function rowOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }:
   ];
 }
 
-function problemsOf({ style, lost, lostRuns, snapshot }: Trial): string[] {
-  const { counted, broken, firstBroken, reported } = snapshot;
-  const runs = lostRuns.slice(0, 10).map(([from, to]) => `${from}–${to - 1}`);
+function problemsOf({ style, missing, doubled, snapshot }: Trial): string[] {
+  const { firstBroken, reported } = snapshot;
+  const runs = Object.entries({ lost: missing, doubled }).filter(([, each]) => each.length > 0);
   return [
-    ...(lost > 0 ? [`${style}: lost in ${lostRuns.length} runs: ${runs.join(', ')}`] : []),
-    ...(counted.doubled > 0 ? [`${style}: doubled first: ${counted.firstDoubled.join(', ')}`] : []),
-    ...(broken > 0 ? firstBroken.map((text) => `${style}: broken: ${JSON.stringify(text)}`) : []),
+    ...runs.map(([what, each]) => {
+      const first = each.slice(0, 10).map(([from, to]) => `${from}–${to - 1}`);
+      return `${style}: ${what} in ${each.length} runs: ${first.join(', ')}`;
+    }),
+    ...firstBroken.map((text) => `${style}: broken: ${JSON.stringify(text)}`),
     ...Object.entries(reported.notices).map(([text, times]) => `${style}: noticed ${times} times: ${text}`),
   ];
 }

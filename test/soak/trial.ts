@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../../src/model/log-line.ts';
-import { agentFlags, type Program, startProgram, type Used } from './program.ts';
+import { type Used, usedBy } from '../bench/used.ts';
+import { imageCommand } from '../deploy/image-command.ts';
+import { type AgentProcess, startAgent } from '../e2e/agent-process.ts';
+import { differences, type Run } from './distinct-values.ts';
 import { type Progress, readSnapshot, type Snapshot } from './record.ts';
 import type { Style } from './rotation.ts';
-import { lengthOf, missingOf, type Run } from './distinct-values.ts';
 import type { Written } from './writer.ts';
 
 export interface TrialOptions {
@@ -32,67 +34,82 @@ export interface Trial extends Spent {
   style: Style;
   written: Written;
   kills: number;
-  lost: number;
-  lostRuns: Run[];
+  missing: Run[];
+  doubled: Run[];
   snapshot: Snapshot;
 }
 
 type Spent = Pick<Used, 'cpuSeconds' | 'peakBytes'>;
 
-const writer = join(import.meta.dirname, 'writer.ts');
+const image = imageCommand();
 /** For a reader that starts, on a machine that has other things to do. */
 const startTimeout: Millis = 30_000;
 /** After the last line: what is read a second time may come late, as rotated files are looked at every second. */
 const settling: Millis = 2500;
 const longestDrain: Millis = 120_000;
 
+/** A program of TypeScript that runs as the image runs the agent. */
+export function startProgram([file, ...args]: readonly [string, ...string[]]): AgentProcess {
+  const env = { PATH: process.env['PATH'] ?? '', ...image.allocator };
+  return startAgent([process.execPath, ...image.flags], env, args, file);
+}
+
 /** One writer against one reader, which is killed and started again. Rejects when one of them ends by itself too early. */
 export async function runTrial(options: TrialOptions): Promise<Trial> {
   const { style, seconds, rate, interval, lag, keep, nextKill, folder } = options;
   mkdirSync(join(folder, 'log'), { recursive: true });
-  const path = join(folder, 'log', 'kern.log');
-  const file = join(folder, 'snapshot.json');
-  const numbers = Object.entries({ rate, seconds, interval, lag, keep });
-  const writing = startProgram(writer, [
-    '--path',
+  const [path, begin, file] = ['log/kern.log', 'begin', 'snapshot.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const given = {
     path,
-    '--style',
     style,
-    ...numbers.flatMap(([name, value]) => [`--${name}`, String(value)]),
-    ...(options.waits === true ? ['--snapshot', file] : []),
+    rate,
+    seconds,
+    interval,
+    lag,
+    keep,
+    begin,
+    ...(options.waits ? { snapshot: file } : {}),
+  };
+  const writing = startProgram([
+    join(import.meta.dirname, 'writer.ts'),
+    ...Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)]),
   ]);
-  let reading: Program | undefined;
+  let reading: AgentProcess | undefined;
   const used: Spent = { cpuSeconds: 0, peakBytes: 0 };
   let kills = 0;
   try {
-    if (!(await writing.more(startTimeout))) throw new Error('the writer did not start');
+    await writing.untilLog(() => true);
     reading = startReader();
-    await untilReading(reading);
-    const finished = writing.finish(3 * seconds * 1000 + 60_000);
+    await reading.untilLog(({ state }) => state === 'reading', startTimeout);
+    const finished = writing.untilExit(3 * seconds * 1000 + 60_000);
     // The first failure is reported; the writer is ended for it then.
     finished.catch(() => {});
-    writing.begin();
+    writeFileSync(begin, '');
     if (nextKill !== undefined) await killUntil(finished, nextKill);
-    await finished;
-    const written = writing.last as Written;
+    if ((await finished).code !== 0) throw new Error(`the writer failed: ${writing.errors}`);
+    const written = writing.log.at(-1) as unknown as Written;
     await drain(reading, written.lines);
     account(reading);
-    await reading.stop('SIGTERM');
+    reading.signal('SIGTERM');
+    await reading.untilExit();
     const snapshot = readSnapshot(file);
     if (snapshot === undefined) throw new Error('the reader left no snapshot');
-    const lostRuns = missingOf(snapshot.counted, written.lines);
-    return { style, written, kills, lost: lengthOf(lostRuns), lostRuns, snapshot, ...used };
+    return { style, written, kills, ...differences(snapshot.runs, written.lines), snapshot, ...used };
   } finally {
-    await Promise.all([writing.stop('SIGKILL'), reading?.stop('SIGKILL')]);
+    await Promise.all([writing.kill(), reading?.kill()]);
     rmSync(folder, { recursive: true });
   }
 
-  function startReader(): Program {
+  function startReader(): AgentProcess {
     const [program, ...args] = options.reader;
-    return startProgram(program, ['--path', path, '--snapshot', file, ...args], agentFlags);
+    return startProgram([program, '--path', path, '--snapshot', file, ...args]);
   }
 
-  async function killUntil(finished: Promise<void>, next: () => Millis): Promise<void> {
+  async function killUntil(finished: Promise<unknown>, next: () => Millis): Promise<void> {
     const end = new AbortController();
     void finished.catch(() => {}).finally(() => end.abort());
     for (;;) {
@@ -100,37 +117,33 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
       await delay(next(), undefined, { signal: end.signal }).catch(() => {});
       if (end.signal.aborted) return;
       // A reader that was killed before its first snapshot with lines may begin anywhere.
-      if (!existsSync(file) || reading === undefined) continue;
+      if (reading === undefined || !readSnapshot(file)?.runs.length) continue;
       account(reading);
-      await reading.stop('SIGKILL');
+      await reading.kill();
       kills++;
       reading = startReader();
     }
   }
 
-  async function drain(current: Program, lines: number): Promise<void> {
+  async function drain({ log }: AgentProcess, lines: number): Promise<void> {
     const deadline = performance.now() + longestDrain;
-    while (linesOf(current) < lines && performance.now() < deadline) {
-      const isFirst = current.last === undefined;
-      if (!(await current.more(isFirst ? startTimeout : options.timeout))) break;
+    let [heard, since] = [log.length, performance.now()];
+    while (linesOf(log) < lines && performance.now() < deadline) {
+      if (log.length > heard) [heard, since] = [log.length, performance.now()];
+      if (performance.now() - since > (heard === 0 ? startTimeout : options.timeout)) break;
+      await delay(50);
     }
     await delay(settling);
   }
 
-  /** Takes the counts of a program as they are when it ends. */
-  function account(current: Program): void {
-    if (current.ended) throw new Error('the reader ended by itself');
-    const { cpuSeconds, peakBytes } = current.used();
+  /** Takes the counts of a program as they are when it ends. Throws when it has ended by itself. */
+  function account(current: AgentProcess): void {
+    const { cpuSeconds, peakBytes } = usedBy(current.pid ?? 0);
     used.cpuSeconds += cpuSeconds;
     used.peakBytes = Math.max(used.peakBytes, peakBytes);
   }
 }
 
-async function untilReading(reading: Program): Promise<void> {
-  while ((reading.last as Progress | undefined)?.state !== 'reading')
-    if (!(await reading.more(startTimeout))) throw new Error('the reader did not begin to read');
-}
-
-function linesOf(reading: Program): number {
-  return (reading.last as Progress | undefined)?.lines ?? 0;
+function linesOf(log: AgentProcess['log']): number {
+  return (log.at(-1) as Progress | undefined)?.lines ?? 0;
 }

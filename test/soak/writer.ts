@@ -3,10 +3,10 @@
  *
  *     node test/soak/writer.ts --path kern.log --style create --rate 50000 --seconds 40 --interval 200 --lag 20 --keep 20
  *
- * Creates the file, prints a line, and begins when its standard input ends. Prints what it did at its end. `--snapshot FILE`, of a reader:
- * before it has read a file, that is not deleted, and writing goes on without rotation.
+ * Creates the file, prints a line, and begins when there is the file that `--begin` names. Prints what it did at its end. `--snapshot FILE`, of
+ * a reader: before it has read a file, that is not deleted, and writing goes on without rotation.
  */
-import { readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { lineOf, monotonicMicros } from './line.ts';
 import { createLiveFile } from './live-file.ts';
@@ -31,6 +31,7 @@ const { values } = parseArgs({
     interval: { type: 'string', default: '200' },
     lag: { type: 'string', default: '20' },
     keep: { type: 'string', default: '20' },
+    begin: { type: 'string', default: '' },
     snapshot: { type: 'string' },
   },
 });
@@ -53,8 +54,8 @@ const ends: number[] = [];
 let nextRotation = style === 'none' ? Infinity : interval;
 let steps: { at: number; act: () => void }[] = [];
 
-process.stdout.write('ready\n');
-readSync(0, Buffer.alloc(1));
+process.stdout.write('{"ready":true}\n');
+while (!existsSync(values.begin)) Atomics.wait(sleeping, 0, 0, 1);
 const began = performance.now();
 while (lines < total || steps.length > 0) {
   const elapsed = performance.now() - began;
@@ -91,7 +92,7 @@ function endLine(): void {
 function mayDelete(): boolean {
   const needed = style === 'delete' ? (ends.at(-1) ?? 0) + 1 : (ends[rotations - options.keep] ?? 0);
   if (snapshot === undefined || needed === 0) return true;
-  return (readSnapshot(snapshot)?.counted.runs.at(-1)?.[1] ?? 0) >= needed;
+  return (readSnapshot(snapshot)?.runs ?? []).some(([, to]) => to >= needed);
 }
 
 function rotate(elapsed: number): void {

@@ -12,17 +12,22 @@ export interface GroupCounts {
   refaults: number;
 }
 
-/** A cgroup of its own with a limit of memory, page cache included, as the kubelet makes it of `limits.memory`. */
-export interface Cgroup {
-  /** A process whose id is written into it is in the group, with all its later children. */
-  readonly processes: string;
-  readonly read: () => GroupCounts;
-  /** When its processes are gone. */
-  readonly remove: () => Promise<void>;
-}
+/** The names of the files in the two versions of cgroups. */
+const unified = {
+  root: '/sys/fs/cgroup',
+  limit: 'memory.max',
+  swap: 'memory.swap.max',
+  peak: 'memory.peak',
+  kills: 'memory.events',
+};
+const legacy = {
+  root: '/sys/fs/cgroup/memory',
+  limit: 'memory.limit_in_bytes',
+  swap: 'memory.swappiness',
+  peak: 'memory.max_usage_in_bytes',
+  kills: 'memory.oom_control',
+};
 
-const unified = '/sys/fs/cgroup';
-const legacy = '/sys/fs/cgroup/memory';
 const made = new Set<string>();
 let number = 0;
 
@@ -30,45 +35,32 @@ let number = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.on('exit', () => made.forEach(removeAtOnce));
 
-/** Throws without root. `limit` in bytes. */
-export function createCgroup(limit: number): Cgroup {
-  return isUnified() ? createUnified(limit) : createLegacy(limit);
+/**
+ * Makes a cgroup of its own with a limit of memory in bytes, page cache included, as the kubelet makes it of `limits.memory`. Throws without
+ * root.
+ */
+export function createCgroup(limit: number) {
+  const files = isUnified() ? unified : legacy;
+  if (files === unified) writeFileSync(join(files.root, 'cgroup.subtree_control'), '+memory');
+  const folder = createGroup(files.root);
+  writeFileSync(join(folder, files.limit), String(limit));
+  if (existsSync(join(folder, files.swap))) writeFileSync(join(folder, files.swap), '0');
+  return {
+    /** A process whose id is written into it is in the group, with all its later children. */
+    processes: join(folder, 'cgroup.procs'),
+    read: (): GroupCounts => ({
+      peakBytes: Number(read(folder, files.peak)),
+      oomKills: field(read(folder, files.kills), 'oom_kill'),
+      refaults: field(read(folder, 'memory.stat'), 'workingset_refault_file'),
+    }),
+    /** When its processes are gone. */
+    remove: () => removeGroup(folder),
+  };
 }
 
 function isUnified(): boolean {
-  const controllers = join(unified, 'cgroup.controllers');
+  const controllers = join(unified.root, 'cgroup.controllers');
   return existsSync(controllers) && readFileSync(controllers, 'utf8').split(/\s/).includes('memory');
-}
-
-function createUnified(limit: number): Cgroup {
-  writeFileSync(join(unified, 'cgroup.subtree_control'), '+memory');
-  const folder = createGroup(unified);
-  writeFileSync(join(folder, 'memory.max'), String(limit));
-  if (existsSync(join(folder, 'memory.swap.max'))) writeFileSync(join(folder, 'memory.swap.max'), '0');
-  return {
-    processes: join(folder, 'cgroup.procs'),
-    read: () => ({
-      peakBytes: Number(read(folder, 'memory.peak')),
-      oomKills: field(read(folder, 'memory.events'), 'oom_kill'),
-      refaults: field(read(folder, 'memory.stat'), 'workingset_refault_file'),
-    }),
-    remove: () => removeGroup(folder),
-  };
-}
-
-function createLegacy(limit: number): Cgroup {
-  const folder = createGroup(legacy);
-  writeFileSync(join(folder, 'memory.limit_in_bytes'), String(limit));
-  writeFileSync(join(folder, 'memory.swappiness'), '0');
-  return {
-    processes: join(folder, 'cgroup.procs'),
-    read: () => ({
-      peakBytes: Number(read(folder, 'memory.max_usage_in_bytes')),
-      oomKills: field(read(folder, 'memory.oom_control'), 'oom_kill'),
-      refaults: field(read(folder, 'memory.stat'), 'workingset_refault_file'),
-    }),
-    remove: () => removeGroup(folder),
-  };
 }
 
 function createGroup(parent: string): string {

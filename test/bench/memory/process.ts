@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { type Used, usedBy } from '../../soak/program.ts';
+import { type Used, usedBy } from '../../bench/used.ts';
 import { createCgroup, type GroupCounts } from './cgroup.ts';
 import type { Image } from './image.ts';
 

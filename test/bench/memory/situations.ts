@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { valueIn } from '../../e2e/scraped.ts';
 import { benchPod } from '../pods.ts';
 import { evict, type Image } from './image.ts';
 import { startLimited } from './process.ts';
@@ -57,7 +58,7 @@ export function storm(node: string): Situation {
         appendFileSync(agent.log, lines.join(''));
         if (written % 20 === 0 && agent.ended()) throw new Error('it ended');
       }
-      while (linesIn(await agent.metrics()) < stormPackets) await delay(1000);
+      while (valueIn(await agent.metrics(), 'lines_total') < stormPackets) await delay(1000);
     });
 }
 
@@ -130,9 +131,4 @@ function dropLine(node: string, number: number): string {
     `${new Date().toISOString()} ${node} kernel: calico-drop: IN=eth0 OUT=cali0 SRC=${source.join('.')} DST=${podIP} ` +
     `LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=${number % 65_536} DF PROTO=TCP SPT=40000 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0\n`
   );
-}
-
-function linesIn(metrics: string): number {
-  const counts = metrics.matchAll(/^kube_netfilter_tailer_lines_total\{.*\} (\d+)$/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }

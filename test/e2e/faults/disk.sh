@@ -1,12 +1,12 @@
 #!/bin/sh
-# disk.sh IMAGE FOLDER: mounts a disk in a file, and does to it what the lines of its input say.
+# disk.sh IMAGE FOLDER SIZE: mounts a disk in a file, and does to it what the lines of its input say.
 # One step for each line of its input. When that ends, however it does, the disk is thawed and removed: no signal could
 # end a process that hangs on it. While it is not mounted, nothing can be written in its place: that is a file system
 # which is only read.
 set -e
 image=$1 place=$2
-truncate -s 16M "$image"
-mkfs.ext4 -q -F -b 1024 "$image"
+truncate -s "$3" "$image"
+mkfs.ext4 -q -F "$image"
 mount -t tmpfs none "$place"
 mkdir "$place/disk"
 mount -o remount,ro "$place"

@@ -22,13 +22,12 @@ export interface Disk {
 }
 
 /** In `parent`. Root on Linux, with loop devices. */
-export async function createDisk(parent: string): Promise<Disk> {
+export async function createDisk(parent: string, capacity = '16M'): Promise<Disk> {
   const place = join(parent, 'mount');
   const folder = join(place, 'disk');
   mkdirSync(place);
-  const child = spawn('sh', [join(import.meta.dirname, 'disk.sh'), join(parent, 'disk.img'), place], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const args = [join(import.meta.dirname, 'disk.sh'), join(parent, 'disk.img'), place, capacity];
+  const child = spawn('sh', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
   const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
   const untilDone = async (what: string): Promise<void> => {

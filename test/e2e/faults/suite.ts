@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
-import { usedBy } from '../../soak/program.ts';
+import { usedBy } from '../../bench/used.ts';
 import type { LogEntry } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, type StoredEvent, sumOf } from '../agent-rig.ts';
 import { connect, type Connection } from '../control-plane/connection.ts';

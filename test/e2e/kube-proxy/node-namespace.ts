@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run as runOutside } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
-import { joinSockets } from '../sockets.ts';
 
 /** Every iptables of the machine takes its lock here. */
 const XTABLES_LOCK = '/run/xtables.lock';
@@ -57,8 +55,11 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   if (up.code !== 0) throw new Error(`[kube-proxy] no loopback device: ${up.stderr}`);
   const socket = join(folder, 'api-server');
   const port = Number(new URL(server).port);
-  const outside = await listenOutside(socket, port);
-  const inside = start(process.execPath, [join(import.meta.dirname, '../relay.ts'), `127.0.0.1:${port}`, socket]);
+  const relay = [process.execPath, join(import.meta.dirname, '../relay.ts')] as const;
+  // A Unix socket in a file is seen from all network namespaces.
+  const outside = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...relay, socket, `127.0.0.1:${port}`]);
+  await once(outside.stdout, 'data');
+  const inside = start(relay[0], [relay[1], `127.0.0.1:${port}`, socket]);
   await once(inside.stdout as NodeJS.ReadableStream, 'data');
 
   return {
@@ -79,33 +80,15 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       };
     },
     async destroy() {
-      const closed = once(inside, 'close');
-      inside.kill('SIGKILL');
-      await closed;
-      outside();
+      for (const each of [inside, outside]) {
+        const closed = once(each, 'close');
+        each.kill('SIGKILL');
+        await closed;
+      }
       await untilEmpty(namespace);
       await group.remove();
       rmSync(folder, { recursive: true, force: true });
     },
-  };
-}
-
-/** A Unix socket in a file is seen from all network namespaces. */
-async function listenOutside(path: string, port: number): Promise<() => void> {
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    joinSockets(near, far);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
-    }
-  });
-  server.listen(path);
-  await once(server, 'listening');
-  return () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
   };
 }
 

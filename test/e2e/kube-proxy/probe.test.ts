@@ -1,25 +1,18 @@
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { nodeObject } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createObjects } from '../control-plane/objects.ts';
-import { createCriLog, type CriLog } from './cri-log.ts';
 import { createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
 import { type KubeProxy, startKubeProxy } from './proxy.ts';
 
-/** Tests that a real kube-proxy prints what the parsers and the causes take it to print. */
+/** What a real kube-proxy prints that does not come about in test/e2e/cluster/incidents.test.ts, as parsers and causes take it to print it. */
 
 const connection = connect(inject('controlPlane'));
 const node = 'probe-node';
 const synced = /"SyncProxyRules complete" ipFamily="IPv4"/;
 const failed = /"Sync failed" ipFamily="IPv4" retryingTime="5s"/;
 
-let folder: string;
-let log: CriLog;
 let place: NodeNamespace;
 let proxy: KubeProxy;
 
@@ -32,15 +25,9 @@ beforeAll(async () => {
     ],
   });
 });
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-probe-'));
-  const pod = { namespace: 'kube-system', pod: 'kube-proxy-probe', uid: 'd4c3b2a1' };
-  log = createCriLog({ podLogs: folder, ...pod, container: 'kube-proxy' });
-});
 afterEach(async () => {
   await proxy?.stop();
   await place?.destroy();
-  await rm(folder, { recursive: true });
 });
 
 // So that no other kube-proxy has rules for them.
@@ -48,7 +35,7 @@ afterAll(() => connection.succeed(['delete', 'services,endpointslices', '--all',
 
 async function start(mode: 'iptables' | 'nftables' = 'iptables'): Promise<void> {
   place = await createNodeNamespace(connection.server, 'legacy');
-  proxy = startKubeProxy({ connection, place, node, log, mode });
+  proxy = startKubeProxy({ connection, place, node, mode });
   await proxy.untilLine(synced, await proxy.untilLine(/Caches are synced" controller="service config"/, 0));
 }
 
@@ -63,33 +50,6 @@ async function changeService(service: string): Promise<void> {
   });
   expect(answer).toMatchObject({ status: 200 });
 }
-
-test('chains that are deleted: the next write fails, and the one after it succeeds', async () => {
-  await start();
-  for (const action of ['-F', '-X'])
-    expect(await place.run('iptables', ['-t', 'nat', action])).toMatchObject({ code: 0 });
-  const from = proxy.lines.length;
-  await changeService('other');
-  const failure = await proxy.untilLine(failed, from);
-  const end = await proxy.untilLine(synced, failure);
-  const text = readFileSync(log.path, 'utf8')
-    .split('\n')
-    .slice(from, end + 1)
-    .join('\n');
-  expect(text).toMatch(
-    /^\d{4}-\S+Z stderr F I\d{4} \S+ {7}1 proxier\.go:\d+\] "Syncing iptables rules" ipFamily="IPv4" fullSync=false$/m,
-  );
-  expect(text).toMatch(/^\d{4}-\S+Z stderr F E\d{4} .* "Failed to execute iptables-restore" err=<$/m);
-  expect(text).toMatch(
-    /^\S+ stderr F \texit status 2: iptables-restore v\S+ \(legacy\): Couldn't load target `KUBE-\S+':No such file or directory$/m,
-  );
-  // After a failure, too.
-  expect(text.trimEnd()).toMatch(/"SyncProxyRules complete" ipFamily="IPv4" elapsed="\S+"$/);
-
-  const retry = await proxy.untilLine(/"Syncing iptables rules" ipFamily="IPv4" fullSync=true/, failure);
-  const success = await proxy.untilLine(synced, retry);
-  expect(proxy.lines.slice(failure + 1, success).some((line) => failed.test(line))).toBe(false);
-});
 
 test('a lock that another program holds for longer than it waits', async () => {
   await start();

@@ -1,7 +1,7 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Connection } from '../control-plane/connection.ts';
-import type { CriLog } from './cri-log.ts';
+import { until } from '../until.ts';
 import type { NodeNamespace } from './node-namespace.ts';
 
 export interface KubeProxyOptions {
@@ -9,7 +9,6 @@ export interface KubeProxyOptions {
   readonly place: NodeNamespace;
   /** Name of a Node that is there. */
   readonly node: string;
-  readonly log: Pick<CriLog, 'write'>;
   readonly mode: 'iptables' | 'nftables';
 }
 
@@ -17,39 +16,31 @@ export interface KubeProxy {
   /** All that it has printed. */
   readonly lines: readonly string[];
   /** The number of the first line from `from` on (default: the next one) that matches; rejects after a minute. */
-  readonly untilLine: (pattern: RegExp, from?: number, within?: number) => Promise<number>;
+  readonly untilLine: (pattern: RegExp, from?: number) => Promise<number>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a real kube-proxy; what it prints becomes the log of a container. Its rules stay when it is stopped. */
+/** Starts a real kube-proxy. Its rules stay when it is stopped. */
 export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
-  const { connection, place, log } = options;
+  const { connection, place } = options;
   const config = place.writeFile('kube-proxy.conf', JSON.stringify(configuration(options)));
   // A program in a container is process 1, which stands in every line; with --kill-child it ends with what is killed here.
   const container = ['--pid', '--fork', '--kill-child', '--mount-proc'];
   const child = place.start('unshare', [...container, connection.kubeProxyPath, `--config=${config}`, '-v=2']);
   const lines: string[] = [];
-  const changes = new EventEmitter().setMaxListeners(0);
   if (child.stderr === null) throw new Error('[kube-proxy] it has no standard error');
-  createInterface(child.stderr).on('line', (line) => {
-    log.write(line);
-    lines.push(line);
-    changes.emit('change');
-  });
-  const closed = once(child, 'close').then(() => changes.emit('change'));
+  createInterface(child.stderr).on('line', (line) => lines.push(line));
+  const closed = once(child, 'close');
   return {
     lines,
-    async untilLine(pattern, from = lines.length, within = 60_000) {
-      const signal = AbortSignal.timeout(within);
-      for (;;) {
-        const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
-        if (found >= 0) return found;
-        if (signal.aborted || child.exitCode !== null)
-          throw new Error(`[kube-proxy] no line with ${pattern}. It printed last:\n${lines.slice(-20).join('\n')}`);
-        // Rejects only when the time is up.
-        await once(changes, 'change', { signal }).catch(() => {});
-      }
-    },
+    untilLine: (pattern, from = lines.length) =>
+      until(
+        () => {
+          const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
+          return found >= 0 && found;
+        },
+        () => `[kube-proxy] no line with ${pattern}. It printed last:\n${lines.slice(-20).join('\n')}`,
+      ),
     async stop() {
       child.kill('SIGKILL');
       await closed;

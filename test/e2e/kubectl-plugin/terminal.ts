@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import xterm from '@xterm/headless';
-
-const WITHIN_MS = 60_000;
+import { until as untilFound } from '../until.ts';
 
 /** A program in a pseudo-terminal, and what a terminal shows of it. */
 export interface Terminal {
@@ -33,36 +31,28 @@ export function openTerminal(
     { env: { TERM: 'xterm-256color', ...env }, stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const screen = new xterm.Terminal({ cols: columns, rows: lines, allowProposedApi: true, scrollback: 0 });
-  const changes = new EventEmitter().setMaxListeners(0);
   let written = '';
   let status: number | undefined;
   child.stdin.on('error', () => {});
   child.stdout.on('data', (bytes: Buffer) => {
     written += bytes.toString();
-    screen.write(bytes, () => changes.emit('change'));
+    screen.write(bytes);
   });
-  child.on('close', (code) => {
-    status = code ?? -1;
-    changes.emit('change');
-  });
+  child.on('close', (code) => (status = code ?? -1));
   const shown = (): string[] =>
     Array.from({ length: screen.rows }, (_, line) =>
       (screen.buffer.active.getLine(line)?.translateToString() ?? '').trimEnd(),
     );
 
-  async function until<T>(look: () => T | undefined): Promise<T> {
-    const signal = AbortSignal.timeout(WITHIN_MS);
-    for (;;) {
-      const found = look();
-      if (found !== undefined) return found;
-      if (signal.aborted || status !== undefined)
-        throw new Error(`[terminal] not as expected; ended with ${status}. It shows:\n${shown().join('\n')}`);
-      await once(changes, 'change', { signal }).catch(() => {});
-    }
-  }
+  const problem = (): string => `[terminal] not as expected; ended with ${status}. It shows:\n${shown().join('\n')}`;
 
   return {
-    until: (matches) => until(() => (matches(shown()) ? shown() : undefined)),
+    until: (matches) =>
+      untilFound(() => {
+        if (matches(shown())) return shown();
+        if (status !== undefined) throw new Error(problem());
+        return undefined;
+      }, problem),
     type: (keys) => void child.stdin.write(keys),
     grow() {
       screen.resize(screen.cols + 10, screen.rows + 5);
@@ -77,6 +67,6 @@ export function openTerminal(
       ),
     isOnSecondScreen: () => screen.buffer.active.type === 'alternate',
     written: () => written,
-    untilExit: () => until(() => status),
+    untilExit: () => untilFound(() => status, problem),
   };
 }

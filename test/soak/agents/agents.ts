@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Millis } from '../../../src/model/log-line.ts';
 import type { AgentProcess } from '../../e2e/agent-process.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
-import { usedBy } from '../program.ts';
+import { valueIn } from '../../e2e/scraped.ts';
+import { usedBy } from '../../bench/used.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Sample } from './slope.ts';
 
@@ -76,15 +77,12 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
 export async function untilHeard({ process: agent }: SoakedAgent, since: Millis, run: Run): Promise<void> {
   while (!run.isOver) {
     const { body } = await agent.get('/metrics');
-    const heard = /_watch_last_heard_timestamp_seconds\{resource="pods"\} (\S+)$/m.exec(body)?.[1];
-    if (Number(heard) * 1000 > since) return;
+    if (valueIn(body, 'watch_last_heard_timestamp_seconds', 'resource="pods"') * 1000 > since) return;
     await run.wait(500);
   }
 }
 
 /** Sums of a counter over its labels. */
 export async function counterOf(agent: AgentProcess, name: string): Promise<number> {
-  const { body } = await agent.get('/metrics');
-  const lines = body.matchAll(new RegExp(`^kube_netfilter_tailer_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
-  return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
+  return valueIn((await agent.get('/metrics')).body, name);
 }

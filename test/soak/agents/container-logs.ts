@@ -1,7 +1,8 @@
+import { appendFileSync, mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { podObject } from '../../e2e/agent-rig.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 import { createObjects } from '../../e2e/control-plane/objects.ts';
-import { createCriLog, type CriLog } from '../../e2e/kube-proxy/cri-log.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Expected } from './totals.ts';
 
@@ -66,7 +67,7 @@ export async function createContainerLogs(
     const object = podObject({ namespace: 'kube-system', name: pod, node, addresses: ['192.0.2.1'] });
     const created = await createObjects(connection, { items: [object] });
     const uid = created.at(-1)?.metadata.uid ?? '';
-    logs.push(createCriLog({ podLogs, namespace: 'kube-system', pod, uid, container: name }));
+    logs.push(createCriLog(join(podLogs, `kube-system_${pod}_${uid}`, name)));
   }
 
   return {
@@ -112,4 +113,31 @@ export async function createContainerLogs(
       counts.rotations++;
     }
   }
+}
+
+type CriLog = ReturnType<typeof createCriLog>;
+
+/**
+ * The log of a container as containerd writes it and the kubelet rotates it.
+ * Format: https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md
+ */
+function createCriLog(folder: string) {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, '0.log');
+  return {
+    /** One line of what the container printed, without its end. */
+    write: (line: string): void => appendFileSync(path, `${nanoseconds()} stderr F ${line}\n`),
+    /** The file is renamed, and a new one begun under the old name. */
+    rotate(): void {
+      const stamp = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
+      renameSync(path, `${path}.${stamp.replace('T', '-')}`);
+    },
+  };
+}
+
+/** Returns nine digits; the clock here has six. */
+function nanoseconds(): string {
+  const time = performance.timeOrigin + performance.now();
+  const micros = Math.floor((time % 1) * 1000);
+  return new Date(time).toISOString().replace('Z', `${String(micros).padStart(3, '0')}000Z`);
 }
