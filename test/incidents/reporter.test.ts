@@ -8,20 +8,19 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, nodeRef } from '../builders.ts';
 import { affectedPod, openIncident } from './node-incidents.ts';
+import { kubeProxy } from './scripts.ts';
 
 const none = () => Promise.resolve(undefined);
 const second = 1000;
 const minute = 60 * second;
 
-const proxy: ObjectRef = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  namespace: 'kube-system',
-  name: 'kube-proxy-x7k2p',
-  uid: 'uid-of-kube-proxy',
-  resourceVersion: undefined,
+const database: ObjectRef = {
+  ...kubeProxy,
+  kind: 'Service',
+  namespace: 'shop',
+  name: 'postgres',
+  uid: 'uid-of-postgres',
 };
-const database: ObjectRef = { ...proxy, kind: 'Service', namespace: 'shop', name: 'postgres', uid: 'uid-of-postgres' };
 const chain = 'KUBE-SVC-AAAAAAAAAAAAAAAA';
 
 interface Counted {
@@ -41,7 +40,7 @@ beforeEach(() => {
 });
 
 function incident(given: Partial<Incident> = {}): TrackedIncident {
-  const made = openIncident({ failingPod: proxy, unpublished: 2, subjects: [chain], ...given });
+  const made = openIncident({ failingPod: kubeProxy, unpublished: 2, subjects: [chain], ...given });
   incidents.push(made);
   return made;
 }
@@ -114,7 +113,7 @@ describe('the details of an incident', () => {
 
   test('begin with the first failure and count them all', () => {
     reporter().report(incident({ failures: 5, unpublished: 5 }));
-    expect(counted.filter(({ finding }) => finding.regarding === proxy)).toMatchObject([
+    expect(counted.filter(({ finding }) => finding.regarding === kubeProxy)).toMatchObject([
       { time: nine, weight: 1 },
       { time: nine + 30 * second, weight: 4 },
     ]);

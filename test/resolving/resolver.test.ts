@@ -16,9 +16,9 @@ const directory = createDirectory(
   }),
 );
 
-const ends = (given: Parameters<typeof observation>[0]): string[] => {
+const ends = (given: Parameters<typeof observation>[0]): string => {
   const { source, destination } = resolvePacket(observation(given), directory, at);
-  return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
+  return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`).join(', ');
 };
 
 const asked = (destination: string) =>
@@ -26,57 +26,57 @@ const asked = (destination: string) =>
 
 describe('the ends of a packet', () => {
   test.each([
-    ['addresses', {}, ['web-0 by pod-address', 'db-0 by pod-address']],
-    ['veths', { inInterface: webVeth, outInterface: dbVeth }, ['web-0 by interface', 'db-0 by interface']],
-    ['the AWS VPC CNI’s veth', { inInterface: webEni }, ['web-0 by interface', 'db-0 by pod-address']],
+    ['addresses', {}, 'web-0 by pod-address, db-0 by pod-address'],
+    ['veths', { inInterface: webVeth, outInterface: dbVeth }, 'web-0 by interface, db-0 by interface'],
+    ['the AWS VPC CNI’s veth', { inInterface: webEni }, 'web-0 by interface, db-0 by pod-address'],
     [
       'the veth over an address that is another Pod’s',
       { inInterface: webVeth, packet: packet({ source: '10.65.2.9' }) },
-      ['web-0 by interface', 'db-0 by pod-address'],
+      'web-0 by interface, db-0 by pod-address',
     ],
     [
       'the veth over an address that is nobody’s',
       { outInterface: dbVeth, packet: packet({ destination: '172.30.0.5' }) },
-      ['web-0 by pod-address', 'db-0 by interface'],
+      'web-0 by pod-address, db-0 by interface',
     ],
-    ['a bridge port', { inInterface: 'br0', physIn: webVeth }, ['web-0 by interface', 'db-0 by pod-address']],
+    ['a bridge port', { inInterface: 'br0', physIn: webVeth }, 'web-0 by interface, db-0 by pod-address'],
     [
       'the interface over the bridge port',
       { inInterface: webVeth, physIn: dbVeth },
-      ['web-0 by interface', 'db-0 by pod-address'],
+      'web-0 by interface, db-0 by pod-address',
     ],
     [
       'other interfaces tell nothing',
       { inInterface: 'eth0', outInterface: 'tunl0' },
-      ['web-0 by pod-address', 'db-0 by pod-address'],
+      'web-0 by pod-address, db-0 by pod-address',
     ],
     [
       'IPv6',
       { packet: packet({ source: 'fd00:65::4', destination: 'fd00:65::9' }) },
-      ['web-0 by pod-address', 'db-0 by pod-address'],
+      'web-0 by pod-address, db-0 by pod-address',
     ],
     [
       'neither',
       { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
-      ['external by address-range', 'node-b by node-address'],
+      'external by address-range, node-b by node-address',
     ],
     [
       'what a node sends itself, from the address of its bridge of Pods',
       { inInterface: '', outInterface: webVeth, packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }) },
-      ['node-a by node-address', 'web-0 by interface'],
+      'node-a by node-address, web-0 by interface',
     ],
     [
       'that address in a packet that came from elsewhere',
       { inInterface: 'eth0', packet: packet({ source: '10.65.1.1' }) },
-      ['unknown by address-range', 'db-0 by pod-address'],
+      'unknown by address-range, db-0 by pod-address',
     ],
     [
       'an address of no node in what a node sends itself',
       { inInterface: '', packet: packet({ source: '8.8.8.8' }) },
-      ['external by address-range', 'db-0 by pod-address'],
+      'external by address-range, db-0 by pod-address',
     ],
   ])('%s', (_, given, expected) => {
-    expect(ends(given)).toEqual(expected);
+    expect(ends(given)).toBe(expected);
   });
 
   test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {

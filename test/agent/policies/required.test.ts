@@ -10,19 +10,20 @@ const slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
 const accounts = '/api/v1/namespaces/batch/serviceaccounts';
 const sets = `${stored}/namespaces/shop/networksets`;
 
+const kinds = ['networkpolicies', 'tiers', 'globalnetworksets', 'networksets', 'hostendpoints'];
+const none = answered({ items: [] });
+
 const withPolicy = (spec: object, more: Answers = {}): Answers => ({
   ...calico,
   [stored]: answered({
-    resources: ['networkpolicies', 'tiers', 'globalnetworksets', 'networksets', 'hostendpoints'].map((name) => ({
-      name,
-    })),
+    resources: kinds.map((name) => ({ name })),
   }),
-  [`${stored}/hostendpoints`]: answered({ items: [] }),
+  [`${stored}/hostendpoints`]: none,
   [`${stored}/namespaces/shop/networkpolicies`]: answered({
     items: [{ metadata: { name: 'default.p', namespace: 'shop' }, spec: { order: 1, ...spec } }],
   }),
-  [`${stored}/namespaces/batch/networkpolicies`]: answered({ items: [] }),
-  [shopPolicies]: answered({ items: [] }),
+  [`${stored}/namespaces/batch/networkpolicies`]: none,
+  [shopPolicies]: none,
   ...more,
 });
 const denying = (source: object, more: object = {}): object => ({
@@ -30,6 +31,8 @@ const denying = (source: object, more: object = {}): object => ({
   ingress: [{ action: 'Deny', source }, { action: 'Allow' }],
   ...more,
 });
+const clients = { services: { name: 'client' } };
+const blocked = { selector: 'role == "blocked"' };
 const slice = (address: string): object => ({
   metadata: { name: 'client-x', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'client' } },
   ports: [{ port: 80 }],
@@ -50,7 +53,7 @@ test('a policy that names neither Services nor ServiceAccounts nor sets of netwo
 
 test('endpoints of a Service that a rule names are read by its name alone, and once for Events of the same time', async () => {
   const { scene, answerOn } = setUp(
-    withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [slice('203.0.113.9')] }) }),
+    withPolicy(denying(clients), { [slices]: answered({ items: [slice('203.0.113.9')] }) }),
   );
   const drop = dropped({ peer: externalEnd() });
   expect(await answerOn(drop)).toMatchObject({ outcome: 'denies', policy: { name: 'default.p' } });
@@ -61,33 +64,18 @@ test('endpoints of a Service that a rule names are read by its name alone, and o
 });
 
 test('a Service that a policy names which does not select the Pod costs no request', async () => {
-  const spec = denying({ services: { name: 'client' } }, { selector: 'app == "another"' });
+  const spec = denying(clients, { selector: 'app == "another"' });
   const { scene, answerOn } = setUp(withPolicy(spec));
   await answerOn(dropped({ peer: externalEnd() }));
   expect(scene.asked).not.toContain(slices);
 });
 
 test('EndpointSlices that may not be listed are named as what is missing', async () => {
-  const { answerOn } = setUp(withPolicy(denying({ services: { name: 'client' } }), { [slices]: refused(403) }));
+  const { answerOn } = setUp(withPolicy(denying(clients), { [slices]: refused(403) }));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({
     outcome: 'unknown',
     text: expect.stringContaining('EndpointSlices of Namespace shop'),
   });
-});
-
-test.each([
-  ['fail', refused(503)],
-  ['are no list', answered('x')],
-])('EndpointSlices that %s leave the verdict unknown', async (_, answer) => {
-  const { answerOn } = setUp(withPolicy(denying({ services: { name: 'client' } }), { [slices]: answer }));
-  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
-});
-
-test('a Service without EndpointSlices has no endpoints', async () => {
-  const { answerOn } = setUp(
-    withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [] }) }),
-  );
-  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'admits' });
 });
 
 test('ServiceAccounts of the two Pods are read where a rule selects by their labels', async () => {
@@ -95,8 +83,8 @@ test('ServiceAccounts of the two Pods are read where a rule selects by their lab
   const { scene, answerOn } = setUp(
     withPolicy(denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' }), {
       [accounts]: answered({ items }),
-      '/api/v1/namespaces/shop/serviceaccounts': answered({ items: [] }),
-      [`${stored}/networksets`]: answered({ items: [] }),
+      '/api/v1/namespaces/shop/serviceaccounts': none,
+      [`${stored}/networksets`]: none,
     }),
   );
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
@@ -107,39 +95,37 @@ test('ServiceAccounts of the two Pods are read where a rule selects by their lab
 
 test('a ServiceAccount that may not be read leaves the verdict unknown', async () => {
   const spec = denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' });
-  const { answerOn } = setUp(
-    withPolicy(spec, { [accounts]: refused(403), [`${stored}/networksets`]: answered({ items: [] }) }),
-  );
+  const { answerOn } = setUp(withPolicy(spec, { [accounts]: refused(403), [`${stored}/networksets`]: none }));
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
 });
 
-test('NetworkSets are listed of the Namespace to which a rule is confined', async () => {
-  const { scene, answerOn } = setUp(
-    withPolicy(denying({ selector: 'role == "blocked"' }), {
-      [sets]: answered({ items: [set('partners', '203.0.113.0/24')] }),
-    }),
-  );
-  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
-  expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([sets]);
+test.each<[string, object, Answers, string]>([
+  ['EndpointSlices that fail leave the verdict unknown', clients, { [slices]: refused(503) }, 'unknown'],
+  ['EndpointSlices that are no list leave the verdict unknown', clients, { [slices]: answered('x') }, 'unknown'],
+  ['a Service without EndpointSlices has no endpoints', clients, { [slices]: none }, 'admits'],
+  ['NetworkSets that may not be read are not taken for none', blocked, { [sets]: refused(403) }, 'unknown'],
+  ['NetworkSets that fail are not taken for none', blocked, { [sets]: refused(503) }, 'unknown'],
+])('%s', async (_, source, answers, outcome) => {
+  const { answerOn } = setUp(withPolicy(denying(source), answers));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome });
 });
 
-test('NetworkSets of all Namespaces are listed where a rule is confined to none', async () => {
-  const { scene, answerOn } = setUp(
-    withPolicy(denying({ selector: 'role == "blocked"', namespaceSelector: 'all()' }), {
-      [`${stored}/networksets`]: answered({ items: [set('partners', '203.0.113.0/24')] }),
-    }),
-  );
+test.each([
+  ['of the Namespace to which a rule is confined', blocked, sets],
+  [
+    'of all Namespaces where a rule is confined to none',
+    { ...blocked, namespaceSelector: 'all()' },
+    `${stored}/networksets`,
+  ],
+])('NetworkSets are listed %s', async (_, source, listed) => {
+  const partners = answered({ items: [set('partners', '203.0.113.0/24')] });
+  const { scene, answerOn } = setUp(withPolicy(denying(source), { [listed]: partners }));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
-  expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([`${stored}/networksets`]);
-});
-
-test.each([403, 503])('NetworkSets that the API server refuses with %s are not taken for none', async (status) => {
-  const { answerOn } = setUp(withPolicy(denying({ selector: 'role == "blocked"' }), { [sets]: refused(status) }));
-  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
+  expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([listed]);
 });
 
 test('NetworkSets that come too late are not taken for none', async () => {
-  const spec = denying({ selector: 'role == "blocked"' });
+  const spec = denying(blocked);
   const { answerOn } = setUp(withPolicy(spec, { [sets]: () => new Promise(() => {}) }), 20);
   for (let each = 0; each < 2; each++)
     expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
@@ -155,7 +141,7 @@ test('a row of the audit does not take NetworkSets that no Event has needed for 
 });
 
 test('what a policy needs is read again for a packet that comes after it was read', async () => {
-  const given = withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [] }) });
+  const given = withPolicy(denying(clients), { [slices]: none });
   const { scene, answerOn } = setUp(given);
   const peer = externalEnd();
   expect(await answerOn(dropped({ peer }))).toMatchObject({ outcome: 'admits' });
@@ -169,17 +155,17 @@ test('a policy that names a thousand Services costs sixteen requests at most', a
     action: 'Deny',
     source: { services: { name: `s-${index}` } },
   }));
-  const { scene, answerOn } = setUp(withPolicy({ types: ['Ingress'], ingress }, { [slices]: answered({ items: [] }) }));
+  const { scene, answerOn } = setUp(withPolicy({ types: ['Ingress'], ingress }, { [slices]: none }));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
   expect(scene.asked.filter((path) => path === slices)).toHaveLength(16);
 });
 
 test("where the server of Calico's API is away and nothing is stored beside it, the verdict is unknown until it is back", async () => {
   const v3 = '/apis/projectcalico.org/v3';
-  const { scene, answerOn } = setUp({ [v3]: refused(503), [shopPolicies]: answered({ items: [] }) });
+  const { scene, answerOn } = setUp({ [v3]: refused(503), [shopPolicies]: none });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown', text: expect.stringContaining(v3.slice(6)) });
   scene.answers[v3] = answered({ resources: [{ name: 'globalnetworkpolicies' }] });
-  scene.answers[`${v3}/globalnetworkpolicies`] = answered({ items: [] });
+  scene.answers[`${v3}/globalnetworkpolicies`] = none;
   scene.now += 10_000;
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'admits' });
 });

@@ -38,21 +38,21 @@ const anyText = fc.oneof(
     'nf_conntrack',
   ),
 );
-const quote = fc.oneof(
-  anyText,
-  fc.constantFrom(
-    'you must be root',
-    'is incompatible',
-    'unknown option "--x"',
-    'bird.ctl',
-    'x509: expired',
-    'ipset',
-    'parseIP Error',
-    'open iptables lock',
-    'signal: killed',
-    'No such file or directory',
-  ),
-);
+/** What makes a cause say something else. */
+export const quotes = [
+  'you must be root',
+  'Permission denied',
+  'table `nat’ is incompatible',
+  'unknown option "--x"',
+  'bird.ctl',
+  'x509: expired',
+  'ipset',
+  'parseIP Error',
+  'open iptables lock',
+  'signal: killed',
+  'No such file or directory',
+];
+const quote = fc.oneof(anyText, fc.constantFrom(...quotes));
 const failing = fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown', 'kernel');
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 const anyNumber = fc.oneof(fc.nat(), fc.double(), fc.constantFrom(0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e21));

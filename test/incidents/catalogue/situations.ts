@@ -1,7 +1,7 @@
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
 import type { FelixSettings, IncidentDetails } from '../../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../../builders.ts';
-import { detailsOf, factsOf } from './details.ts';
+import { detailsOf, factsOf, quotes } from './details.ts';
 
 /** A name for what is special, and that. */
 type Situation = readonly [name: string, special: Partial<IncidentDetails>];
@@ -27,19 +27,7 @@ const differences: readonly Situation[] = [
     { failing: 'kube-proxy', failingPod: undefined, facts: factsOf({ kubeProxyHere: false }) },
   ],
   ...(['kube-proxy', 'felix', 'bird', 'unknown'] as const).map((failing): Situation => [failing, { failing }]),
-  ...[
-    'you must be root',
-    'Permission denied',
-    'table `nat’ is incompatible',
-    'unknown option "--x"',
-    'bird.ctl',
-    'x509: expired',
-    'ipset',
-    'parseIP Error',
-    'open iptables lock',
-    'signal: killed',
-    'No such file or directory',
-  ].map((quote): Situation => [`"${quote}"`, { quote }]),
+  ...quotes.map((quote): Situation => [`"${quote}"`, { quote }]),
   ['one restart', { restarts: 1 }],
   ['three restarts', { restarts: 3 }],
   ['no kube-proxy here', { facts: factsOf({ kubeProxyHere: false }) }],
