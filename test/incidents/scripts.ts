@@ -57,14 +57,27 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
   return changes;
 }
 
-/** The rows of a file of scripts: title, script, and the changes that it makes, which stand behind it as lines `-> CHANGE`. */
-export function scriptsIn(file: string): [title: string, script: string, changes: string[]][] {
+/**
+ * The rows of a file of scripts: title, script, the changes that it makes, which stand behind it as lines `-> CHANGE`, and what incidents there
+ * are then, as statesOf() has them, in lines `=> STATE` if any.
+ */
+export function scriptsIn(file: string): [title: string, script: string, changes: string[], states: string[]][] {
   return rowsIn(join(import.meta.dirname, file)).map(({ id, text }) => {
     const lines = text.split('\n');
-    const [changes = [], script = []] = [true, false].map((is) =>
-      lines.filter((line) => line.startsWith('-> ') === is),
-    );
-    return [id, script.join('\n'), changes.map((line) => line.slice('-> '.length))];
+    const behind = (mark: string): string[] =>
+      lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(mark.length));
+    return [id, lines.filter((line) => /^\d/.test(line)).join('\n'), behind('-> '), behind('=> ')];
+  });
+}
+
+/** `KN102 open: 4 failures from 0 to 360, since 240; next tick at 600`: times in seconds. */
+export function statesOf({ tracker }: Started): string[] {
+  const next = tracker.nextTick === Infinity ? 'no tick' : `tick at ${tracker.nextTick / second}`;
+  return tracker.incidents.map(({ code, families, phase, failures, first, last, opened, ended }) => {
+    const since = opened === undefined ? '' : `, since ${opened / second}`;
+    const end = ended === undefined ? '' : `, until ${ended / second}`;
+    const of = families.length > 1 ? ` of ${families.join(' and ')}` : '';
+    return `${code}${of} ${phase}: ${failures} failures from ${first / second} to ${last / second}${since}${end}; ${next}`;
   });
 }
 

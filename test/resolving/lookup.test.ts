@@ -126,7 +126,7 @@ const steps = fc.array(
     }),
     fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(1, 2, 9, 10, 60, 300, 3600) }),
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: 'max' },
 );
 
 test('any order of questions, answers and waiting is as a model that looks at all that it has heard', async () => {
