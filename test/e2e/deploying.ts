@@ -4,31 +4,26 @@ import { type Manifest, type PodSpec, daemonSetOf, parseManifests, root } from '
 import type { Connection } from './control-plane/connection.ts';
 import type { Outcome } from './outcome.ts';
 
-/** kubectl's rendering of manifests, and the API server's answer to them. */
-export interface Deploying {
-  /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
-  render: (base: string, components?: readonly string[]) => Promise<string>;
-  /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
-  apply: (input: string, more?: readonly string[]) => Promise<Outcome>;
-  /** Lets the API server look at a Pod as if it were created. */
-  admit: (spec: PodSpec, namespace: string) => Promise<Outcome>;
-}
+export type Deploying = ReturnType<typeof createDeploying>;
 
-/** `folder`: for overlays that are made up. */
-export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder: string): Deploying {
+/** kubectl's rendering of manifests, and the API server's answer to them. `folder`: for overlays that are made up. */
+export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder: string) {
   return {
-    async render(base, components = []) {
+    /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
+    async render(base: string, components: readonly string[] = []): Promise<string> {
       const own = await mkdtemp(join(folder, 'overlay-'));
       const path = (name: string): string => relative(own, join(root, 'deploy', name));
       const kustomization = { resources: [path(base)], components: components.map(path) };
       await writeFile(join(own, 'kustomization.yaml'), JSON.stringify(kustomization));
       return succeed(kubectl(['kustomize', own]));
     },
-    apply(input, more = []) {
+    /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
+    apply(input: string, more: readonly string[] = []): Promise<Outcome> {
       const how = ['--server-side', '--validate=strict', '--force-conflicts', ...more];
       return kubectl(['apply', ...how, '-f', '-'], { input });
     },
-    admit(spec, namespace) {
+    /** Lets the API server look at a Pod as if it were created. */
+    admit(spec: PodSpec, namespace: string): Promise<Outcome> {
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'admitted', namespace }, spec };
       return kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input: JSON.stringify(pod) });
     },

@@ -6,17 +6,11 @@ import { fromJSON } from '@grpc/proto-loader';
 /** One LogRecord, by the names of its attributes; `EventName` beside them. */
 export type Received = Readonly<Record<string, string | number | boolean>>;
 
-/** A receiver of OTLP over HTTP that may fail as one in a data centre does; that it reads as a real one does is tested against that. */
-export interface OtlpReceiver {
-  readonly url: string;
-  /** Every record that was acknowledged, in the order of arrival. */
-  readonly records: readonly Received[];
-  /** How the next requests are answered: what is read and not acknowledged was read all the same. */
-  answerWith: (answer: (response: ServerResponse) => 'taken' | 'refused') => void;
-  stop: () => Promise<void>;
-}
+export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
 
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+/** A receiver of OTLP over HTTP that may fail as one in a data centre does; that it reads as a real one does is tested against that. */
+export async function startOtlpReceiver() {
+  /** Every record that was acknowledged, in the order of arrival. */
   const records: Received[] = [];
   let answer = take;
   const server = createServer((request, response) => {
@@ -31,8 +25,9 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     records,
-    answerWith: (given) => (answer = given),
-    async stop() {
+    /** How the next requests are answered: what is read and not acknowledged was read all the same. */
+    answerWith: (given: typeof take) => (answer = given),
+    async stop(): Promise<void> {
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));
     },

@@ -4,15 +4,8 @@ import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './until.ts';
 
-export interface Rotel {
-  readonly url: string;
-  /** The records that it has printed: names and values of attributes, EventName, and the node of the Resource. */
-  readonly records: () => Record<string, string>[];
-  readonly stop: () => Promise<void>;
-}
-
 /** The collector rotel, which prints every record that it gets. Rejects if it does not listen within 20 s. */
-export async function startRotel(folder: string, [http = 0, grpc = 0]: readonly number[]): Promise<Rotel> {
+export async function startRotel(folder: string, [http = 0, grpc = 0]: readonly number[]) {
   const printed = join(folder, 'rotel.log');
   const file = openSync(printed, 'w');
   const url = `http://127.0.0.1:${http}`;
@@ -43,6 +36,7 @@ export async function startRotel(folder: string, [http = 0, grpc = 0]: readonly 
   );
   return {
     url,
+    /** The records that it has printed: names and values of attributes, EventName, and the node of the Resource. */
     records: () => recordsIn(readFileSync(printed, 'utf8')),
     async stop() {
       child.kill();

@@ -1,34 +1,22 @@
-/** The objects of the simulated cluster, each a function of its number: nothing is held that can be computed. */
-export interface SimulatedCluster {
-  nodes: number;
-  /** Nodes that the API server counts: more where only some are simulated. */
-  nodeCount: number;
-  podsPerNode: number;
-  nodeName: (node: number) => string;
-  /** JSON as the API server has it. */
-  nodeObject: (node: number) => object;
-  podObject: (node: number, pod: number) => object;
-  /** The last two are kube-proxy and calico-node, on the node's network. */
-  podsOf: (node: number) => object[];
-  podName: (node: number, pod: number) => { namespace: string; name: string; uid: string };
-  address: (node: number, pod: number) => string;
-  /** Undefined where no Pod has it. */
-  ownerOf: (address: string) => { node: number; pod: number } | undefined;
-  numberOfNode: (name: string) => number;
-}
+export type SimulatedCluster = ReturnType<typeof createCluster>;
 
 /** Addresses of one node, as Calico's IPAM gives them: a block of 64. */
 export const blockSize = 64;
 const tenants = 100;
 export const agents = ['kube-proxy', 'calico-node'] as const;
 
-export function createCluster(nodes: number, nodeCount: number, podsPerNode: number): SimulatedCluster {
+/**
+ * The objects of the simulated cluster, each a function of its number: nothing is held that can be computed. `nodeCount`: those that the API
+ * server counts, more where only some are simulated.
+ */
+export function createCluster(nodes: number, nodeCount: number, podsPerNode: number) {
   return {
     nodes,
     nodeCount,
     podsPerNode,
     nodeName,
-    nodeObject: (node) => ({
+    /** JSON as the API server has it. */
+    nodeObject: (node: number) => ({
       metadata: { name: nodeName(node), uid: uid('0d', node, 0), resourceVersion: '1' },
       spec: {},
       status: {
@@ -36,19 +24,21 @@ export function createCluster(nodes: number, nodeCount: number, podsPerNode: num
       },
     }),
     podObject,
-    podsOf: (node) => [
+    /** The last two are kube-proxy and calico-node, on the node's network. */
+    podsOf: (node: number) => [
       ...Array.from({ length: podsPerNode }, (_, pod) => podObject(node, pod)),
       ...agents.map((_, index) => podObject(node, podsPerNode + index)),
     ],
     podName,
     address,
-    ownerOf(ip) {
+    /** Undefined where no Pod has it. */
+    ownerOf(ip: string): { node: number; pod: number } | undefined {
       const [first, second = 0, third = 0, last = 0] = ip.split('.').map(Number);
       const number = ((second - 64) << 16) + (third << 8) + last;
       const owner = { node: Math.floor(number / blockSize), pod: number % blockSize };
       return first === 10 && owner.node < nodes && owner.pod < podsPerNode ? owner : undefined;
     },
-    numberOfNode: (name) => Number(name.slice('node-'.length)),
+    numberOfNode: (name: string) => Number(name.slice('node-'.length)),
   };
 
   function podName(node: number, pod: number): { namespace: string; name: string; uid: string } {

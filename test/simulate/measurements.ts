@@ -13,17 +13,7 @@ export type RequestKind =
   | 'read object'
   | 'review';
 
-/** The requests to the API server, second by second, and how long affected Pods were without an Event. */
-export interface Measurements {
-  request: (kind: RequestKind, node: number, outcome: 'served' | 'throttled' | 'away', cpu: Millis) => void;
-  /** An Event of `bytes` was stored at this moment and expires then; `before`: when it would have expired until now. */
-  stored: (bytes: number, expires: Millis, before: Millis | undefined) => void;
-  /** Something happened to a Pod that it should have an Event about; the first time counts. */
-  affected: (uid: string, at: Millis) => void;
-  /** An Event about an object was created. */
-  reported: (uid: string) => void;
-  results: () => Results;
-}
+export type Measurements = ReturnType<typeof createMeasurements>;
 
 export interface Results {
   /** Writes by second since the start. */
@@ -44,7 +34,8 @@ export interface Results {
 
 const isWrite = (kind: RequestKind): boolean => kind === 'create Event' || kind === 'patch Event';
 
-export function createMeasurements(start: Millis, end: Millis, nodes: number, now: () => Millis): Measurements {
+/** The requests to the API server, second by second, and how long affected Pods were without an Event. */
+export function createMeasurements(start: Millis, end: Millis, nodes: number, now: () => Millis) {
   const seconds = Math.ceil((end - start) / 1000) + 1;
   const series = (): Float64Array => new Float64Array(seconds);
   const [writes, reads, cpu, events, bytes] = [series(), series(), series(), series(), series()];
@@ -54,7 +45,7 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
   let throttled = 0;
 
   return {
-    request(kind, node, outcome, cost) {
+    request(kind: RequestKind, node: number, outcome: 'served' | 'throttled' | 'away', cost: Millis): void {
       if (outcome === 'away') return;
       const second = secondOf(now());
       add(isWrite(kind) ? writes : reads, second, 1);
@@ -62,7 +53,8 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       if (outcome === 'throttled') throttled++;
       else if (isWrite(kind)) add(byNode, node, 1);
     },
-    stored(size, expires, before) {
+    /** An Event of so many bytes was stored at this moment and expires then; `before`: when it would have expired until now. */
+    stored(size: number, expires: Millis, before: Millis | undefined): void {
       // Differences; `results` sums them up.
       const from = secondOf(before ?? now());
       const to = secondOf(expires);
@@ -71,14 +63,16 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       add(events, to, -1);
       add(bytes, to, -size);
     },
-    affected(uid, at) {
+    /** Something happened to a Pod that it should have an Event about; the first time counts. */
+    affected(uid: string, at: Millis): void {
       if (!since.has(uid)) since.set(uid, at);
     },
-    reported(uid) {
+    /** An Event about an object was created. */
+    reported(uid: string): void {
       const at = since.get(uid);
       if (at !== undefined && !waits.has(uid)) waits.set(uid, now() - at);
     },
-    results: () => ({
+    results: (): Results => ({
       writes,
       reads,
       cpu,

@@ -2,16 +2,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { Schedule } from '../../src/platform/timer.ts';
 
-/** Time that passes only from one scheduled task to the next. */
-export interface VirtualTime {
-  /** Steady and wall clock at once, which is never corrected. */
-  clock: Clock;
-  now: () => Millis;
-  schedule: Schedule;
-  pause: (duration: Millis) => Promise<void>;
-  /** Runs what is scheduled up to and including `end`, in order of time, and what promises make of it. */
-  runUntil: (end: Millis) => Promise<void>;
-}
+export type VirtualTime = ReturnType<typeof createVirtualTime>;
 
 interface Task {
   at: Millis;
@@ -19,8 +10,11 @@ interface Task {
   run: (() => void) | undefined;
 }
 
-/** A discrete-event scheduler. Times are whole milliseconds, so that what happens in the same one shares one turn of the event loop. */
-export function createVirtualTime(start: Millis): VirtualTime {
+/**
+ * A discrete-event scheduler: time passes only from one scheduled task to the next. Times are whole milliseconds, so that what happens in the
+ * same one shares one turn of the event loop.
+ */
+export function createVirtualTime(start: Millis) {
   const heap = createHeap();
   let time = start;
   const now = (): Millis => time;
@@ -33,12 +27,16 @@ export function createVirtualTime(start: Millis): VirtualTime {
     };
   };
 
+  /** Steady and wall clock at once, which is never corrected. */
+  const clock: Clock = { now, wall: now, fromWall: (stamp) => stamp, toWall: (at) => at };
+
   return {
-    clock: { now, wall: now, fromWall: (stamp) => stamp, toWall: (at) => at },
+    clock,
     now,
     schedule,
-    pause: (duration) => new Promise((resolve) => void schedule(resolve, duration)),
-    async runUntil(end) {
+    pause: (duration: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, duration)),
+    /** Runs what is scheduled up to and including `end`, in order of time, and what promises make of it. */
+    async runUntil(end: Millis): Promise<void> {
       await settled();
       for (let next = heap.first(); next !== undefined && next.at <= end; next = heap.first()) {
         time = next.at;

@@ -1,34 +1,27 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 
-/** The descriptor that a log is written through. Which file that is does not follow from its name. */
-export interface LiveFile {
-  /** Files that got the inode number of an earlier one. */
-  readonly reused: number;
-  write: (text: string) => void;
-  /** Creates the file to write to from `switchOver` on. Throws if it is there. */
-  createNext: (path: string) => void;
-  switchOver: () => void;
-  truncate: () => void;
-  close: () => void;
-}
+export type LiveFile = ReturnType<typeof createLiveFile>;
 
-export function createLiveFile(path: string): LiveFile {
+/** The descriptor that a log is written through. Which file that is does not follow from its name. */
+export function createLiveFile(path: string) {
   const inodes = new Set<bigint>();
   let reused = 0;
   let fd = create(path);
   let next: number | undefined;
 
   return {
-    get reused() {
+    /** Files that got the inode number of an earlier one. */
+    get reused(): number {
       return reused;
     },
-    write(text) {
+    write(text: string): void {
       for (let bytes = Buffer.from(text, 'latin1'); bytes.length > 0;) bytes = bytes.subarray(writeSync(fd, bytes));
     },
-    createNext(file) {
+    /** Creates the file to write to from `switchOver` on. Throws if it is there. */
+    createNext(file: string): void {
       next = create(file);
     },
-    switchOver() {
+    switchOver(): void {
       if (next === undefined) return;
       closeSync(fd);
       fd = next;

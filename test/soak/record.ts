@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { Loss, Notice, Position, SourceListener } from '../../src/sources/source.ts';
+import type { Loss, Notice, Position } from '../../src/sources/source.ts';
 import { readNumbered } from './line.ts';
 import { addTo, lengthOf, type Run } from './distinct-values.ts';
 
@@ -31,17 +31,10 @@ export interface Progress {
   lines: number;
 }
 
-export interface Recorder {
-  readonly position: Position | undefined;
-  readonly listener: Omit<SourceListener, 'take'> & { take: (line: { text: string }) => void };
-  /** Writes the snapshot in one step and prints the progress, if there is any. */
-  save: (position: Position | undefined, state: string) => void;
-}
-
 const shown = 5;
 
 /** Goes on from the snapshot in `file`, if there is one. */
-export function createRecorder(file: string): Recorder {
+export function createRecorder(file: string) {
   const snapshot: Snapshot = readSnapshot(file) ?? {
     position: null,
     runs: [],
@@ -55,20 +48,21 @@ export function createRecorder(file: string): Recorder {
   return {
     position: snapshot.position ?? undefined,
     listener: {
-      take({ text }) {
+      take({ text }: { text: string }): void {
         const line = readNumbered(text);
         if (line !== undefined) return addTo(snapshot.runs, line.number);
         snapshot.broken++;
         if (firstBroken.length < shown) firstBroken.push(text.slice(0, 300));
       },
-      lost({ count, unit, reason }: Loss) {
+      lost({ count, unit, reason }: Loss): void {
         note(reported.losses, reason);
         if (count === undefined || unit !== 'bytes') reported.unmeasured++;
         else reported.lostBytes += count;
       },
       notice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
     },
-    save(position, state) {
+    /** Writes the snapshot in one step and prints the progress, if there is any. */
+    save(position: Position | undefined, state: string): void {
       snapshot.position = position ?? null;
       const body = JSON.stringify(snapshot);
       if (body === written) return;

@@ -3,18 +3,13 @@ import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readFileSync }
 import { basename, join } from 'node:path';
 import { imageCommand } from '../../deploy/image-command.ts';
 
-/** The files of an image in a folder of their own, so that no other process has their pages in memory. */
-export interface Image {
-  readonly name: string;
-  /** Node.js, its flags, the program. */
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Takes the files out of the page cache: the group that reads them first pays for them, as on a node that has just got the image. */
-  readonly evict: () => void;
-}
+export type Image = ReturnType<typeof createImage>;
 
-/** `folder` is made; `checkout`: with its packages; its bundle is built. */
-export function createImage(folder: string, name: string, checkout: string): Image {
+/**
+ * The files of an image in a folder of their own, so that no other process has their pages in memory.
+ * `folder` is made; `checkout`: with its packages; its bundle is built.
+ */
+export function createImage(folder: string, name: string, checkout: string) {
   execFileSync(process.execPath, [join(checkout, 'scripts/build.mjs')], { cwd: checkout, stdio: 'inherit' });
   mkdirSync(folder);
   const place = (file: string): string => {
@@ -32,9 +27,11 @@ export function createImage(folder: string, name: string, checkout: string): Ima
   const image = imageCommand(checkout);
   return {
     name,
+    /** Node.js, its flags, the program. */
     command: [node, ...image.flags, program],
     env: { ...image.allocator, LD_LIBRARY_PATH: folder },
-    evict() {
+    /** Takes the files out of the page cache: the group that reads them first pays for them, as on a node that has just got the image. */
+    evict(): void {
       files.forEach(evict);
     },
   };

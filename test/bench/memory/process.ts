@@ -1,25 +1,13 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { type Used, usedBy } from '../../bench/used.ts';
-import { createCgroup, type GroupCounts } from './cgroup.ts';
+import { createCgroup } from './cgroup.ts';
 import type { Image } from './image.ts';
 
 /** Since the start of the process. */
 export type ProcessCounts = Pick<Used, 'cpuSeconds' | 'majorFaults' | 'residentBytes'>;
 
-/** A program of an image, alone in a cgroup with a limit. */
-export interface LimitedProcess {
-  /** The first line that it prints to standard output and that `pick` takes; rejects when it ends before. */
-  readonly printed: <T>(pick: (line: string) => T | undefined) => Promise<T>;
-  /** Reads the counts as long as it lives; afterwards returns the last that were read. */
-  readonly counts: () => ProcessCounts;
-  readonly group: () => GroupCounts;
-  /** Resolves to the exit status, undefined when a signal has ended it. */
-  readonly exited: Promise<number | undefined>;
-  readonly ended: () => boolean;
-  /** Kills it, and removes its group. */
-  readonly dispose: () => Promise<void>;
-}
+export type LimitedProcess = ReturnType<typeof startLimited>;
 
 /** The credentials of a Pod where the kubelet mounts them, in memory as there; /run of the machine is hidden for it alone. */
 const enter = `
@@ -29,12 +17,12 @@ if [ -n "$2" ]; then mkdir -p /run/secrets/kubernetes.io && cp -r "$2" /run/secr
 shift 2
 exec "$@"`;
 
-/** `account`: a folder with a token and ca.crt. `limit` in bytes. Needs root. */
+/** A program of an image, alone in a cgroup with a limit. `account`: a folder with a token and ca.crt. `limit` in bytes. Needs root. */
 export function startLimited(
   image: Image,
   args: readonly string[],
   { limit, account = '', env }: { limit: number; account?: string; env: Readonly<Record<string, string>> },
-): LimitedProcess {
+) {
   image.evict();
   const group = createCgroup(limit);
   const command = [group.processes, account, ...image.command, ...args];
@@ -56,7 +44,8 @@ export function startLimited(
   // The kernel forgets the counts of a process that has ended.
   const timer = setInterval(() => void (last = countsOf(child.pid ?? 0) ?? last), 100);
   return {
-    printed: (pick) =>
+    /** The first line that it prints to standard output and that `pick` takes; rejects when it ends before. */
+    printed: <T>(pick: (line: string) => T | undefined): Promise<T> =>
       new Promise((resolve, reject) => {
         lines.on('line', (line) => {
           const picked = pick(line);
@@ -64,11 +53,14 @@ export function startLimited(
         });
         void exited.then((code) => reject(new Error(`it ended with ${code ?? 'a signal'}`)));
       }),
+    /** Reads the counts as long as it lives; afterwards returns the last that were read. */
     counts: () => (last = countsOf(child.pid ?? 0) ?? last),
-    group: () => group.read(),
+    group: group.read,
+    /** Resolves to the exit status, undefined when a signal has ended it. */
     exited,
     ended: () => ended,
-    async dispose() {
+    /** Kills it, and removes its group. */
+    async dispose(): Promise<void> {
       clearInterval(timer);
       child.kill('SIGKILL');
       await exited;

@@ -5,18 +5,10 @@ import { prepareNode } from '../network/topology.ts';
 /** The address of the control plane in the network of a cluster (TEST-NET-1 of RFC 5737). */
 export const CONTROL_ADDRESS = '192.0.2.1';
 
-/** The network that joins the nodes of one cluster with its control plane, each in a network namespace of its own. */
-export interface Lan {
-  /** Name of the control plane's namespace. */
-  readonly control: string;
-  /** Joins one more node: gives its namespace and its address (192.0.2.10 and on). */
-  readonly join: () => Promise<{ readonly network: string; readonly address: string }>;
-  /** Makes all others send what is for `range` to a node. */
-  readonly route: (range: string, address: string) => Promise<void>;
-  readonly remove: () => Promise<void>;
-}
+export type Lan = Awaited<ReturnType<typeof createLan>>;
 
-export async function createLan(): Promise<Lan> {
+/** The network that joins the nodes of one cluster with its control plane, each in a network namespace of its own. */
+export async function createLan() {
   const group = await createNamespaceGroup();
   const control = await group.add('control');
   await prepareNode(control);
@@ -29,7 +21,9 @@ export async function createLan(): Promise<Lan> {
   ]);
   const nodes: { network: string; address: string }[] = [];
   return {
+    /** Name of the control plane's namespace. */
     control,
+    /** Joins one more node: gives its namespace and its address (192.0.2.10 and on). */
     async join() {
       const number = nodes.length;
       const [network, address] = [await group.add(`node${number}`), `192.0.2.${10 + number}`];
@@ -48,7 +42,8 @@ export async function createLan(): Promise<Lan> {
       ]);
       return { network, address };
     },
-    async route(range, address) {
+    /** Makes all others send what is for `range` to a node. */
+    async route(range: string, address: string): Promise<void> {
       for (const network of [control, ...nodes.map((node) => node.network)])
         if (nodes.find((node) => node.network === network)?.address !== address)
           await ip(network, [`route replace ${range} via ${address}`]);

@@ -11,14 +11,13 @@ export interface Ran {
   readonly seconds: number;
 }
 
-/** One bash, in which blocks of commands are run as they stand; variables last from one to the next. Ended at any time by `end`. */
-export interface Shell {
-  readonly run: (block: string) => Promise<Ran>;
-  readonly end: () => Promise<void>;
-}
+export type Shell = ReturnType<typeof startShell>;
 
-/** `folder`: for files of its own; `cwd`: where it begins. A block stops at its first command that fails. Idle, it ends with this process. */
-export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv): Shell {
+/**
+ * One bash, in which blocks of commands are run as they stand; variables last from one to the next. A block stops at its first command that
+ * fails. Ended at any time by `end`, idle with this process. `folder`: for files of its own; `cwd`: where it begins.
+ */
+export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv) {
   const [block, output] = [join(folder, 'block'), join(folder, 'output')];
   // `return` leaves the block: a shell with `set -e` would end.
   const loop = `while read -r; do
@@ -31,7 +30,7 @@ export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv):
   const ended = once(bash, 'exit');
   const answers = createInterface({ input: bash.stdout })[Symbol.asyncIterator]();
   return {
-    async run(commands) {
+    async run(commands: string): Promise<Ran> {
       writeFileSync(block, commands);
       const started = performance.now();
       bash.stdin.write('\n');
@@ -41,7 +40,7 @@ export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv):
       const seconds = (performance.now() - started) / 1000;
       return { status: Number(value), output: readFileSync(output, 'utf8'), seconds };
     },
-    async end() {
+    async end(): Promise<void> {
       // A block that has not come to its end may have started programs, which end with it.
       if (bash.pid !== undefined) process.kill(-bash.pid, 'SIGKILL');
       await ended;

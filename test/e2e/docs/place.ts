@@ -11,34 +11,13 @@ const root = join(import.meta.dirname, '../../..');
 const WITHIN_S = 40;
 const STOPPED_AFTER_S = 1;
 
-/** A node of the cluster with a checkout of this project, where commands are run as a reader would. */
-export interface Place {
-  /** Runs a command line to its end. A pipeline fails with the first of its programs, and a list with the first of its commands. */
-  readonly run: (command: string) => Promise<Outcome>;
-  /** Runs a command that gives a variable a value: all that are run later have it, until `reset` is run. */
-  readonly set: (command: string) => Promise<Outcome>;
-  /** Interrupts it after a second; its exit status is 0 then. */
-  readonly runAndStop: (command: string) => Promise<Outcome>;
-  readonly start: (command: string) => Started;
-  readonly destroy: () => Promise<void>;
-}
-
-/** A command that goes on. */
-export interface Started {
-  /** Resolves when it has printed such a thing on its standard output, or ended. */
-  readonly printed: (what: RegExp) => Promise<void>;
-  /** Ends it; resolves to what it was. */
-  readonly end: () => Promise<Outcome>;
-}
+export type Place = Awaited<ReturnType<typeof createPlace>>;
 
 /**
+ * A node of the cluster with a checkout of this project, where commands are run as a reader would.
  * `bundle`: this program; `files`: what is beside the checkout's own files, which are a copy. Needs root.
  */
-export async function createPlace(
-  connection: Connection,
-  bundle: string,
-  files: Readonly<Record<string, string>>,
-): Promise<Place> {
+export async function createPlace(connection: Connection, bundle: string, files: Readonly<Record<string, string>>) {
   const folder = createOwnFolder('docs');
   const node = await createNodeNamespace(connection.server, 'nft');
   for (const name of ['layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
@@ -101,9 +80,13 @@ export async function createPlace(
     run(['timeout', '--kill-after=1', `${WITHIN_S}`, ...shell(command)]);
 
   return {
+    /** Runs a command line to its end. A pipeline fails with the first of its programs, and a list with the first of its commands. */
     run: runToEnd,
-    set: (command) => runToEnd(`${command}\ndeclare -p ${/^\w+/.exec(command)?.[0]} >> '${join(folder, 'variables')}'`),
-    async runAndStop(command) {
+    /** Runs a command that gives a variable a value: all that are run later have it, until `reset` is run. */
+    set: (command: string) =>
+      runToEnd(`${command}\ndeclare -p ${/^\w+/.exec(command)?.[0]} >> '${join(folder, 'variables')}'`),
+    /** Interrupts it after a second; its exit status is 0 then. */
+    async runAndStop(command: string): Promise<Outcome> {
       const outcome = await run([
         'timeout',
         '--signal=INT',
@@ -113,15 +96,18 @@ export async function createPlace(
       ]);
       return outcome.code === 124 ? { ...outcome, code: 0 } : outcome;
     },
-    start(command) {
+    /** A command that goes on. */
+    start(command: string) {
       const child = spawnIn(shell(`exec ${command}`));
       const outcome = outcomeOf(child);
       return {
-        async end() {
+        /** Ends it; resolves to what it was. */
+        async end(): Promise<Outcome> {
           if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
           return outcome;
         },
-        async printed(what) {
+        /** Resolves when it has printed such a thing on its standard output, or ended. */
+        async printed(what: RegExp): Promise<void> {
           let text = '';
           for await (const [bytes] of on(child.stdout as NodeJS.ReadableStream & EventEmitter, 'data', {
             close: ['end'],
@@ -132,7 +118,7 @@ export async function createPlace(
         },
       };
     },
-    async destroy() {
+    async destroy(): Promise<void> {
       for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
       const closed = once(holder, 'close');
       holder.stdin?.end();

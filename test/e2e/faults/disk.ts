@@ -4,25 +4,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A file system of its own, with faults as real ones have. */
-export interface Disk {
-  readonly folder: string;
-  /** Every write hangs from now on. */
-  readonly freeze: () => Promise<void>;
-  readonly thaw: () => Promise<void>;
-  /** No byte is free from now on. */
-  readonly fill: () => void;
-  readonly empty: () => void;
-  /** It can only be read from now on, as after an error of the disk. */
-  readonly fail: () => Promise<void>;
-  /** Mounts it again, once nothing has a file of it open. */
-  readonly repair: () => Promise<void>;
-  /** Takes the disk away; thaws it first if need be. */
-  readonly remove: () => Promise<void>;
-}
+export type Disk = Awaited<ReturnType<typeof createDisk>>;
 
-/** In `parent`. Root on Linux, with loop devices. */
-export async function createDisk(parent: string, capacity = '16M'): Promise<Disk> {
+/** A file system of its own in `parent`, with faults as real ones have. Root on Linux, with loop devices. */
+export async function createDisk(parent: string, capacity = '16M') {
   const place = join(parent, 'mount');
   const folder = join(place, 'disk');
   mkdirSync(place);
@@ -41,14 +26,19 @@ export async function createDisk(parent: string, capacity = '16M'): Promise<Disk
   const filler = join(folder, 'filler');
   return {
     folder,
+    /** Every write hangs from now on. */
     freeze: step('freeze'),
     thaw: step('unfreeze'),
+    /** It can only be read from now on, as after an error of the disk. */
     fail: step('fail'),
+    /** Mounts it again, once nothing has a file of it open. */
     repair: step('repair'),
+    /** No byte is free from now on. */
     fill() {
       for (let size = 1024 * 1024; size >= 1; size /= 2) while (isWritten(filler, size));
     },
     empty: () => rmSync(filler),
+    /** Takes the disk away; thaws it first if need be. */
     async remove() {
       child.stdin.end();
       await closed;

@@ -23,20 +23,7 @@ export interface Exchange {
 /** Answers a request in place of the real server. */
 export type Answer = (exchange: Exchange) => void | Promise<void>;
 
-/** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */
-export interface FaultProxy {
-  /** Gives `answer` to these requests from now on; all others pass. `cut` breaks what is open, so that watches are asked for again. */
-  readonly fail: (answer: Answer, options?: { concerns?: RegExp; cut?: boolean }) => void;
-  /** All pass again; what the fault has left open is broken. */
-  readonly heal: () => void;
-  /** `METHOD path` of all requests. */
-  readonly asked: readonly string[];
-  /** Shows another certificate from now on; what is open is broken. */
-  readonly present: (certificate: Certificate) => void;
-  /** A copy of `kubeconfig` that leads here. */
-  readonly kubeconfigOf: (kubeconfig: string, path: string) => string;
-  readonly stop: () => Promise<void>;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 const day = 86_400_000;
 
@@ -45,10 +32,11 @@ export function certificateFor(before = 1, after = 1): Certificate {
   return createCertificate('127.0.0.1', Date.now() - before * day, Date.now() + after * day);
 }
 
+/** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */
 export async function startFaultProxy({
   server: target,
   certificateAuthority,
-}: Pick<Connection, 'server' | 'certificateAuthority'>): Promise<FaultProxy> {
+}: Pick<Connection, 'server' | 'certificateAuthority'>) {
   const upstream = new Agent({ keepAlive: true, ca: certificateAuthority });
   let current = certificateFor();
   const sockets = new Set<Socket>();
@@ -93,22 +81,27 @@ export async function startFaultProxy({
   };
 
   return {
+    /** `METHOD path` of all requests. */
     asked,
-    present(certificate) {
+    /** Shows another certificate from now on; what is open is broken. */
+    present(certificate: Certificate): void {
       current = certificate;
       server.setSecureContext({ key: current.key, cert: current.certificate });
       breakAll();
     },
-    fail(answer, { concerns = /./, cut = false } = {}) {
+    /** Gives `answer` to these requests from now on; all others pass. `cut` breaks what is open, so that watches are asked for again. */
+    fail(answer: Answer, { concerns = /./, cut = false } = {}): void {
       fault = { answer, concerns };
       if (cut) breakAll();
     },
-    heal() {
+    /** All pass again; what the fault has left open is broken. */
+    heal(): void {
       fault = undefined;
       for (const response of failed) response.destroy();
       failed.clear();
     },
-    kubeconfigOf(kubeconfig, path) {
+    /** A copy of `kubeconfig` that leads here. */
+    kubeconfigOf(kubeconfig: string, path: string): string {
       const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: object }[] };
       const data = Buffer.from(current.certificate).toString('base64');
       const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
@@ -116,7 +109,7 @@ export async function startFaultProxy({
       writeFileSync(path, JSON.stringify(config));
       return path;
     },
-    async stop() {
+    async stop(): Promise<void> {
       const closed = once(server, 'close');
       server.close();
       breakAll();

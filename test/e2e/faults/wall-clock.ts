@@ -2,19 +2,16 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeClockLibrary } from '../../programs/table.ts';
 
-/** A wall clock for one process, by libfaketime; what counts intervals (CLOCK_MONOTONIC) stays the machine's, as when a clock is set. */
-export interface WallClock {
-  /** Variables for the environment of the process. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Sets it so far from the machine's, from the process's next look at it. */
-  readonly set: (seconds: number) => void;
-  readonly now: () => Date;
-}
+export type WallClock = ReturnType<typeof createWallClock>;
 
-/** `folder`: where the file is that the process reads at each look. */
-export function createWallClock(folder: string): WallClock {
+/**
+ * A wall clock for one process, by libfaketime; what counts intervals (CLOCK_MONOTONIC) stays the machine's, as when a clock is set.
+ * `folder`: where the file is that the process reads at each look.
+ */
+export function createWallClock(folder: string) {
   const file = join(folder, 'wall-clock');
   let ahead = 0;
+  /** Sets it so far from the machine's, from the process's next look at it. */
   const set = (seconds: number): void => {
     ahead = seconds;
     // In one step: half a file would be another time.
@@ -23,6 +20,7 @@ export function createWallClock(folder: string): WallClock {
   };
   set(0);
   return {
+    /** Variables for the environment of the process. */
     env: {
       LD_PRELOAD: fakeClockLibrary,
       FAKETIME_TIMESTAMP_FILE: file,

@@ -1,14 +1,12 @@
 import type { Manifest } from '../../deploy/manifests.ts';
 
-/** Labels that kustomize's objects do not have: on every object, and those that distinguish releases. */
+/** Labels that kustomize's objects do not have, on every object. */
 const labelsOfHelm = [
   'helm.sh/chart',
   'app.kubernetes.io/instance',
   'app.kubernetes.io/version',
   'app.kubernetes.io/managed-by',
 ];
-/** On the Pods and in what selects them, so that two releases in a namespace leave each other's Pods alone. */
-const labelOfRelease = 'app.kubernetes.io/instance';
 
 /** Objects by what they are, in a form in which equal means the same to the API server; throws where one is there twice. */
 export function comparable(manifests: readonly Manifest[]): Record<string, unknown> {
@@ -31,42 +29,20 @@ export function withoutHelmsLabels(manifests: readonly Manifest[]): Manifest[] {
   return manifests.map((original) => {
     const manifest = structuredClone(original);
     remove(manifest.metadata.labels, labelsOfHelm);
-    for (const labels of selectionsOf(manifest)) remove(labels, [labelOfRelease]);
+    const { metadata: _, ...fields } = manifest;
+    removeRelease(fields);
     return manifest;
   });
 }
 
 type Labels = Record<string, string> | undefined;
 
-function selectionsOf(manifest: Manifest): Labels[] {
-  const { spec } = manifest as Manifest & {
-    spec?: {
-      selector?: { matchLabels: Labels };
-      podSelector?: { matchLabels: Labels };
-      template?: {
-        metadata: { labels: Labels };
-        spec: { topologySpreadConstraints?: { labelSelector: { matchLabels: Labels } }[] };
-      };
-      ingress?: { from?: { podSelector?: { matchLabels: Labels } }[] }[];
-    };
-  };
-  const of: Record<string, Labels[]> = {
-    Deployment: [
-      spec?.selector?.matchLabels,
-      spec?.template?.metadata.labels,
-      ...(spec?.template?.spec.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector.matchLabels),
-    ],
-    PodDisruptionBudget: [spec?.selector?.matchLabels],
-    DaemonSet: [spec?.selector?.matchLabels, spec?.template?.metadata.labels],
-    NetworkPolicy: [
-      spec?.podSelector?.matchLabels,
-      ...(spec?.ingress ?? []).flatMap(({ from = [] }) =>
-        from.flatMap(({ podSelector }) => (podSelector === undefined ? [] : [podSelector.matchLabels])),
-      ),
-    ],
-    PodMonitor: [spec?.selector?.matchLabels],
-  };
-  return of[manifest.kind] ?? [];
+/** Pods have the label of their release, and what selects them has it, so that two releases in a namespace leave each other's Pods alone. */
+function removeRelease(value: unknown, key = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (['labels', 'matchLabels'].includes(key) && 'app.kubernetes.io/name' in value)
+    remove(value as Labels, ['app.kubernetes.io/instance']);
+  for (const [name, field] of Object.entries(value)) removeRelease(field, name);
 }
 
 function remove(labels: Labels, names: readonly string[]): void {

@@ -3,26 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+export type Journald = Awaited<ReturnType<typeof startJournald>>;
+export type JournaldUnit = Awaited<ReturnType<typeof startUnit>>;
+
 /** A journald of its own, which reads the real kernel's log. */
-export interface Journald {
-  /** For journalctl, which runs outside. */
-  readonly directory: string;
-  /** Another boot id from now on; records stay. What is logged meanwhile is read afterwards. */
-  readonly reboot: () => Promise<void>;
-  /** All records so far are gone. */
-  readonly empty: () => Promise<void>;
-  /** A service of this name, which prints lines. */
-  readonly startUnit: (unit: string) => Promise<JournaldUnit>;
-  readonly stop: () => Promise<void>;
-}
-
-export interface JournaldUnit {
-  /** One line, without its end. */
-  readonly write: (line: string) => void;
-  readonly stop: () => Promise<void>;
-}
-
-export async function startJournald(): Promise<Journald> {
+export async function startJournald() {
   const unshare = spawn(
     'unshare',
     [
@@ -50,11 +35,15 @@ export async function startJournald(): Promise<Journald> {
   };
   const pid = await answer();
   return {
+    /** For journalctl, which runs outside. */
     directory: `/proc/${pid}/root/run/log/journal`,
+    /** Another boot id from now on; records stay. What is logged meanwhile is read afterwards. */
     reboot: () => send('reboot'),
+    /** All records so far are gone. */
     empty: () => send('empty'),
-    startUnit: (unit) => startUnit(pid, unit),
-    stop: async () => {
+    /** A service of this name, which prints lines. */
+    startUnit: (unit: string) => startUnit(pid, unit),
+    async stop() {
       unshare.stdin.end();
       await ended;
     },
@@ -62,7 +51,7 @@ export async function startJournald(): Promise<Journald> {
 }
 
 /** Within its namespaces: who writes must be a process that journald can see. */
-async function startUnit(pid: string, unit: string): Promise<JournaldUnit> {
+async function startUnit(pid: string, unit: string) {
   const writer = join(import.meta.dirname, 'unit-writer.ts');
   const socket = '/run/systemd/journal/stdout';
   const child = spawn(
@@ -78,7 +67,8 @@ async function startUnit(pid: string, unit: string): Promise<JournaldUnit> {
     }),
   ]);
   return {
-    write: (line) => void child.stdin.write(`${line}\n`),
+    /** One line, without its end. */
+    write: (line: string) => void child.stdin.write(`${line}\n`),
     async stop() {
       child.stdin.end();
       await ended;

@@ -1,5 +1,5 @@
 /** The agent's bundle in the guest, at an API server outside of it. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -11,14 +11,7 @@ import { packets, type Scene, sceneFile } from './scene.ts';
 /** Only what hangs takes so long: without KVM, and beside other tests, a guest is slow. */
 const withinMs = 300_000;
 
-export interface GuestAgent {
-  process: ChildProcess;
-  /** Resolves when a scrape has that line; prints it, and goes on after five minutes. */
-  until: (line: RegExp) => Promise<void>;
-  get: (path: string) => Promise<string>;
-  /** Resolves when it has ended. */
-  end: (signal: NodeJS.Signals) => Promise<void>;
-}
+export type GuestAgent = ReturnType<typeof startAgent>;
 
 /** Makes its Pods and the way to the API server, as the agent's kubeconfig has it. */
 export async function makeScene(): Promise<Scene> {
@@ -32,7 +25,7 @@ export async function makeScene(): Promise<Scene> {
   return scene;
 }
 
-export function startAgent({ command: [program = '', ...args], env }: Scene): GuestAgent {
+export function startAgent({ command: [program = '', ...args], env }: Scene) {
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => print('log', text));
@@ -44,7 +37,8 @@ export function startAgent({ command: [program = '', ...args], env }: Scene): Gu
   return {
     process: child,
     get,
-    async until(line) {
+    /** Resolves when a scrape has that line; prints it, and goes on after five minutes. */
+    async until(line: RegExp): Promise<void> {
       const deadline = performance.now() + withinMs;
       let text = '';
       while (!line.test(text) && child.exitCode === null && performance.now() < deadline) {
@@ -53,7 +47,8 @@ export function startAgent({ command: [program = '', ...args], env }: Scene): Gu
       }
       if (!line.test(text)) print('failed', `${line} is not in\n${text}`);
     },
-    async end(signal) {
+    /** Resolves when it has ended. */
+    async end(signal: NodeJS.Signals): Promise<void> {
       const ended = once(child, 'close');
       child.kill(signal);
       print('ended', await ended);

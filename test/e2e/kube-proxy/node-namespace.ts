@@ -13,23 +13,13 @@ const XTABLES_LOCK = '/run/xtables.lock';
 
 export type Backend = 'legacy' | 'nft';
 
-/** The node of programs that write its rules: a network namespace, an xtables lock and an iptables of its own. */
-export interface NodeNamespace {
-  /** Runs to its end whatever that is; `iptables` is that of the backend. */
-  readonly run: (command: string, args: readonly string[], input?: string) => Promise<Outcome>;
-  /** Goes on running; ends with this process at the latest. */
-  readonly start: (command: string, args: readonly string[]) => ChildProcess;
-  /** Writes a file that goes with it; returns its path. */
-  readonly writeFile: (name: string, content: string) => string;
-  /** Takes the xtables lock, until it is let go. */
-  readonly holdLock: () => Promise<() => Promise<void>>;
-  readonly destroy: () => Promise<void>;
-}
+export type NodeNamespace = Awaited<ReturnType<typeof createNodeNamespace>>;
 
 /**
+ * The node of programs that write its rules: a network namespace, an xtables lock and an iptables of its own.
  * `server`: an `https://127.0.0.1:PORT` outside, which is reached under the same address inside. Needs root.
  */
-export async function createNodeNamespace(server: string, backend: Backend = 'legacy'): Promise<NodeNamespace> {
+export async function createNodeNamespace(server: string, backend: Backend = 'legacy') {
   const group = await createNamespaceGroup();
   const namespace = await group.add('node');
   const folder = createOwnFolder('node-namespace');
@@ -40,7 +30,8 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
     for (const name of [tool, tool.replace('ip', 'ip6')])
       symlinkSync(`/usr/sbin/xtables-${backend}-multi`, join(folder, name));
 
-  const start: NodeNamespace['start'] = (command, args) => {
+  /** Goes on running; ends with this process at the latest. */
+  const start = (command: string, args: readonly string[]): ChildProcess => {
     // `ip netns exec` gives a mount namespace, too: the lock is this node's, not the machine's.
     const script = `mount --bind ${lock} ${XTABLES_LOCK} && exec "$@"`;
     return spawn(
@@ -49,7 +40,9 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       { stdio: 'pipe', env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, TZ: 'UTC' } },
     );
   };
-  const run: NodeNamespace['run'] = (command, args, input = '') => outcomeWith(start(command, args), input);
+  /** Runs to its end whatever that is; `iptables` is that of the backend. */
+  const run = (command: string, args: readonly string[], input = ''): Promise<Outcome> =>
+    outcomeWith(start(command, args), input);
 
   const up = await run('ip', ['link', 'set', 'lo', 'up']);
   if (up.code !== 0) throw new Error(`[kube-proxy] no loopback device: ${up.stderr}`);
@@ -65,12 +58,14 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   return {
     run,
     start,
-    writeFile(name, content) {
+    /** Writes a file that goes with it; returns its path. */
+    writeFile(name: string, content: string): string {
       const path = join(folder, name);
       writeFileSync(path, content);
       return path;
     },
-    async holdLock() {
+    /** Takes the xtables lock, until it is let go. */
+    async holdLock(): Promise<() => Promise<void>> {
       const holder = start('flock', ['--no-fork', XTABLES_LOCK, 'sh', '-c', 'echo held; exec cat']);
       await once(holder.stdout as NodeJS.ReadableStream, 'data');
       return async () => {
@@ -79,7 +74,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
         await closed;
       };
     },
-    async destroy() {
+    async destroy(): Promise<void> {
       for (const each of [inside, outside]) {
         const closed = once(each, 'close');
         each.kill('SIGKILL');

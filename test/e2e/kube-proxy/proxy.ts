@@ -12,16 +12,10 @@ export interface KubeProxyOptions {
   readonly mode: 'iptables' | 'nftables';
 }
 
-export interface KubeProxy {
-  /** All that it has printed. */
-  readonly lines: readonly string[];
-  /** The number of the first line from `from` on (default: the next one) that matches; rejects after a minute. */
-  readonly untilLine: (pattern: RegExp, from?: number) => Promise<number>;
-  readonly stop: () => Promise<void>;
-}
+export type KubeProxy = ReturnType<typeof startKubeProxy>;
 
 /** Starts a real kube-proxy. Its rules stay when it is stopped. */
-export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
+export function startKubeProxy(options: KubeProxyOptions) {
   const { connection, place } = options;
   const config = place.writeFile('kube-proxy.conf', JSON.stringify(configuration(options)));
   // A program in a container is process 1, which stands in every line; with --kill-child it ends with what is killed here.
@@ -32,8 +26,10 @@ export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
   createInterface(child.stderr).on('line', (line) => lines.push(line));
   const closed = once(child, 'close');
   return {
+    /** All that it has printed. */
     lines,
-    untilLine: (pattern, from = lines.length) =>
+    /** The number of the first line from `from` on (default: the next one) that matches; rejects after a minute. */
+    untilLine: (pattern: RegExp, from = lines.length): Promise<number> =>
       until(
         () => {
           const found = lines.findIndex((line, index) => index >= from && pattern.test(line));
@@ -41,7 +37,7 @@ export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
         },
         () => `[kube-proxy] no line with ${pattern}. It printed last:\n${lines.slice(-20).join('\n')}`,
       ),
-    async stop() {
+    async stop(): Promise<void> {
       child.kill('SIGKILL');
       await closed;
     },

@@ -1,26 +1,14 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { bundle } from '../bundle.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 
-/** A user's shell with the real kubectl and the plugin on its PATH. */
-export interface PluginShell {
-  /** The folder where kubectl finds the plugin. */
-  readonly plugin: string;
-  /** `kubectl …`; `config`: another kubeconfig than the user's. */
-  readonly kubectl: (args: readonly string[], config?: string) => Promise<Outcome>;
-  /** The same, left running in a process group of its own. */
-  readonly start: (args: readonly string[]) => ChildProcessByStdio<null, Readable, Readable>;
-  /** A kubeconfig whose current context has `namespace`, beside a context `shop` that has `other`. */
-  readonly configWith: (namespace: string, other?: string) => string;
-  readonly env: Readonly<Record<string, string>>;
-}
+export type PluginShell = ReturnType<typeof createPluginShell>;
 
-/** `folder`: the home of the user, whose own context has `namespace`. */
-export function createPluginShell(connection: Connection, folder: string, namespace: string): PluginShell {
+/** A user's shell with the real kubectl and the plugin on its PATH. `folder`: the home of the user, whose own context has `namespace`. */
+export function createPluginShell(connection: Connection, folder: string, namespace: string) {
   const plugins = join(folder, 'plugins');
   const plugin = join(plugins, 'kubectl-drops');
   mkdirSync(plugins);
@@ -31,6 +19,7 @@ export function createPluginShell(connection: Connection, folder: string, namesp
   const own = configWith(namespace);
   const env = { PATH: path, HOME: folder };
 
+  /** A kubeconfig whose current context has `current`, beside a context `shop` that has `other`. */
   function configWith(current: string, other = current): string {
     const config = JSON.parse(readFileSync(connection.adminKubeconfig, 'utf8')) as { contexts: [{ context: object }] };
     const [{ context }] = config.contexts;
@@ -51,10 +40,13 @@ export function createPluginShell(connection: Connection, folder: string, namesp
     });
 
   return {
+    /** The folder where kubectl finds the plugin. */
     plugin,
     configWith,
     env: { ...env, KUBECONFIG: own },
-    start: (args) => start(args),
-    kubectl: (args, config) => outcomeOf(start(args, config)),
+    /** `kubectl …`, left running in a process group of its own. */
+    start: (args: readonly string[]) => start(args),
+    /** The same to its end; `config`: another kubeconfig than the user's. */
+    kubectl: (args: readonly string[], config?: string): Promise<Outcome> => outcomeOf(start(args, config)),
   };
 }

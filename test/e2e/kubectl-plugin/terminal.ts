@@ -3,28 +3,14 @@ import { join } from 'node:path';
 import xterm from '@xterm/headless';
 import { until as untilFound } from '../until.ts';
 
-/** A program in a pseudo-terminal, and what a terminal shows of it. */
-export interface Terminal {
-  /** Waits until the lines on the screen, without spaces at their ends, match; rejects after a minute with what it shows. */
-  readonly until: (matches: (lines: string[]) => boolean) => Promise<string[]>;
-  readonly type: (keys: string) => void;
-  /** Ten columns and five lines more. */
-  readonly grow: () => void;
-  /** Whether any cell has a colour. */
-  readonly hasColours: () => boolean;
-  /** The second screen of a terminal, which leaves the first as it was. */
-  readonly isOnSecondScreen: () => boolean;
-  /** All that was written, with its control characters. */
-  readonly written: () => string;
-  /** Resolves with the exit status of the program; 128 and more: killed by a signal. */
-  readonly untilExit: () => Promise<number>;
-}
+export type Terminal = ReturnType<typeof openTerminal>;
 
+/** A program in a pseudo-terminal, and what a terminal shows of it. */
 export function openTerminal(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
   { columns, lines }: { columns: number; lines: number },
-): Terminal {
+) {
   const child = spawn(
     'python3',
     ['-B', join(import.meta.dirname, 'in_terminal.py'), String(columns), String(lines), ...command],
@@ -47,17 +33,20 @@ export function openTerminal(
   const problem = (): string => `[terminal] not as expected; ended with ${status}. It shows:\n${shown().join('\n')}`;
 
   return {
-    until: (matches) =>
+    /** Waits until the lines on the screen, without spaces at their ends, match; rejects after a minute with what it shows. */
+    until: (matches: (lines: string[]) => boolean): Promise<string[]> =>
       untilFound(() => {
         if (matches(shown())) return shown();
         if (status !== undefined) throw new Error(problem());
         return undefined;
       }, problem),
-    type: (keys) => void child.stdin.write(keys),
-    grow() {
+    type: (keys: string) => void child.stdin.write(keys),
+    /** Ten columns and five lines more. */
+    grow(): void {
       screen.resize(screen.cols + 10, screen.rows + 5);
       child.kill('SIGUSR1');
     },
+    /** Whether any cell has a colour. */
     hasColours: () =>
       Array.from({ length: screen.rows }, (_, line) => line).some((line) =>
         Array.from({ length: screen.cols }, (_, column) => column).some((column) => {
@@ -65,8 +54,11 @@ export function openTerminal(
           return cell !== undefined && !cell.isFgDefault();
         }),
       ),
+    /** The second screen of a terminal, which leaves the first as it was. */
     isOnSecondScreen: () => screen.buffer.active.type === 'alternate',
+    /** All that was written, with its control characters. */
     written: () => written,
+    /** Resolves with the exit status of the program; 128 and more: killed by a signal. */
     untilExit: () => untilFound(() => status, problem),
   };
 }

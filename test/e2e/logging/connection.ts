@@ -9,19 +9,14 @@ const talking = (address: string): string => `
   const socket = require('node:net').connect(9000, '${address}', () => console.log('ready'));
   process.stdin.on('data', (bytes) => socket.write(bytes)).on('end', () => process.exit());`;
 
-export interface Connection {
-  /** Sends a segment. */
-  readonly write: () => void;
-  readonly close: () => Promise<void>;
-}
-
 /** An open TCP connection from one Pod to port 9000 of another. */
-export async function openConnection(network: Network, from: string, to: string, address: string): Promise<Connection> {
+export async function openConnection(network: Network, from: string, to: string, address: string) {
   const server = await start(network.namespaceOf(to), listening);
   const client = await start(network.namespaceOf(from), talking(address));
   return {
+    /** Sends a segment. */
     write: () => client.stdin?.write('x'),
-    close: async () => {
+    async close() {
       for (const child of [client, server]) {
         const exited = once(child, 'exit');
         child.stdin?.end();

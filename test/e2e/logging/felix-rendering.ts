@@ -18,12 +18,12 @@ export interface LoggedPolicy {
 }
 
 /** Reads what Felix makes of `action: Log`, with a FelixConfiguration that has a shipped patch (felix/rules/policy.go). */
-export async function readFelixSettings(name: string): Promise<FelixSettings> {
+export async function readFelixSettings(name: string) {
   const { spec } = patch.parse(load(await readShipped(`calico/${name}`)));
   const limit = spec.logActionRateLimit;
   const burst = spec.logActionRateLimitBurst;
   return {
-    prefix: ({ kind, namespace, name: policy }) =>
+    prefix: ({ kind, namespace, name: policy }: LoggedPolicy): string =>
       spec.logPrefix
         .replaceAll('%k', kind)
         .replaceAll('%p', namespace === undefined ? policy : `${namespace}/${policy}`),
@@ -31,10 +31,4 @@ export async function readFelixSettings(name: string): Promise<FelixSettings> {
     iptablesLimit: limit === undefined ? '' : `-m limit --limit ${limit} --limit-burst ${burst ?? 5}`,
     nftablesLimit: limit === undefined ? '' : `limit rate ${limit} burst ${burst ?? 5} packets`,
   };
-}
-
-export interface FelixSettings {
-  readonly prefix: (policy: LoggedPolicy) => string;
-  readonly iptablesLimit: string;
-  readonly nftablesLimit: string;
 }

@@ -25,18 +25,8 @@ export interface Firewall {
   readonly refused: readonly Refused[];
 }
 
-/** The parts that tests of one script have beside those of `testLogdrop`. */
-export interface Ground {
-  readonly scene: Scene;
-  readonly log: KernelLog;
-  /** Rules before the script was run. */
-  readonly before: string;
-  readonly rules: () => Promise<string>;
-  readonly apply: (args: readonly string[]) => Promise<string>;
-}
-
-/** Tests the promises of both scripts on the kernel. */
-export function testLogdrop(firewall: Firewall): Ground {
+/** Tests the promises of both scripts on the kernel; returns the parts that tests of one script have beside these. */
+export function testLogdrop(firewall: Firewall) {
   const { own, hook } = firewall;
   let scene: Scene;
   let log: KernelLog;
@@ -173,6 +163,7 @@ export function testLogdrop(firewall: Firewall): Ground {
     get log() {
       return log;
     },
+    /** Rules before the script was run. */
     get before() {
       return before;
     },

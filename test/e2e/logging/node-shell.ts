@@ -5,18 +5,10 @@ import type { Network } from '../network/network.ts';
 
 export const folder = join(import.meta.dirname, '../../../deploy/logging');
 
-export interface NodeShell {
-  readonly namespace: string;
-  /** Runs a program in the node's network namespace; resolves to its standard output. */
-  readonly run: (command: string, args: readonly string[], input?: string) => Promise<string>;
-  /** Runs a script of deploy/logging, for the iptables backend named. */
-  readonly script: (name: string, args: readonly string[], backend?: string) => Promise<string>;
-  /** Writes a value below /proc/sys/net. */
-  readonly set: (path: string, value: number) => Promise<void>;
-}
+export type NodeShell = ReturnType<typeof nodeShell>;
 
 /** The node's own namespace is named like those of its Pods. */
-export function nodeShell(network: Network, pod: string): NodeShell {
+export function nodeShell(network: Network, pod: string) {
   const namespace = network.namespaceOf(pod).replace(new RegExp(`${network.deviceOf(pod)}$`), 'node');
   const runIn = async (command: string, args: readonly string[], input?: string): Promise<string> => {
     const { stdout } = await run('ip', ['netns', 'exec', namespace, command, ...args], input);
@@ -24,13 +16,16 @@ export function nodeShell(network: Network, pod: string): NodeShell {
   };
   return {
     namespace,
+    /** Runs a program in the node's network namespace; resolves to its standard output. */
     run: runIn,
-    script: async (name, args, backend) => {
+    /** Runs a script of deploy/logging, for the iptables backend named. */
+    script(name: string, args: readonly string[], backend?: string): Promise<string> {
       const commands =
         backend === undefined ? [] : [`IPTABLES=${backend}`, `IP6TABLES=${backend.replace('ip', 'ip6')}`];
       return runIn('env', [...commands, join(folder, name), ...args]);
     },
-    set: async (path, value) => {
+    /** Writes a value below /proc/sys/net. */
+    async set(path: string, value: number): Promise<void> {
       await runIn('sh', ['-c', `echo ${value} > /proc/sys/net/${path}`]);
     },
   };

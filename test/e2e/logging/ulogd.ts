@@ -8,14 +8,10 @@ import { libraries } from '../../programs/table.ts';
 import { run } from '../network/command.ts';
 import { until } from '../until.ts';
 
-export interface Ulogd {
-  /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
-  readonly untilLines: (count: number) => Promise<readonly string[]>;
-  readonly stop: () => Promise<void>;
-}
+export type Ulogd = Awaited<ReturnType<typeof startUlogd>>;
 
 /** Starts a real ulogd in a network namespace with a shipped configuration, of which only the folders are changed. */
-export async function startUlogd(namespace: string, configuration: string): Promise<Ulogd> {
+export async function startUlogd(namespace: string, configuration: string) {
   const folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-ulogd-'));
   const output = join(folder, 'netfilter.json');
   const path = join(folder, 'ulogd.conf');
@@ -41,7 +37,8 @@ export async function startUlogd(namespace: string, configuration: string): Prom
     throw error;
   }
   return {
-    untilLines: async (count) =>
+    /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
+    untilLines: (count: number): Promise<readonly string[]> =>
       until(
         () => {
           // The text behind the last end of a line is still being written.

@@ -6,21 +6,16 @@ import { KERNEL_LOG } from './kernel-access.ts';
 // A smaller buffer than the longest record would lose it.
 const RECORD_BYTES = 8192;
 
-export interface KernelLog {
-  /** The new lines of the kernel itself, in which `text` is; the others are passed over. */
-  readonly take: (text: string) => readonly string[];
-  /** The same as soon as there are `count` of them or more; rejects when there are fewer after a minute. */
-  readonly untilTaken: (text: string, count: number) => Promise<readonly string[]>;
-  readonly close: () => void;
-}
+export type KernelLog = ReturnType<typeof openKernelLog>;
 
 /**
  * What the kernel prints from now on. Taking throws EPIPE if since the last time the kernel has printed more than its
  * buffer holds: with the usual 128 KiB, some 400 LOG lines.
  */
-export function openKernelLog(): KernelLog {
+export function openKernelLog() {
   const fd = openSync(KERNEL_LOG, constants.O_RDONLY | constants.O_NONBLOCK);
   const buffer = Buffer.alloc(RECORD_BYTES);
+  /** The new lines of the kernel itself, in which `text` is; the others are passed over. */
   const take = (text: string): readonly string[] => {
     const lines: string[] = [];
     for (let record = readRecord(fd, buffer); record !== undefined; record = readRecord(fd, buffer)) {
@@ -29,6 +24,7 @@ export function openKernelLog(): KernelLog {
     }
     return lines;
   };
+  /** The same as soon as there are `count` of them or more; rejects when there are fewer after a minute. */
   const untilTaken = async (text: string, count: number): Promise<readonly string[]> => {
     const lines: string[] = [];
     await until(

@@ -12,12 +12,7 @@ const PREFIX = 'kube-netfilter-tailer';
 const NAME = new RegExp(`^(${PREFIX}-(\\d+)-[0-9a-f]{8}-(\\d+))-\\S+`);
 
 /** The network namespaces of one network. */
-export interface NamespaceGroup {
-  /** Makes one more; returns its name, for `ip -n` and `ip netns exec`. */
-  readonly add: (role: string) => Promise<string>;
-  /** Deletes them all. With the last group on this machine nf_log_all_netns becomes what it was before the first. */
-  readonly remove: () => Promise<void>;
-}
+export type NamespaceGroup = Awaited<ReturnType<typeof createNamespaceGroup>>;
 
 interface Namespace {
   readonly name: string;
@@ -30,12 +25,13 @@ interface Namespace {
  * A new group, still empty. As long as there is one, LOG rules print in all namespaces of this machine. Groups of
  * processes that are gone are removed first.
  */
-export async function createNamespaceGroup(): Promise<NamespaceGroup> {
+export async function createNamespaceGroup() {
   return locked(async () => {
     await removeLeftovers();
     const [other] = await listNamespaces();
     const before = other?.switchBefore ?? (await readFile(LOG_ALL_NAMESPACES, 'utf8')).trim();
     const group = `${PREFIX}-${process.pid}-${randomBytes(4).toString('hex')}-${before}`;
+    /** Makes one more; returns its name, for `ip -n` and `ip netns exec`. */
     const add = async (role: string): Promise<string> => {
       const name = `${group}-${role}`;
       await run('ip', ['netns', 'add', name]);
@@ -44,7 +40,9 @@ export async function createNamespaceGroup(): Promise<NamespaceGroup> {
     // Before the switch is turned: from here on its old value is on record.
     await add('group');
     await writeFile(LOG_ALL_NAMESPACES, '1');
-    return { add, remove: () => locked(() => removeGroup(group)) };
+    /** Deletes them all. With the last group on this machine nf_log_all_netns becomes what it was before the first. */
+    const remove = (): Promise<void> => locked(() => removeGroup(group));
+    return { add, remove };
   });
 }
 

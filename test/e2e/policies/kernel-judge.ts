@@ -24,12 +24,7 @@ export interface Attempt {
   readonly port: number | undefined;
 }
 
-/** A node whose kernel enforces a ruleset, and machines that send packets over it. */
-export interface KernelJudge {
-  /** Returns which of the attempts the kernel lets through, in their order. */
-  readonly judge: (ruleset: string, attempts: readonly Attempt[]) => Promise<boolean[]>;
-  readonly destroy: () => Promise<void>;
-}
+export type KernelJudge = Awaited<ReturnType<typeof createKernelJudge>>;
 
 /** Node.js has no raw sockets, which SCTP takes where the kernel does not have it. */
 const programs = [
@@ -47,7 +42,8 @@ interface Sender {
 const firstSourcePort = 1024;
 const sourcePorts = 64_000;
 
-export async function createKernelJudge(machines: readonly Machine[]): Promise<KernelJudge> {
+/** A node whose kernel enforces a ruleset, and machines that send packets over it. */
+export async function createKernelJudge(machines: readonly Machine[]) {
   const network = await createNetwork({ backend: 'iptables-nft', pods: machines });
   const senders: Sender[] = [];
   for (const machine of machines)
@@ -55,7 +51,8 @@ export async function createKernelJudge(machines: readonly Machine[]): Promise<K
   let taken = 0;
 
   return {
-    async judge(ruleset, attempts) {
+    /** Returns which of the attempts the kernel lets through, in their order. */
+    async judge(ruleset: string, attempts: readonly Attempt[]): Promise<boolean[]> {
       await nft(network, ['-f', '-'], ruleset);
       const probes = attempts.map(({ from, to, family, protocol, port }) => ({
         protocol: protocol.toLowerCase(),
@@ -85,7 +82,7 @@ export async function createKernelJudge(machines: readonly Machine[]): Promise<K
         protocol === 'icmp' ? echoes.has(`${source} ${destination}`) : admitted.has(`${protocol} ${sourcePort}`),
       );
     },
-    async destroy() {
+    async destroy(): Promise<void> {
       for (const { child } of senders) child.kill();
       await network.destroy();
     },

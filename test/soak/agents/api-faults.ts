@@ -1,18 +1,11 @@
 import { events, everything, status } from '../../e2e/faults/answers.ts';
-import { type Answer, type FaultProxy, startFaultProxy } from '../../e2e/faults/proxy.ts';
+import { type Answer, startFaultProxy } from '../../e2e/faults/proxy.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 
-/** Stands before a real API server, and answers in its place as that does when it is away, is overloaded or fails. */
-export interface ApiFaults extends Pick<FaultProxy, 'kubeconfigOf' | 'stop'> {
-  readonly isWell: boolean;
-  /** Requests that were refused or cut off. */
-  readonly refused: number;
-  /** Begins a fault: connections are cut, writes of Events get 429, or all gets 500, in turns by that number. */
-  readonly begin: (turn: number) => void;
-  readonly end: () => void;
-}
+export type ApiFaults = Awaited<ReturnType<typeof createApiFaults>>;
 
-export async function createApiFaults(connection: Connection): Promise<ApiFaults> {
+/** Stands before a real API server, and answers in its place as that does when it is away, is overloaded or fails. */
+export async function createApiFaults(connection: Connection) {
   const proxy = await startFaultProxy(connection);
   let isWell = true;
   let refused = 0;
@@ -22,13 +15,15 @@ export async function createApiFaults(connection: Connection): Promise<ApiFaults
     [status(500, 'InternalError'), everything],
   ];
   return {
-    get isWell() {
+    get isWell(): boolean {
       return isWell;
     },
-    get refused() {
+    /** Requests that were refused or cut off. */
+    get refused(): number {
       return refused;
     },
-    begin(turn) {
+    /** Begins a fault: connections are cut, writes of Events get 429, or all gets 500, in turns by that number. */
+    begin(turn: number): void {
       const [answer, concerns] = faults[turn % faults.length] ?? [() => {}, everything];
       isWell = false;
       proxy.fail(
@@ -39,7 +34,7 @@ export async function createApiFaults(connection: Connection): Promise<ApiFaults
         { concerns, cut: concerns === everything },
       );
     },
-    end() {
+    end(): void {
       isWell = true;
       proxy.heal();
     },

@@ -46,21 +46,14 @@ const betweenFailures = 8000;
 const failuresInEpisode = 4;
 const betweenHealthy = 500;
 
-export interface ContainerLogs {
-  /** Writes until the end of the run. */
-  readonly play: () => Promise<void>;
-  readonly rotations: number;
-  readonly lines: number;
-}
-
 /** Logs of both containers of a node, as containerd writes them and the kubelet rotates them. */
 export async function createContainerLogs(
   connection: Connection,
   node: string,
   podLogs: string,
   { run, lengths, expected }: { run: Run; lengths: Lengths; expected: Expected },
-): Promise<ContainerLogs> {
-  const counts = { rotations: 0, lines: 0 };
+) {
+  let rotations = 0;
   const logs: CriLog[] = [];
   for (const { name } of containers) {
     const pod = `${name}-x7k2p`;
@@ -71,13 +64,11 @@ export async function createContainerLogs(
   }
 
   return {
-    get rotations() {
-      return counts.rotations;
+    get rotations(): number {
+      return rotations;
     },
-    get lines() {
-      return counts.lines;
-    },
-    async play() {
+    /** Writes until the end of the run. */
+    async play(): Promise<void> {
       await Promise.all(containers.map((container, index) => playOne(container, logs[index] as CriLog)));
     },
   };
@@ -88,7 +79,6 @@ export async function createContainerLogs(
 
   function write(log: CriLog, lines: readonly string[]): void {
     for (const line of lines) log.write(line);
-    counts.lines += lines.length;
   }
 
   async function healthy({ healthy: line }: Container, log: CriLog): Promise<void> {
@@ -110,7 +100,7 @@ export async function createContainerLogs(
       await run.wait(2 * lengths.rotation);
       if (run.isOver) return;
       log.rotate();
-      counts.rotations++;
+      rotations++;
     }
   }
 }

@@ -97,23 +97,18 @@ export function kernelDrops(network: Network, run: Run, from: string, to: string
 const styles: readonly Style[] = ['create', 'copytruncate'];
 const keep = 60;
 
-export interface FileLog {
-  /** 20 lines ten times in a second. */
-  readonly drop: PairOptions['drop'];
-  readonly rotations: number;
-}
-
-export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: Run): FileLog {
+export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: Run) {
   const live = createLiveFile(path);
   let rotations = 0;
   let line = 0;
   let lastRotation = performance.now();
 
   return {
-    get rotations() {
+    get rotations(): number {
       return rotations;
     },
-    async drop(port) {
+    /** 20 lines ten times in a second. */
+    async drop(port: number): Promise<number> {
       for (let batch = 0; batch < 10; batch++) {
         let text = '';
         for (let each = 0; each < 20; each++) {

@@ -32,21 +32,17 @@ export function lengthsFor(minutes: number): Lengths {
   };
 }
 
-/** The time in which things are done to the agents. What waits is woken at its end. */
-export interface Run {
-  readonly isOver: boolean;
-  /** Resolves after this time or at the end, whichever is first. */
-  readonly wait: (duration: Millis) => Promise<void>;
-  readonly end: () => void;
-}
+export type Run = ReturnType<typeof createRun>;
 
-export function createRun(): Run {
+/** The time in which things are done to the agents. What waits is woken at its end. */
+export function createRun() {
   const ending = new AbortController();
   return {
-    get isOver() {
+    get isOver(): boolean {
       return ending.signal.aborted;
     },
-    wait: (duration) => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
+    /** Resolves after this time or at the end, whichever is first. */
+    wait: (duration: Millis): Promise<void> => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
     end: () => ending.abort(),
   };
 }
