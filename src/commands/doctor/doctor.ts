@@ -1,13 +1,15 @@
 /** `doctor`: checks the prerequisites of the agent, and says what to do if one is missing. */
 import type { DoctorOptions } from '../options/run-options.ts';
 import { type Config, environment, version } from '../../config/config.ts';
+import { documentAt } from '../../config/docs-url.ts';
 import { findAccess, createConnection } from '../../kubernetes/kubernetes.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { printable } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
 import { jsonText, paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
-import { enableLogging } from './enable-logging/enable-logging.ts';
+import { detectPlugIns } from './enable-logging/detect.ts';
+import { recipesFor } from './enable-logging/recipes.ts';
 import { findOwnPod, thisMachine } from './machine.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -38,7 +40,16 @@ import {
   checkState,
 } from './checks/sources.ts';
 import { gatherFacts, type Gathered, type Given, type Known } from './facts.ts';
-import { answersOf, type Check, jsonReport, type Report, type Status, statusOf, textReport } from './report.ts';
+import {
+  answersOf,
+  type Check,
+  jsonReport,
+  recipesText,
+  type Report,
+  type Status,
+  statusOf,
+  textReport,
+} from './report.ts';
 
 /** Shorter than the limit of a check, so that the check can name the server that did not answer. */
 const requestTimeout: Millis = 4500;
@@ -68,6 +79,23 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   const report: Report = { version, node, time: Date.now(), checks };
   out(output === 'json' ? jsonReport(report) : textReport(report, paint));
   return statusOf(checks) === 'problem' ? 1 : 0;
+}
+
+/** Prints how to make this cluster log dropped packets. Changes nothing. Returns the exit status: 0 if a plug-in can log. */
+export async function enableLogging(
+  api: Api,
+  node: string,
+  output: 'text' | 'json',
+  out: (text: string) => void,
+): Promise<0 | 1> {
+  const seen = await detectPlugIns(api, node);
+  const recipes = recipesFor(seen);
+  const obstacles = api.unusable === undefined ? seen.obstacles : [api.unusable];
+  if (output === 'json') {
+    const plugIns = recipes.map((recipe) => ({ ...recipe, page: documentAt(recipe.page) }));
+    out(jsonText({ enableLogging: { plugIns, obstacles } }, 2));
+  } else out(recipesText(recipes, seen, obstacles));
+  return recipes.some(({ works }) => works !== 'no') ? 0 : 1;
 }
 
 function paint(status: Status, text: string): string {

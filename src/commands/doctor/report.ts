@@ -1,8 +1,10 @@
-/** The finding of a check, and how doctor prints all findings. */
+/** The finding of a check, and how doctor prints all findings and recipes. */
+import { documentAt } from '../../config/docs-url.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
 import { jsonText, plural } from '../terminal.ts';
+import type { Recipe, Seen } from './enable-logging/detect.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
@@ -81,4 +83,47 @@ function countOf(checks: readonly Check[], status: Status): number {
 /** Returns the width of a column. Texts over 24 characters do not count, so that a long name does not move all others to the right. */
 function width(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => printable(text).length).filter((length) => length <= 24));
+}
+
+const verdicts: Readonly<Record<Recipe['works'], string>> = {
+  switch: 'works after these steps',
+  ready: 'works',
+  no: 'does not work',
+};
+
+/** Prints recipes for --enable-logging. */
+export function recipesText(recipes: readonly Recipe[], seen: Seen, obstacles: readonly string[]): string {
+  const parts = recipes.map(recipeText);
+  if (recipes.length === 0)
+    parts.push(
+      `No network plug-in was recognised${obstacles.length > 0 ? '' : ' by its Pods'}. ${documentAt('docs/logging.md')} says how to find it on a node, and how rules of your own log.\n`,
+    );
+  if (seen.plugIns.length > 1)
+    parts.push('Several plug-ins were recognised: follow the one that enforces your policies.\n');
+  if (obstacles.length > 0) parts.push(`Not all could be looked at: ${printable(obstacles.join('; '))}\n`);
+  return `${parts.join('\n')}\nNothing was changed.\n`;
+}
+
+function recipeText({ name, works, why, before = [], manifest, commands = [], undo = [], cost, page }: Recipe): string {
+  const file = manifest === undefined ? [] : ['', `${manifest.file}:`, '', ...manifest.text.trimEnd().split('\n')];
+  return `${[
+    `${name}: ${verdicts[works]}. ${upperFirst(why)}.`,
+    ...section(works === 'no' ? 'Instead' : 'Before', before),
+    ...file,
+    ...section('Run', commands),
+    ...section('Undo', undo),
+    ...section('Cost', cost === undefined ? [] : [cost]),
+    '',
+    `More: ${documentAt(page)}`,
+  ]
+    .map(printable)
+    .join('\n')}\n`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', `${title}:`, ...lines.map((line) => `  ${line}`)];
+}
+
+function upperFirst(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

@@ -1,8 +1,8 @@
 import { load, loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
+import { enableLogging } from '../../../src/commands/doctor/doctor.ts';
 import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-logging/detect.ts';
-import { enableLogging } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
-import { recipesFor } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
+import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
 import { noApi } from '../../../src/commands/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';

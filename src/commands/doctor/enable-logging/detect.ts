@@ -18,11 +18,13 @@ export type PlugIn =
   | 'flannel'
   | 'weave';
 
+export type Version = readonly [major: number, minor: number, patch: number];
+
 export interface Seen {
   plugIns: readonly PlugIn[];
   calico: {
     /** From the tag of calico-node's image; undefined if the tag is not a version. */
-    version: readonly [number, number, number] | undefined;
+    version: Version | undefined;
     /** Undefined if FelixConfiguration could not be read. */
     bpf: boolean | undefined;
     logPrefix: string | undefined;
@@ -105,7 +107,7 @@ function imagesOf(pod: unknown): string[] {
 }
 
 /** Reads the version from the tag of an image: 3.29.1 from `docker.io/calico/node:v3.29.1`. */
-function versionOf(images: readonly string[]): Seen['calico']['version'] {
+function versionOf(images: readonly string[]): Version | undefined {
   for (const image of images) {
     const [, major, minor, patch] = /\/node:v(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(image) ?? [];
     if (major !== undefined) return [Number(major), Number(minor), Number(patch)];
