@@ -16,7 +16,7 @@ export async function pageHtml(engine: Engine, report: Report): Promise<string> 
   const assets = await pageAssets();
   const timeLine = await timeLineHtml(engine, report);
   const rows = await readPageRows(engine);
-  let most = rows.ranks.length;
+  let most = rows.length;
   for (;;) {
     const packed = packRows(rows, most);
     const html = documentOf(report, timeLine, assets, dataOf(report, packed.count), packed.data);
@@ -46,15 +46,6 @@ function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Si
 /** More rows would make the page slow to open. */
 const mostPageRows = 200_000;
 
-type Columns = Record<(typeof rowColumns)[number], number[]>;
-
-interface PageRows {
-  columns: Columns;
-  texts: Record<(typeof textColumns)[number], string[]>;
-  /** The number of each row within its pair, from 1 for the latest. Rows with high numbers are left out first. */
-  ranks: number[];
-}
-
 interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'packets'> {
   /** A JSON list of rule, verdict and policies. */
   ruling: string;
@@ -62,15 +53,13 @@ interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'serv
   fromAddress: string;
   toAddress: string;
   at: number;
+  /** The number of the row within its pair, from 1 for the latest. Rows with high numbers are left out first. */
   rank: number;
 }
 
 /** Chooses the latest rows of each pair. If there are too many pairs, those with most packets have one row each. */
-async function readPageRows(engine: Engine): Promise<PageRows> {
-  const dictionaries = Object.fromEntries(textColumns.map((name) => [name, new Map<string, number>()]));
-  const columns = Object.fromEntries(rowColumns.map((name) => [name, [] as number[]])) as Columns;
-  const ranks: number[] = [];
-  const rows = engine.batches<Row>(
+async function readPageRows(engine: Engine): Promise<Row[]> {
+  const found = engine.batches<Row>(
     `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
         coalesce("source.address", '') AS "fromAddress", coalesce("destination.address", '') AS "toAddress",
         epoch_ms("at")::DOUBLE AS "at", packets,
@@ -78,21 +67,19 @@ async function readPageRows(engine: Engine): Promise<PageRows> {
       FROM ${views.rows} ORDER BY rank, packets DESC LIMIT ${mostPageRows})
     ORDER BY "from", "to", service, action, "at"`,
   );
-  for await (const batch of rows)
+  const rows: Row[] = [];
+  /** Each text once, because most rows repeat those of others. */
+  const texts = new Map<string, string>();
+  for await (const batch of found)
     for (const row of batch) {
-      for (const name of rowColumns)
-        columns[name].push(
-          name === 'at' || name === 'packets' ? row[name] : placeOf(dictionaries[name] ?? new Map(), row[name]),
-        );
-      ranks.push(row.rank);
+      for (const name of textColumns) {
+        const text = texts.get(row[name]) ?? row[name];
+        texts.set(text, text);
+        row[name] = text;
+      }
+      rows.push(row);
     }
-  const texts = Object.fromEntries(
-    Object.entries(dictionaries).map(([name, places]) => [
-      name,
-      [...places.keys()].map(name === 'ruling' ? rulingText : plain),
-    ]),
-  );
-  return { columns, texts: texts as PageRows['texts'], ranks };
+  return rows;
 }
 
 /** Returns three lines: rule, verdict and policies. Each policy is made printable on its own, so that it equals its name in the list of policies. */
@@ -108,20 +95,20 @@ function placeOf(places: Map<string, number>, value: string): number {
 }
 
 /** Packs the rows of the lowest ranks as JSON in gzip and Base64, one column after another. A value is stored as its difference from the value before it. */
-function packRows({ columns, texts, ranks }: PageRows, most: number) {
-  const limit = ranks.length <= most ? Infinity : (ranks.toSorted((a, b) => a - b)[most] ?? Infinity);
+function packRows(rows: readonly Row[], most: number) {
+  const ranks = rows.map(({ rank }) => rank).toSorted((a, b) => a - b);
+  const limit = ranks[most] ?? Infinity;
   let left = most - ranks.filter((rank) => rank < limit).length;
-  const chosen = ranks.flatMap((rank, index) => (rank < limit || (rank === limit && left-- > 0) ? [index] : []));
-  const used: Partial<PageRows['texts']> = {};
+  const chosen = rows.filter(({ rank }) => rank < limit || (rank === limit && left-- > 0));
+  const texts: Partial<Record<(typeof textColumns)[number], string[]>> = {};
   const packed = rowColumns.map((name) => {
-    const values = chosen.map((index) => columns[name][index] ?? 0);
-    if (name === 'at' || name === 'packets') return differences(values);
-    // The page has only the texts of these rows, in the order in which they first occur.
-    const places = new Map([...new Set(values)].map((value, place) => [value, place]));
-    used[name] = [...places.keys()].map((value) => texts[name][value] ?? '');
-    return differences(values.map((value) => places.get(value) ?? 0));
+    if (name === 'at' || name === 'packets') return differences(chosen.map((row) => row[name]));
+    const places = new Map<string, number>();
+    const values = chosen.map((row) => placeOf(places, row[name]));
+    texts[name] = [...places.keys()].map(name === 'ruling' ? rulingText : plain);
+    return differences(values);
   });
-  const bytes = gzipSync(JSON.stringify([packed, used]), { level: 9 });
+  const bytes = gzipSync(JSON.stringify([packed, texts]), { level: 9 });
   return { count: chosen.length, data: bytes.toString('base64') };
 }
 
