@@ -2,7 +2,7 @@
 import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
-import { eachLine, findFiles } from '../../report/report.ts';
+import { eachLine, findFiles, objectIn } from '../../report/report.ts';
 import { InputError } from '../../sources/reading.ts';
 import { plural } from '../terminal.ts';
 import { evaluatorOf, type KnownObjects } from './known-objects.ts';
@@ -149,15 +149,8 @@ export async function readAuditRows(named: readonly string[], onRow: (row: FlowR
 }
 
 function rowOf(line: string | undefined): FlowRecord | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(line ?? '');
-  } catch {
-    value = undefined;
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return 'is no flow record: cut off, too long, or no JSON';
-  const row = value as FlowRecord;
+  const row = objectIn(line) as FlowRecord | undefined;
+  if (row === undefined) return 'is no flow record: cut off, too long, or no JSON';
   const version: unknown = row['schema.version'];
   if (typeof version !== 'string' || version.split('.')[0] !== major)
     return `is no flow record of schema version ${major}.x`;

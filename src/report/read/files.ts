@@ -3,6 +3,7 @@ import { closeSync, globSync, mkdtempSync, openSync, rmSync, statSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { parsed } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
 import { writeAll } from '../../platform/write-all.ts';
@@ -94,7 +95,7 @@ export async function requireRows(path: string): Promise<void> {
   let lines = 0;
   await untilEnough(path, (line) => {
     if (isBlank(line)) return;
-    if (isObject(line)) throw enough;
+    if (objectIn(line) !== undefined) throw enough;
     if (++lines === 1000) throw new Error(`is no audit: none of its first ${lines} lines is a flow record`);
   });
 }
@@ -105,7 +106,7 @@ export async function writeReadable(from: string, to: string): Promise<void> {
   let ready = '';
   try {
     await eachLine(from, (line) => {
-      ready += isBlank(line) || isObject(line) ? `${line}\n` : '{}\n';
+      ready += isBlank(line) || objectIn(line) !== undefined ? `${line}\n` : '{}\n';
       if (ready.length < longestLine) return;
       writeTemporary(file, ready);
       ready = '';
@@ -120,14 +121,10 @@ function isBlank(line: string | undefined): boolean {
   return line !== undefined && /^[ \t\r]*$/.test(line);
 }
 
-function isObject(line: string | undefined): boolean {
-  if (line === undefined || line.length > longestLine) return false;
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+/** Returns the JSON object of a line; undefined if it is none, or longer than a row can be. */
+export function objectIn(line: string | undefined): object | undefined {
+  const value = line === undefined || line.length > longestLine ? undefined : parsed(line);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
 /** Makes a folder for temporary files of this run. Throws a `ReportError`. */
