@@ -35,20 +35,18 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async doctor(command) {
     const options = readDoctorOptions(command);
     const { doctor } = await import('./commands/doctor/doctor.ts');
-    // Exit at once, because a check that timed out may still have a request open.
-    return process.exit(await doctor(options, (text) => writeUnlessClosed(streams.out, text)));
+    return await doctor(options, (text) => writeUnlessClosed(streams.out, text));
   },
   why: runWhy,
   async suggest(command) {
     const options = readWhyOptions(command);
     const { suggestPolicies } = await import('./commands/why/suggest.ts');
-    return process.exit(await suggestPolicies(options, streams));
+    return await suggestPolicies(options, streams);
   },
   async drops(command) {
     const options = readDropsOptions(command);
     const { drops } = await import('./commands/drops/drops.ts');
-    // Exit at once, because kept-alive connections would keep the process running.
-    return process.exit(await drops(options, pathOf(command), streams));
+    return await drops(options, pathOf(command), streams);
   },
   async 'drops why'(command) {
     const { from, to, policies } = command.opts<Record<string, unknown>>();
@@ -56,13 +54,13 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
     const options = readDropsOptions(command);
     if (options.target.kind !== 'pod') throw new UsageError(['why: of which Pod?'], pathOf(command));
     const { whyPod } = await import('./commands/drops/why-pod.ts');
-    return process.exit(await whyPod(options, pathOf(command), streams));
+    return await whyPod(options, pathOf(command), streams);
   },
   async 'drops top'(command) {
     const hasTerminal = isatty(0) && isatty(1) && environment()['TERM'] !== 'dumb';
     const options = readTopOptions(command, hasTerminal);
     const { top } = await import('./commands/top/top.ts');
-    return process.exit(await top(options, pathOf(command), streams, stopSignal()));
+    return await top(options, pathOf(command), streams, stopSignal());
   },
   'config print': (command) => print(printConfig(command)),
   'config check': (command) => print(checkConfig(command)),
@@ -90,7 +88,8 @@ const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
 void start();
 
 async function start(): Promise<void> {
-  process.exitCode = await main(process.argv.slice(2));
+  // Exit at once, because open requests and kept-alive connections would keep the process running.
+  process.exit(await main(process.argv.slice(2)));
 }
 
 async function main(args: string[]): Promise<number> {
@@ -131,13 +130,11 @@ function print(text: string): 0 {
   return 0;
 }
 
-/** Ends the process without waiting for pending work, such as a back-off. */
-async function untilStopped(running: Promise<number>): Promise<never> {
-  const status = await running.catch((error: Error) => {
+async function untilStopped(running: Promise<number>): Promise<number> {
+  return await running.catch((error: Error) => {
     streams.err(`${programName}: ${error.message}\n`);
     return 2;
   });
-  return process.exit(status);
 }
 
 function stopSignal(): AbortSignal {
@@ -187,5 +184,5 @@ async function runReplay(command: Command): Promise<number> {
 async function runWhy(command: Command): Promise<number> {
   const options = readWhyOptions(command);
   const { why } = await import('./commands/why/why.ts');
-  return process.exit(await why(options, streams));
+  return await why(options, streams);
 }
