@@ -88,7 +88,6 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
   unreadable: 'has lines that are not as container runtimes write them; they are taken as they are',
   cut: 'has a record longer than 64 KiB: what is beyond that is passed over',
   dangling: 'has a line whose end did not come in time: it is taken without',
-  hurried: 'had more than 1,000 records or 256 KiB waiting for an earlier one to end: that is taken as far as it came',
 };
 
 /** Reports problems of folders and logs, each only once while it lasts. */

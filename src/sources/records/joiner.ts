@@ -42,6 +42,7 @@ const partTimeout: Millis = 5000;
 export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>) {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved<Line>(options.saved);
+  let isStopped = false;
   const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
     if (part !== undefined) return partTimeout;
     return open?.isCut === false ? timeout : undefined;
@@ -51,9 +52,6 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
     get isOpen() {
       return part !== undefined || open !== undefined;
-    },
-    get waiting() {
-      return open?.isCut === false ? open.line : part;
     },
     /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
@@ -70,12 +68,16 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
       quiet.restart();
     },
     start: quiet.restart,
-    hurry(): void {
-      if (open?.isCut === false) handOver(undefined);
-      else finish();
+    /** Hands over a record that has waited for too long before `time`. In a saved log, no timer does that. */
+    finishBefore(time: Millis): void {
+      if (isStopped || part !== undefined || open?.isCut !== false) return;
+      if (time - (open.line.time ?? time) > timeout) handOver(undefined);
     },
     finish,
-    stop: quiet.stop,
+    stop(): void {
+      isStopped = true;
+      quiet.stop();
+    },
   };
 
   function takeLine(line: Line, matters: boolean): void {
@@ -83,7 +85,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     const kind = headerOf(line.text);
     if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
     handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : undefined);
-    if (open !== undefined && line.text.length > maxLength) cut(open);
+    if (open !== undefined && !isStopped && line.text.length > maxLength) cut(open);
   }
 
   function append(record: Open<Line>, text: string): void {
@@ -108,12 +110,13 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     if (record?.isCut === false) onRecord(record.line);
   }
 
+  /** The caller may stop within a call of `onRecord`. What still waits then is a part of the position. */
   function finish(): void {
-    if (part !== undefined) {
+    if (part !== undefined && !isStopped) {
       counts.dangling++;
       takeLine(part, true);
     }
-    if (open?.isCut === false) handOver(undefined);
+    if (open?.isCut === false && !isStopped) handOver(undefined);
   }
 }
 

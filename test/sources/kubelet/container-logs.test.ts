@@ -145,8 +145,8 @@ test('lines are handed over with their path, time and number', () => {
   const line = { source: `${root}/${first}`, host: undefined, origin: 'container' };
   expect(lines).toStrictEqual([
     { ...line, line: 1, text: '{"a":1}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
-    { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
     { ...line, line: 3, text: 'by hand', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: false },
+    { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
   ]);
 });
 

@@ -76,8 +76,8 @@ describe('as a container runtime writes it', () => {
   test('a line of something else stands for itself', () => {
     const { records, counts } = read([cri('stderr', klog('"a" err=<')), '\tb', cri('stderr', '\tc')]);
     expect(records.map(({ text, time }) => [text, time === undefined])).toStrictEqual([
-      [`${klog('"a" err=<')}\n\tc`, false],
       ['\tb', true],
+      [`${klog('"a" err=<')}\n\tc`, false],
     ]);
     expect(counts.unreadable).toBe(1);
   });
@@ -232,9 +232,7 @@ test('whatever is read: never throws, each line once', () => {
     fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
       isProgramLog(lines.join('\n'));
       const { records } = read(lines);
-      expect(records.map(({ number }) => number)).toStrictEqual(
-        records.map(({ number }) => number).toSorted((a, b) => a - b),
-      );
+      expect(new Set(records.map(({ number }) => number)).size).toBe(records.length);
       expect(lines.length === 0 ? 0 : records.length).toBeLessThanOrEqual(lines.length);
       expect(records.length > 0).toBe(lines.length > 0);
     }),
