@@ -48,7 +48,7 @@ export function fakeJournalctl(): { spawn: Spawn; started: FakeJournalctl[] } {
         stderr: Object.assign(stderr, { destroy, pause: destroy, resume: destroy }),
         kill: () => (killed = true),
         unref: () => {},
-      }) satisfies Child;
+      }) as unknown as Child;
     },
   };
 }

@@ -3,7 +3,13 @@ import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
+import {
+  type Child,
+  type Ending,
+  runJournalctl,
+  type Spawn,
+  spawnJournalctl,
+} from '../../src/sources/journald/journalctl.ts';
 import { schedule } from '../../src/platform/timer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -44,14 +50,10 @@ test('a program that is not there', async () => {
 });
 
 test('a system without descriptors left, which gives no output to read', async () => {
-  const child = Object.assign(new EventEmitter(), {
-    stdout: undefined,
-    stderr: undefined,
-    kill: () => false,
-    unref: () => {},
-  });
+  const child = new EventEmitter();
+  const outputless = Object.assign(child, { kill: () => false, unref: () => {} }) as unknown as Child;
   const endings: Ending[] = [];
-  const kill = runJournalctl(() => child, [], { ...silent, ended: (ending) => endings.push(ending) }, schedule);
+  const kill = runJournalctl(() => outputless, [], { ...silent, ended: (ending) => endings.push(ending) }, schedule);
   child.emit('error', new Error('spawn EMFILE'));
   child.emit('error', new Error('kill ESRCH'));
   expect(endings).toEqual([{ error: new Error('spawn EMFILE') }]);

@@ -1,31 +1,16 @@
-import { spawn as spawnProcess } from 'node:child_process';
+import { type ChildProcess, spawn as spawnProcess } from 'node:child_process';
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
+import { getDefaultHighWaterMark, type Readable, setDefaultHighWaterMark } from 'node:stream';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Schedule } from '../../platform/timer.ts';
 import { createPace } from '../source.ts';
 
-export interface Child {
-  /** Undefined if the system has no more descriptors. An `error` then follows. */
-  stdout: Output | undefined;
-  stderr: Output | undefined;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'close', listener: (code: number | null, signal: string | null) => void): unknown;
-  kill: (signal: 'SIGKILL') => unknown;
-  unref: () => unknown;
-}
-
-interface Output {
-  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  pause: () => unknown;
-  resume: () => unknown;
-  destroy: () => unknown;
-}
-
 export type Spawn = (command: string, args: readonly string[]) => Child;
+
+/** Without an output, the system has no more descriptors. An `error` then follows. */
+export type Child = Pick<ChildProcess, 'on' | 'kill' | 'unref' | 'stdout' | 'stderr'>;
 
 export type Ending = { error: Error } | { code: number | null; signal: string | null };
 
@@ -127,7 +112,7 @@ export function runJournalctl(
   const unlessOver = (heard: (chunk: Buffer) => void) => (chunk: Buffer) => {
     if (!isOver) heard(chunk);
   };
-  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, unlessOver(listener.output), schedule);
+  if (child.stdout) stopReading = readInBatches(child.stdout, unlessOver(listener.output), schedule);
   child.stderr?.on('data', unlessOver(listener.errorOutput));
   // Errors of a pipe are ignored, because the end of the process is noticed anyway.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
@@ -144,12 +129,12 @@ export function runJournalctl(
 }
 
 /** Reads everything available, then pauses for a time that depends on the amount. Returns a function that stops it. */
-function readInBatches(output: Output, take: (chunk: Buffer) => void, schedule: Schedule): () => void {
+function readInBatches(output: Readable, take: (chunk: Buffer) => void, schedule: Schedule): () => void {
   const pace = createPace(pacing);
   let taken = 0;
   let cancel: (() => void) | undefined;
 
-  output.on('data', (chunk) => {
+  output.on('data', (chunk: Buffer) => {
     if (taken === 0) {
       cancel?.();
       cancel = schedule(pause, 0);
