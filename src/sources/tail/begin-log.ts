@@ -1,12 +1,29 @@
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Position } from '../source.ts';
-import { atEnd, distinct, type Entry, openCandidate, passOver, placeOf, positionAtEnd, refresh } from './candidate.ts';
-import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
-import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
-import type { FinishedFile } from './reading-order.ts';
-import { type Candidate, isCopy, isUndecided, relationOf, relations } from './relation.ts';
-import { siblingsOf } from './siblings.ts';
+import {
+  atEnd,
+  distinct,
+  type Entry,
+  type FinishedFile,
+  passOver,
+  placeOf,
+  positionAtEnd,
+  refresh,
+  scanFiles,
+} from './candidate.ts';
+import {
+  type Candidate,
+  type FilePosition,
+  isCopy,
+  isUndecided,
+  type LogPosition,
+  readLogPosition,
+  relationOf,
+  relations,
+  startOfFile,
+} from './relation.ts';
+import { closeLog, isSame, type Identity, type Obstacle } from './open-log.ts';
 
 export interface Beginning {
   entries: Entry[];
@@ -31,16 +48,17 @@ export function beginLog(
 ): Beginning | Obstacle {
   const position = readLogPosition(saved);
   let there: Candidate[] = [];
-  let live: Candidate | Obstacle;
+  let live: Identity | Obstacle;
   try {
     for (let looks = 0; ; looks++) {
       const opened = there;
-      live = reopened(path, false, opened);
+      const scan = scanFiles(path, opened);
+      there = keepOpened(scan.there, opened);
+      ({ live } = scan);
       if (position === undefined && 'kind' in live) {
-        for (const { log } of opened) closeLog(log);
+        for (const { log } of there) closeLog(log);
         return live;
       }
-      there = filesOf(path, live, opened);
       if (looks === maxLooks || (looks > 0 && isSameOrder(there, opened) && areUncut(there))) break;
     }
     there = distinct(there);
@@ -53,15 +71,9 @@ export function beginLog(
   }
 }
 
-/**
- * Returns the oldest file first, and the one at the path last. Files in `opened` (of the last scan) keep their places if they have lost
- * their names.
- */
-function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
-  const rotated = siblingsOf(path)
-    .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
-    .filter((found): found is Candidate => !('kind' in found));
-  const files = [...new Set('kind' in live ? rotated : [...rotated, live])];
+/** Inserts the files of the last scan that have lost their names since, at their places. */
+function keepOpened(there: readonly Candidate[], opened: readonly Candidate[]): Candidate[] {
+  const files = [...new Set(there)];
   for (const [index, each] of opened.entries()) {
     if (files.includes(each)) continue;
     const packed = files.findIndex((file) => file.isPacked && isCopy(file.head, each.head));
@@ -77,12 +89,6 @@ function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Cand
  */
 function areUncut(there: readonly Candidate[]): boolean {
   return there.map(refresh).every(Boolean);
-}
-
-function reopened(path: string, isPacked: boolean, opened: readonly Candidate[]): Candidate | Obstacle {
-  const there = lookAt(path);
-  const known = 'kind' in there ? undefined : opened.find(({ log }) => isSame(log.identity, there));
-  return known ?? openCandidate(path, isPacked);
 }
 
 function isSameOrder(one: readonly Candidate[], other: readonly Candidate[]): boolean {

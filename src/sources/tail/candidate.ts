@@ -1,18 +1,69 @@
 import { fstatSync, readSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 import { unpackedHead } from './content.ts';
-import type { FilePosition, Place } from './file-position.ts';
+import {
+  begins,
+  type Candidate,
+  type FilePosition,
+  fingerprintOf,
+  isCopy,
+  isCopyInMaking,
+  partLength,
+  type Place,
+} from './relation.ts';
 import type { LogFile } from './log-file.ts';
-import { closeLog, headLength, isSame, type Obstacle, openLog, readHead } from './open-log.ts';
-import type { FinishedFile } from './reading-order.ts';
-import { begins, type Candidate, fingerprintOf, isCopy, isCopyInMaking, partLength } from './relation.ts';
+import {
+  closeLog,
+  headLength,
+  type Identity,
+  isSame,
+  lookAt,
+  type Obstacle,
+  type OpenLog,
+  openLog,
+  readHead,
+} from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
 
 export interface Entry extends Candidate {
   place: Place;
 }
 
-export function openCandidate(path: string, isPacked: boolean): Candidate | Obstacle {
+interface Scan<Known> {
+  /** The oldest file first, and the one at the path last, if it can be read. */
+  there: (Known | Candidate)[];
+  /** The file at the path, or the reason why there is none. */
+  live: Identity | Obstacle;
+  /** Whether a rotated file could not be opened, so that it is not known what exists. */
+  hasUnopened: boolean;
+}
+
+/**
+ * Opens the files of a log, except those that are open already. The file at the path is looked at last: if it is copied and cut off
+ * meanwhile, the copy is missing, but its content is not taken for that of another file.
+ */
+export function scanFiles<Known extends { log: OpenLog }>(path: string, known: readonly Known[]): Scan<Known> {
+  const there: (Known | Candidate)[] = [];
+  let hasUnopened = false;
+  for (const sibling of siblingsOf(path)) {
+    const found = lookAt(sibling.path);
+    if ('kind' in found) continue;
+    const file = knownOr(found, sibling.path, sibling.isPacked);
+    if ('kind' in file) hasUnopened = true;
+    else there.push(file);
+  }
+  const atPath = lookAt(path);
+  const live = 'kind' in atPath ? atPath : knownOr(atPath, path, false);
+  if ('kind' in live) return { there, live, hasUnopened };
+  // Another file may have appeared between the two looks.
+  return { there: [...there, live], live: live.log.identity, hasUnopened };
+
+  function knownOr(identity: Identity, file: string, isPacked: boolean): Known | Candidate | Obstacle {
+    return known.find(({ log }) => isSame(log.identity, identity)) ?? openCandidate(file, isPacked);
+  }
+}
+
+function openCandidate(path: string, isPacked: boolean): Candidate | Obstacle {
   const log = openLog(path);
   if ('kind' in log) return log;
   try {
@@ -116,4 +167,39 @@ export function atEnd(candidate: Candidate): Entry {
   const last = Buffer.alloc(1);
   const skipping = offset > 0 && readSync(fd, last, 0, 1, offset - 1) === 1 && last.toString() !== '\n';
   return { ...candidate, place: { offset, skipping } };
+}
+
+/** A file that was read. Its content must not be read again, whatever its name becomes. */
+export interface FinishedFile {
+  /** Undefined if the file itself has other content now, so that only copies of it can be found. */
+  identity: Identity | undefined;
+  head: Buffer;
+  place: Place;
+}
+
+/** The most files that are remembered, with up to 1 KiB each. If a log has more rotated files, the oldest would look new. */
+const maxFinished = 4096;
+
+export function createFinishedFiles() {
+  let files: { file: FinishedFile; missed: number }[] = [];
+  return {
+    add(file: FinishedFile): void {
+      files = [...files.slice(1 - maxFinished), { file, missed: 0 }];
+    },
+    /** Finds the file itself by its inode, if it still begins with the same bytes. */
+    find(identity: Identity, head: Buffer): FinishedFile | undefined {
+      const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
+        // Nothing was read of an empty file. If it has content, the content is new, or another file has its inode.
+        its !== undefined && isSame(its, identity) && (known.length > 0 ? begins(head, known) : head.length === 0);
+      return files.findLast(({ file }) => isOne(file))?.file;
+    },
+    hasCopyOf: (head: Buffer): boolean => files.some(({ file }) => isCopy(file.head, head)),
+    /** Forgets files that two scans in a row have not found. `seen`: the first bytes of all files that exist. */
+    keepOnly(seen: readonly Buffer[]): void {
+      // A file that is being packed or renamed may be missing for a moment.
+      for (const entry of files)
+        entry.missed = seen.some((head) => isCopy(head, entry.file.head)) ? 0 : entry.missed + 1;
+      files = files.filter(({ missed }) => missed < 2);
+    },
+  };
 }

@@ -1,20 +1,27 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Beginning } from './begin-log.ts';
-import { distinct, type Entry, openCandidate, placeOf } from './candidate.ts';
-import { type FilePosition, type Place, startOfFile } from './file-position.ts';
+import { distinct, type Entry, placeOf, scanFiles } from './candidate.ts';
+import {
+  type Candidate,
+  type FilePosition,
+  isCopy,
+  isCopyInMaking,
+  isUndecided,
+  type Place,
+  relationOf,
+  startOfFile,
+} from './relation.ts';
 import type { LogFile } from './log-file.ts';
-import { maxFiles, type OpenFiles, type OpenFilesOptions } from './open-files.ts';
-import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
-import type { ReadingOrder } from './reading-order.ts';
-import { type Candidate, isCopy, isCopyInMaking, isUndecided, relationOf } from './relation.ts';
+import { type InsertFile, maxFiles, type OpenFilesOptions, type ReadingOrder } from './open-files.ts';
+import { closeLog, type Identity, isSame, lookAt, type Obstacle, type OpenLog } from './open-log.ts';
 import type { Report } from './report.ts';
-import { type Sibling, siblingsOf, changeStampOf } from './siblings.ts';
+import { changeStampOf } from './siblings.ts';
 
 /** The number of scans in a row that found a file cut off. */
 const maxCuts = 10;
 
 export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'order' | 'report'> {
-  insert: OpenFiles['insert'];
+  insert: InsertFile;
   wall: () => Millis;
 }
 
@@ -22,7 +29,7 @@ export type FileSearch = ReturnType<typeof createFileSearch>;
 
 /** Finds new files under all names that a file of this log may get, and has them read in order. */
 export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions) {
-  let live: Look['live'] | undefined;
+  let live: Found['live'] | undefined;
   let stamp: string | undefined;
   /** The number of scans in a row that could open nothing at the path. */
   let obstructed = 0;
@@ -46,7 +53,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     discover(): void {
       if (isAsBefore()) return;
       for (let again = true, cuts = 0; again && !report.isStopped;) {
-        const found = discoverFiles({ path, order, missing, now: wall() });
+        const found = discoverFiles(path, order, missing, wall());
         if (found === undefined) {
           stamp = undefined;
           again = ++cuts < maxCuts;
@@ -80,7 +87,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     stamp = changeStampOf(path, wall());
     if (stamp === undefined || stamp !== before || live === undefined || 'kind' in live) return false;
     const there = lookAt(path);
-    if ('kind' in there || fileOf(order, there) === undefined) return false;
+    if ('kind' in there || !order.all.some(({ log }) => isSame(log.identity, there))) return false;
     live = there;
     return true;
   }
@@ -99,69 +106,60 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
   else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while no agent was running');
 }
 
-interface Look {
-  path: string;
-  order: ReadingOrder;
-  /** Positions in files that were not found. A position is removed when its file is found. */
-  missing: FilePosition[];
-  now: Millis;
+interface Found {
   /** The file at the path now, or the reason why there is none. */
   live: Identity | Obstacle;
-  atPath: Candidate | undefined;
-  seen: Buffer[];
-  /** Known files, and opened siblings that may be new; the oldest first. */
-  there: (LogFile | Candidate)[];
-  /** New files after the last known one. They come before the next known one. */
-  between: Entry[];
   /** New files, each with the file before which it is read; undefined means at the end. */
   entries: { entry: Entry; before: LogFile | undefined }[];
   /** Positions past the end of files that were missing, and have been cut off. */
   cut: FilePosition[];
-  /** Whether a file could not be opened, so that it is not known what exists. */
-  hasUnopened: boolean;
-  /** Whether a file may be a copy that is still being written, and must be checked again soon. */
+  /** Whether a file could not be opened, or may be a copy that is still being written, so that it must be checked again soon. */
   isUndecided: boolean;
 }
 
 /**
  * Scans all files. Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never
- * throws.
+ * throws. `missing`: positions in files that were not found. A position is removed when its file is found.
  */
-function discoverFiles(search: Pick<Look, 'path' | 'order' | 'missing' | 'now'>): Look | undefined {
-  const live = { kind: 'missing', text: '' } as const;
-  const lists = { seen: [], there: [], between: [], entries: [], cut: [] };
-  const look: Look = { ...search, ...lists, live, atPath: undefined, hasUnopened: false, isUndecided: false };
-  for (const sibling of siblingsOf(look.path)) openSibling(look, sibling);
-  openLive(look);
+function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[], now: Millis): Found | undefined {
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
-  if (haveBeenCut(look.order)) {
-    for (const each of look.there) if (!('reader' in each)) closeLog(each.log);
-    if (look.atPath !== undefined) closeLog(look.atPath.log);
+  const { there, live, hasUnopened } = scanFiles(path, order.all);
+  if (haveBeenCut(order)) {
+    for (const each of there) if (!isOpen(each)) closeLog(each.log);
     return undefined;
   }
-  for (const each of look.there)
-    if ('reader' in each) {
-      look.seen.push(each.reader.head);
-      placeBefore(look, each);
-    } else takeSibling(look, each);
-  placeBefore(look, undefined);
-  if (look.atPath !== undefined) takeLive(look, look.atPath);
-  if (!look.hasUnopened) look.order.done.keepOnly(look.seen);
-  return look;
+  const atPath = 'kind' in live ? undefined : there.at(-1);
+  const openings = [...order.all, ...(atPath === undefined ? [] : [atPath])].map(headOf);
+  const found: Found = { live, entries: [], cut: [], isUndecided: hasUnopened };
+  /** New files after the last known one. They come before the next known one. */
+  let between: Entry[] = [];
+  for (const each of there) {
+    if (isOpen(each)) placeBefore(each);
+    else if (each === atPath) {
+      placeBefore(undefined);
+      takeLive(found, order, each);
+    } else if (isKnown(order, each)) closeLog(each.log);
+    else if (isUndecided(each, openings, now)) {
+      closeLog(each.log);
+      found.isUndecided = true;
+    } else between.push({ ...each, place: placeIn(missing, found, each) });
+  }
+  placeBefore(undefined);
+  if (!hasUnopened) order.done.keepOnly(there.map(headOf));
+  return found;
+
+  function placeBefore(before: LogFile | undefined): void {
+    for (const entry of distinct(between)) found.entries.push({ entry, before });
+    between = [];
+  }
 }
 
-function openSibling(look: Look, sibling: Sibling): void {
-  const there = lookAt(sibling.path);
-  if ('kind' in there) return;
-  const known = fileOf(look.order, there);
-  if (known !== undefined) return void look.there.push(known);
-  const candidate = openCandidate(sibling.path, sibling.isPacked);
-  if ('kind' in candidate) {
-    look.hasUnopened = true;
-    look.isUndecided = true;
-    return;
-  }
-  look.there.push(candidate);
+function isOpen(file: LogFile | Candidate): file is LogFile {
+  return 'reader' in file;
+}
+
+function headOf(file: LogFile | Candidate): Buffer {
+  return isOpen(file) ? file.reader.head : file.head;
 }
 
 function haveBeenCut({ all }: ReadingOrder): boolean {
@@ -170,62 +168,27 @@ function haveBeenCut({ all }: ReadingOrder): boolean {
   return all.length !== known.length || known.some((file, index) => file !== all[index]);
 }
 
-function openLive(look: Look): void {
-  look.live = lookAt(look.path);
-  if ('kind' in look.live) return;
-  const known = fileOf(look.order, look.live);
-  if (known !== undefined) return void look.there.push(known);
-  const candidate = openCandidate(look.path, false);
-  if ('kind' in candidate) return void (look.live = candidate);
-  // Another file may have appeared between the two scans.
-  look.live = candidate.log.identity;
-  look.atPath = candidate;
-}
-
-function takeSibling(look: Look, candidate: Candidate): void {
-  look.seen.push(candidate.head);
-  const openings = look.order.all.map(({ reader }) => reader.head);
-  if (look.atPath !== undefined) openings.push(look.atPath.head);
-  if (isKnown(look.order, candidate)) closeLog(candidate.log);
-  else if (isUndecided(candidate, openings, look.now)) {
-    closeLog(candidate.log);
-    look.isUndecided = true;
-  } else look.between.push({ ...candidate, place: placeIn(look, candidate) });
-}
-
-function placeBefore(look: Look, before: LogFile | undefined): void {
-  for (const entry of distinct(look.between)) look.entries.push({ entry, before });
-  look.between = [];
-}
-
-function takeLive({ order, entries, seen }: Look, candidate: Candidate): void {
-  const { identity } = candidate.log;
-  seen.push(candidate.head);
-  const isAgain = entries.some(({ entry }) => isSame(entry.log.identity, identity));
-  if (isAgain || fileOf(order, identity) !== undefined) return closeLog(candidate.log);
-  for (const each of entries.filter(({ entry }) => isCopyInMaking(entry, candidate))) {
-    closeLog(each.entry.log);
-    entries.splice(entries.indexOf(each), 1);
-  }
-  const earlier = order.done.find(identity, candidate.head);
-  const isBack = earlier !== undefined && candidate.size >= earlier.place.offset;
-  entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
+/** Takes the file at the path. */
+function takeLive(found: Found, { all, done }: ReadingOrder, candidate: Candidate): void {
+  const { log, head, size } = candidate;
+  const isIt = (other: { log: OpenLog }): boolean => isSame(other.log.identity, log.identity);
+  if (all.some(isIt) || found.entries.some(({ entry }) => isIt(entry))) return closeLog(log);
+  const copies = found.entries.filter(({ entry }) => isCopyInMaking(entry, candidate));
+  for (const { entry } of copies) closeLog(entry.log);
+  const earlier = done.find(log.identity, head);
+  const isBack = earlier !== undefined && size >= earlier.place.offset;
+  found.entries = found.entries.filter((each) => !copies.includes(each));
+  found.entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
 }
 
 /** Returns where an earlier run stopped, if it had read this file. */
-function placeIn({ missing, cut }: Look, candidate: Candidate): Place {
-  for (const [index, saved] of missing.entries()) {
-    if (relationOf(candidate, saved) === 'other') continue;
-    const place = placeOf(candidate, saved);
-    missing.splice(index, 1);
-    if (place.offset < saved.offset) cut.push(saved);
-    return place;
-  }
-  return startOfFile;
-}
-
-function fileOf({ all }: ReadingOrder, identity: Identity): LogFile | undefined {
-  return all.find(({ log }) => isSame(log.identity, identity));
+function placeIn(missing: FilePosition[], { cut }: Found, candidate: Candidate): Place {
+  const index = missing.findIndex((saved) => relationOf(candidate, saved) !== 'other');
+  const [saved] = index < 0 ? [] : missing.splice(index, 1);
+  if (saved === undefined) return startOfFile;
+  const place = placeOf(candidate, saved);
+  if (place.offset < saved.offset) cut.push(saved);
+  return place;
 }
 
 function isKnown({ all, done }: ReadingOrder, { log, head }: Candidate): boolean {

@@ -2,9 +2,8 @@ import { fstatSync, readSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import { createScanner, type ScannerOptions } from '../framing/scanner.ts';
 import { type Content, type ContentListener, type OpenContent, openPackedContent } from './content.ts';
-import type { FilePosition, Place } from './file-position.ts';
+import { type FilePosition, fingerprintOf, type Place } from './relation.ts';
 import { headLength, type OpenLog } from './open-log.ts';
-import { fingerprintOf } from './relation.ts';
 
 export interface LogFile {
   readonly log: OpenLog;
@@ -21,6 +20,8 @@ export interface LogFile {
   /** Checks that the file still begins with the same bytes, and reads more of its beginning. */
   verify: () => void;
   pump: () => void;
+  /** Reads on after a failure. */
+  retry: () => void;
   close: () => void;
 }
 
@@ -41,7 +42,7 @@ export interface LogFileListener extends Pick<ContentListener, 'changed' | 'move
   begun: () => void;
   /** The file was cut off, or begins with other bytes now. It is closed. `lastSize`: its size in bytes at the last check. */
   overwritten: (file: LogFile, lastSize: number) => void;
-  /** The file cannot be read further for now. It is closed. */
+  /** The file cannot be read for now. It is not read further until `retry` is called. */
   failed: (file: LogFile, error: unknown) => void;
 }
 
@@ -50,6 +51,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   const { log, isPacked, place, now, files } = options;
   const reader = createFileReader(options);
   let isClosed = false;
+  let hasFailed = false;
   let size = place.offset;
   /** The size in bytes at the last successful check. For a packed file, it is known once everything was read. */
   let lastSize = place.offset;
@@ -71,17 +73,18 @@ export function createLogFile(options: LogFileOptions): LogFile {
     },
     verify: () => void holds(reader.offset),
     pump() {
-      if (isClosed || content.isBusy) return;
+      if (isClosed || hasFailed || content.isBusy) return;
       if (file.size > reader.offset) content.read(reader.offset);
       else file.verify();
     },
+    retry: () => void (hasFailed = false),
     close,
   };
   return file;
 
   /** Returns whether the file still has at least this many bytes and the same beginning. If not, it tells the listener. */
   function holds(bytes: number): boolean {
-    if (isClosed) return false;
+    if (isClosed || hasFailed) return false;
     try {
       size = content.size();
       if (size >= bytes && reader.holds()) {
@@ -109,12 +112,12 @@ export function createLogFile(options: LogFileOptions): LogFile {
 
   function turnEnded(): void {
     options.lines.turnEnded?.();
-    if (!isClosed) files.read(file);
+    if (!isClosed && !hasFailed) files.read(file);
   }
 
   function fail(error: unknown): void {
-    if (isClosed) return;
-    close();
+    if (isClosed || hasFailed) return;
+    hasFailed = true;
     files.failed(file, error);
   }
 

@@ -1,13 +1,86 @@
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Timer } from '../../platform/timer.ts';
-import type { LineSink } from '../framing/scanner.ts';
-import { type Entry, findCopy, passOver, restOf } from './candidate.ts';
-import { startOfFile } from './file-position.ts';
+import { addTo, type LineSink } from '../framing/scanner.ts';
+import type { Position } from '../source.ts';
+import { createFinishedFiles, type Entry, findCopy, passOver, restOf } from './candidate.ts';
+import { type FilePosition, type LogPosition, startOfFile } from './relation.ts';
 import { createLogFile, type LogFile, type LogFileListener, type LogFileOptions } from './log-file.ts';
 import { closeLog } from './open-log.ts';
-import type { ReadingOrder } from './reading-order.ts';
 import type { Report } from './report.ts';
+
+export type ReadingOrder = ReturnType<typeof createReadingOrder>;
+
+/** The files of a log, oldest first: those that may still be written, the current one, and those that wait. */
+export function createReadingOrder() {
+  const files: LogFile[] = [];
+  const earlier = { lines: 0, bytes: 0, tooLong: 0 };
+  let current = 0;
+
+  const order = {
+    all: files as readonly LogFile[],
+    done: createFinishedFiles(),
+    finished: undefined as FilePosition | undefined,
+    get readable() {
+      return files.slice(0, current + 1);
+    },
+    get past() {
+      return files.slice(0, current);
+    },
+    get counts() {
+      const sum = { ...earlier };
+      for (const { reader } of files) addTo(sum, reader.counts);
+      return sum;
+    },
+    /** Inserts a file before `next`, or at the end. */
+    insert(file: LogFile, next: LogFile | undefined): void {
+      const index = next === undefined ? files.length : files.indexOf(next);
+      files.splice(index, 0, file);
+      if (index < current) current = index;
+    },
+    replace(file: LogFile, by: LogFile): void {
+      addTo(earlier, file.reader.counts);
+      files[files.indexOf(file)] = by;
+    },
+    remove(file: LogFile): void {
+      const index = files.indexOf(file);
+      files.splice(index, 1);
+      if (index < current) current--;
+      addTo(earlier, file.reader.counts);
+      file.close();
+      closeLog(file.log);
+    },
+    /** Stops reading a file for good. Its content is not read again. */
+    finish(file: LogFile): void {
+      const { log, reader } = file;
+      order.done.add({ identity: log.identity, head: reader.head, place: reader.place });
+      order.remove(file);
+    },
+    /** Moves to the next file if the current one is at its end. Returns whether it moved. */
+    goOn(now: Millis): boolean {
+      // Check this first: a writer that has begun the next file no longer writes to this one.
+      const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
+      const file = files[current];
+      if (!hasNext || file === undefined || !isAtEnd(file)) return false;
+      file.lastNeeded = now;
+      current++;
+      return true;
+    },
+    get position(): Position {
+      const { finished } = order;
+      const position: Omit<LogPosition, 'finished'> = {
+        files: files.map((file) => file.position),
+        modified: files.at(-1)?.lastModified ?? 0,
+      };
+      return finished === undefined ? { ...position } : { ...position, finished };
+    },
+  };
+  return order;
+}
+
+export function isAtEnd({ content, size, reader }: LogFile): boolean {
+  return !content.isBusy && size === reader.offset;
+}
 
 export interface OpenFilesOptions
   extends Pick<LogFileOptions, 'needles' | 'now' | 'openContent'>, Pick<LogFileListener, 'moved' | 'begun'> {
@@ -25,27 +98,18 @@ export const maxFiles = 256;
 
 type Replacement = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
 
-export type OpenFiles = ReturnType<typeof createOpenFiles>;
+/** Begins to read a file before another one, or at the end of the order. */
+export type InsertFile = (entry: Entry, next: LogFile | undefined) => void;
 
 /** Reads the files of a log, and handles those that are cut off, overwritten or damaged. */
-export function createOpenFiles(options: OpenFilesOptions) {
+export function createFileInserter(options: OpenFilesOptions): InsertFile {
   const { path, order, report, turns, moved, begun } = options;
-  /** Files whose last read failed. Packed files are not tried again. */
-  const failed = new Set<LogFile>();
   const common = {
     ...options,
     lines: { ...options.lines, tooLong: (line: number) => report.tooLong(line, order.counts.tooLong) },
     files: { read, changed: () => turns.setEarliest(coalescing), overwritten: startOver, failed: fail, moved, begun },
   };
-
-  return {
-    insert,
-    retry(): void {
-      const again = [...failed].filter((file) => order.all.includes(file));
-      failed.clear();
-      for (const file of again) replace(file, asItWas(file));
-    },
-  };
+  return insert;
 
   function read({ size, reader }: LogFile): void {
     report.well();
@@ -53,7 +117,6 @@ export function createOpenFiles(options: OpenFilesOptions) {
     turns.set(size > reader.offset ? 0 : coalescing);
   }
 
-  /** Begins to read a file before `next`, or at the end of the order. */
   function insert(entry: Entry, next: LogFile | undefined): void {
     if (order.all.length >= maxFiles) return giveUp(entry, order, report);
     try {
@@ -95,22 +158,18 @@ export function createOpenFiles(options: OpenFilesOptions) {
       turns.setEarliest(0);
       return report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
     }
-    failed.add(file);
     report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
   }
 
   function replace(file: LogFile, by: Replacement): void {
     try {
       order.replace(file, createLogFile({ ...common, ...by }));
-      turns.setEarliest(0);
     } catch (error) {
-      fail(file, error);
+      order.finish(file);
+      report.failed(`: ${reasonOf(error)}`);
     }
+    turns.setEarliest(0);
   }
-}
-
-function asItWas({ log, isPacked, reader }: LogFile): Replacement {
-  return { log, isPacked, head: reader.head, place: reader.place };
 }
 
 /** Reports the file as lost, so it must not be read later either. */

@@ -6,9 +6,8 @@ import { beginLog } from './begin-log.ts';
 import { type OpenContent, openPinnedTail } from './content.ts';
 import { createFileSearch, type FileSearch } from './file-search.ts';
 import type { LogFile } from './log-file.ts';
-import { createOpenFiles } from './open-files.ts';
+import { createFileInserter, createReadingOrder, isAtEnd, type ReadingOrder } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
-import { createReadingOrder, isAtEnd, type ReadingOrder } from './reading-order.ts';
 import { createReport, type Report } from './report.ts';
 
 export interface RotatedLogOptions {
@@ -60,7 +59,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.discover();
     if (!report.isStopped) turns.setEarliest(0);
   });
-  const files = createOpenFiles({
+  const insert = createFileInserter({
     ...options,
     openContent,
     order,
@@ -71,7 +70,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     moved: replacement.begin,
     begun: () => looks.setEarliest(0),
   });
-  const search = createFileSearch({ path, order, report, wall, insert: files.insert });
+  const search = createFileSearch({ path, order, report, wall, insert });
 
   return {
     name: path,
@@ -122,7 +121,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     looks.set(lookInterval);
     search.discover();
     search.reportMissing();
-    files.retry();
+    for (const file of order.all) file.retry();
     release(order, search.live, now());
     if (!report.isStopped) turn();
   }

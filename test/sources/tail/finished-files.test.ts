@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { startOfFile } from '../../../src/sources/tail/file-position.ts';
-import { createFinishedFiles, type FinishedFile } from '../../../src/sources/tail/reading-order.ts';
-import { isCopy } from '../../../src/sources/tail/relation.ts';
+import { isCopy, startOfFile } from '../../../src/sources/tail/relation.ts';
+import { createFinishedFiles, type FinishedFile } from '../../../src/sources/tail/candidate.ts';
 import type { Identity } from '../../../src/sources/tail/open-log.ts';
 
 const long = 'x'.repeat(64);

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogFile, type LogFile } from '../../../src/sources/tail/log-file.ts';
 import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
 import { openPackedContent, unpackedHead } from '../../../src/sources/tail/content.ts';
-import { startOfFile } from '../../../src/sources/tail/file-position.ts';
+import { startOfFile } from '../../../src/sources/tail/relation.ts';
 import { openAtOnce } from './at-once.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
