@@ -18,6 +18,7 @@ const wording = [
   'commands/doctor/enable-logging',
   'report/outputs',
   'policies/wording',
+  'policies/suggest',
   'commands/why',
 ];
 const helm = ['node scripts/update-helm-chart.ts', 'oxfmt deploy/helm'];

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { dump } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import {
   compilePolicy,
@@ -9,6 +10,7 @@ import {
   type SuggestOptions,
   type Suggestion,
 } from '../../src/policies/policies.ts';
+import { expectLines } from '../expected-file.ts';
 import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { literalVerdict } from './literal.ts';
 import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
@@ -49,40 +51,8 @@ function suggestFor(
   });
 }
 
-test('a suggestion has one peer and one port, by labels that outlive a Pod', () => {
-  expect(suggestFor([isolated])).toEqual({
-    kind: 'policies',
-    policies: [
-      {
-        direction: 'ingress',
-        peers: 2,
-        selected: 1,
-        labelsOf: { own: 'pod', peer: 'pod' },
-        anyPort: false,
-        near: { exceptions: [], portNames: [] },
-        policy: {
-          apiVersion: 'networking.k8s.io/v1',
-          kind: 'NetworkPolicy',
-          metadata: { name: 'allow-batch-worker-5432', namespace: 'shop' },
-          spec: {
-            podSelector: { matchLabels: { app: 'postgres' } },
-            policyTypes: ['Ingress'],
-            ingress: [
-              {
-                from: [
-                  {
-                    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } },
-                    podSelector: { matchLabels: { app: 'worker' } },
-                  },
-                ],
-                ports: [{ protocol: 'TCP', port: 5432 }],
-              },
-            ],
-          },
-        },
-      },
-    ],
-  });
+test('a suggestion has one peer and one port, by labels that outlive a Pod', async () => {
+  await expectLines(import.meta.dirname, 'suggestion.expected.txt', [dump(suggestFor([isolated])).trimEnd()]);
 });
 
 /** The specs of what is suggested. */
@@ -111,30 +81,24 @@ const named = pod({
   ],
 });
 
+const denyingAll = { subject: { namespaces: {} }, ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }] };
+
 describe('a suggestion', () => {
   test('is not needed where policies admit', () => {
     expect(suggestFor([])).toEqual({ kind: 'not-needed' });
   });
 
   test('is refused where a policy of the tier Admin denies, which is named', () => {
-    const admin = clusterNetworkPolicy(
-      {
-        tier: 'Admin',
-        priority: 1,
-        subject: { namespaces: {} },
-        ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
-      },
-      'lockdown',
-    );
+    const admin = clusterNetworkPolicy({ tier: 'Admin', priority: 1, ...denyingAll }, 'lockdown');
     expect(suggestFor([isolated, admin])).toMatchObject({ kind: 'refused', reason: 'admin', by: { name: 'lockdown' } });
   });
 
   test('is refused where a policy of the tier Baseline denies, because it would isolate the Pod', () => {
-    const baseline = baselineAdminNetworkPolicy({
-      subject: { namespaces: {} },
-      ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+    expect(suggestFor([baselineAdminNetworkPolicy(denyingAll)])).toMatchObject({
+      kind: 'refused',
+      reason: 'baseline',
+      by: { name: 'default' },
     });
-    expect(suggestFor([baseline])).toMatchObject({ kind: 'refused', reason: 'baseline', by: { name: 'default' } });
   });
 
   test('is unknown where the verdict is', () => {

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import fc from 'fast-check';
+import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type Aggregate, aggregate } from '../../src/report/aggregate/aggregate.ts';
 import type { Pair, PolicySum } from '../../src/report/model.ts';
 import { readRows } from '../../src/report/read/read-rows.ts';
+import { rowsIn } from '../corpus/lines.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { gap, linesOf, now, row, start, verdictOf, withRows, writer } from './scene.ts';
 
@@ -42,85 +45,15 @@ const external = (end: 'source' | 'destination', address: string): FlowRecord =>
 const namesIn = (pairs: readonly Pair[]): string[] =>
   pairs.map(({ from, to, service }) => `${from} > ${to} ${service}`);
 
-test.each<[string, FlowRecord, string, string]>([
-  ['a workload', pod('source', 'shop', 'web'), 'Deployment shop/web', 'shop'],
-  [
-    'a Pod without a workload',
-    {
-      ...external('source', '10.0.0.1'),
-      'source.kind': 'Pod',
-      'source.k8s.namespace.name': 'a',
-      'source.k8s.pod.name': 'b',
-    },
-    'Pod a/b',
-    'a',
-  ],
-  [
-    'a Node',
-    {
-      ...external('source', '10.0.0.1'),
-      'source.kind': 'Node',
-      'source.k8s.owner.kind': 'Node',
-      'source.k8s.owner.name': 'node-a',
-    },
-    'Node node-a',
-    '(nodes)',
-  ],
-  ['an address outside', external('source', '203.0.113.9'), '203.0.113.9', '(external)'],
-  [
-    'an address of something unknown',
-    { ...external('source', '10.0.0.1'), 'source.kind': undefined },
-    '10.0.0.1',
-    '(unknown)',
-  ],
-  [
-    'nothing at all',
-    { ...external('source', ''), 'source.address': undefined, 'source.kind': undefined },
-    '(unknown)',
-    '(unknown)',
-  ],
-  ['a redacted end', { ...external('source', '10.0.0.0/24'), 'source.kind': 'redacted' }, '(redacted)', '(redacted)'],
-  ['flows past a limit', { ...external('source', '10.0.0.1'), 'source.kind': 'other' }, '(other)', '(other)'],
-])('names: %s', async (_, changes, from, fromGroup) => {
-  const { top } = await aggregated([row(1, changes)]);
-  expect(top.top).toMatchObject([{ from, fromGroup }]);
+/** Rows of names.txt: a title, the fields of a record that differ, and those of the pair that it makes. */
+const rowsOfNames = rowsIn(join(import.meta.dirname, 'names.txt')).map(({ id, text }) => {
+  const [changes, pair] = text.split('\n-> ').map((part) => load(`{${part}}`) as FlowRecord);
+  const missing = Object.entries({ ...changes }).map(([name, value]) => [name, value ?? undefined]);
+  return [id, Object.fromEntries(missing) as FlowRecord, pair] as const;
 });
 
-test.each<[string, FlowRecord, string]>([
-  ['a port', {}, 'tcp/5432'],
-  [
-    'answers from a port',
-    { 'network.reply': true, 'source.port': 53, 'destination.port': undefined, 'network.transport': 'udp' },
-    'udp/53 (answers)',
-  ],
-  ['ICMP', { 'network.transport': 'icmp', 'icmp.type': 8, 'destination.port': undefined }, 'icmp 8/0'],
-  ['a protocol without ports', { 'network.transport': 'gre', 'destination.port': undefined }, 'gre'],
-  ['no protocol', { 'network.transport': undefined }, '(unknown)'],
-])('names: of a service: %s', async (_, changes, service) => {
-  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ service }]);
-});
-
-test.each<[string, FlowRecord, string]>([
-  ['a policy', {}, 'NetworkPolicy shop/default-deny'],
-  [
-    'a policy of the cluster',
-    { 'policy.kind': 'GlobalNetworkPolicy', 'policy.namespace': undefined },
-    'GlobalNetworkPolicy default-deny',
-  ],
-  [
-    'the policies that denied it',
-    { 'policy.verdict': 'denied', 'policy.decided_by': 'NetworkPolicy shop/a,NetworkPolicy shop/b' },
-    'NetworkPolicy shop/a, NetworkPolicy shop/b',
-  ],
-  [
-    'the policy that the log names, where the policies admit it',
-    { 'policy.verdict': 'admitted', 'policy.decided_by': 'NetworkPolicy shop/allow' },
-    'NetworkPolicy shop/default-deny',
-  ],
-  ['a prefix', { 'security_rule.name': undefined, 'log.prefix': 'calico-drop' }, 'prefix calico-drop'],
-  ['nothing but the logger', { 'security_rule.name': undefined, 'log.logger': 'kernel' }, 'kernel'],
-])('names: of a rule: %s', async (_, changes, rule) => {
-  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([{ rule, rules: 1 }]);
+test.each(rowsOfNames)('names: %s', async (_, changes, pair) => {
+  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([pair as object]);
 });
 
 test('names: workloads of several clusters carry the name of theirs', async () => {

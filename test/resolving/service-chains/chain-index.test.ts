@@ -114,21 +114,6 @@ describe('an endpoint’s chain', () => {
     index.setService(service({ ports: [unnamed] }), nine);
     expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
   });
-
-  test('the chain of a slice that is no Service’s has no owner, from when that is known', () => {
-    const index = known();
-    index.setSlice(endpointSlice({ service: '' }), nine);
-    expect(index.sliceCount).toBe(0);
-    index.setSlice(endpointSlice(), nine);
-    index.setSlice(endpointSlice({ service: 'web' }), nine);
-    expect(index.backendsOf('shop', 'api')).toEqual([]);
-    expect(described(index.ownerOf(endpointChain('web', 'http', 'tcp', '10.65.2.9:8080')))).toBe(
-      'web:http/tcp of  at 10.65.2.9:8080',
-    );
-    index.setSlice(endpointSlice({ service: '' }), nine);
-    expect(index.backendsOf('shop', 'web')).toEqual([]);
-    expect(index.sliceCount).toBe(0);
-  });
 });
 
 test('backends are a Pod each, however many addresses and slices it has', () => {
@@ -224,6 +209,7 @@ function createModel() {
     },
     isKnown: (chain: string): boolean => chains().has(chain) || (gone.get(chain) ?? -Infinity) > sweptAt - day,
     exists: (name: string): boolean => present.has(name),
+    slices,
     backends: (name: string) =>
       new Set(
         [...slices.values()]
@@ -275,6 +261,7 @@ test('knows what a model knows that forgets nothing', () => {
           apply(edit, index, now);
           model.apply(edit, now);
         }
+        expect(index.sliceCount).toBe(model.slices.size);
         for (const name of services) {
           expect(new Set(index.backendsOf('shop', name).map(({ address }) => address))).toEqual(model.backends(name));
           for (const port of ['', 'http', 'dns']) {
