@@ -13,29 +13,6 @@ test('all that is read from records of programs is as expected', async () => {
   await expectLines(import.meta.dirname, 'records.expected.txt', read);
 });
 
-test.each([
-  '',
-  ' ',
-  'plain text',
-  '{}',
-  '{"level":"info","ts":"2026-11-21T10:00:00Z","logger":"x","msg":"y"}',
-  '{"level":"info","ts":1795268266.3,"caller":"a.go:1","msg":"y"}',
-  '{"log":"x","stream":"stdout"}',
-  '"GET / HTTP/1.1" 200',
-  'Nov 21 10:00:00 node-a kernel: calico-drop: IN=cali1 OUT=eth0 SRC=10.0.0.1 DST=10.0.0.2',
-  'see E1121 13:37:46.657104   31530 proxier.go:1406] "x"',
-  'who says that calico/node is not ready: nobody',
-  'birds: x',
-  'panic: x',
-  'time="x"',
-  'time="2026-11-21T13:37:46Z" msg="x" level',
-  'time="2026-11-21T13:37:46Z" msg="x"',
-  'time="2026-11-21T13:37:46Z" level=warning error="x"',
-  'sshd[12]: Accepted',
-])('none of ours: %s', (text) => {
-  expect(parseProgramRecord(text)).toBeUndefined();
-});
-
 test('a tag that was taken off already', () => {
   expect(parseProgramRecord(`${at} "x"`, 'kubelet')?.program).toBe('unknown');
   expect(parseProgramRecord(at.replace('proxier', 'kubelet_network_linux'))?.program).toBe('unknown');
