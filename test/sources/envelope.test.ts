@@ -12,8 +12,8 @@ const boot = Date.parse('2026-11-21T00:00:00Z');
 /** Lines are one character a byte, as they come from the scanner. */
 function read(line: string) {
   const clock = createClock({ latest, boot });
-  const { text, time, host, origin, program } = readEnvelope(Buffer.from(line).toString('latin1'), clock);
-  return { time: time === undefined ? undefined : new Date(time).toISOString(), host, origin, program, text };
+  const { text, time, host, origin, program, layers } = readEnvelope(Buffer.from(line).toString('latin1'), clock);
+  return { time: time === undefined ? undefined : new Date(time).toISOString(), host, origin, program, layers, text };
 }
 
 const packet = 'calico-drop: IN=eth0 OUT=cali1c446d93d10 SRC=10.0.0.1 DST=10.0.0.2';
@@ -82,33 +82,6 @@ test('guessed times: a guessed time says so', () => {
     time: latest,
     timeIsExact: false,
   });
-});
-
-test.each([
-  [
-    '2026-11-21T03:42:11Z stdout F <4>Nov 21 03:42:10 node-a kernel: [  132.500000] ',
-    'CRI, syslog priority, syslog stamp, kernel tag, uptime',
-  ],
-  ['<4>1 2026-11-21T03:42:11Z node-a - - - - ', 'syslog priority, RFC 5424'],
-  ['2026-11-21T03:42:11Z node-a kernel: ', 'RFC 3339 stamp, kernel tag'],
-  ['2026/11/21 03:42:11 ', 'Go log stamp'],
-  ['1795232531.836530 ', 'unix stamp'],
-  ['4,1339,132500000,-;', 'kmsg record'],
-  ['[Sat Nov 21 03:42:11 2026] ', 'dmesg -T'],
-  ['[Nov21 03:42] ', 'dmesg -e'],
-  ['[  +0.000012] ', 'dmesg delta'],
-  ['kern  :warn  : [  132.500000] ', 'dmesg -x, uptime'],
-  ['10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: ', 'talosctl dmesg'],
-])('layers are named, outermost first: %s', (envelope, layers) => {
-  expect(readEnvelope(`${envelope}${packet}`, createClock({ latest })).layers.join(', ')).toBe(layers);
-});
-
-test.each([
-  [{ log: 'x', stream: 'stdout' }, 'Docker JSON'],
-  [{ message: 'x' }, 'JSON'],
-  [{ MESSAGE: 'x' }, 'journald JSON'],
-])('layers are named: %j', (record, layer) => {
-  expect(readEnvelope(JSON.stringify(record), createClock({ latest })).layers).toEqual([layer]);
 });
 
 test('lines of one clock do not stain one another', () => {
