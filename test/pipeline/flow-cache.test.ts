@@ -1,32 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
-import { createMeanings, type FlowMeaning } from '../../src/pipeline/meaning.ts';
-import type { LogLine } from '../../src/model/log-line.ts';
+import { createMeanings } from '../../src/pipeline/meaning.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
-import { createDirectory, type Directory } from '../../src/resolving/directory.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';
-
-/** The cache stands for this: resolving and explaining, each time again. */
-function afresh(
-  directory: Directory,
-  fixedNode: string | undefined,
-  from: LogLine,
-  seen: PacketObservation,
-): FlowMeaning {
-  const at = { time: from.time, exact: from.timeIsExact };
-  const name = nodeOf(fixedNode ?? from.host, seen, directory, at);
-  const ends = resolvePacket(seen, directory, at);
-  return {
-    node: name,
-    ends,
-    noise: noiseOf(seen.packet, seen.destinationMac, ends),
-    findings: explainPacket(seen, ends, name),
-  };
-}
+import { afresh } from './afresh.ts';
 
 // Few values of each kind, so that flows come back and differ in one thing only.
 const address = fc.constantFrom(

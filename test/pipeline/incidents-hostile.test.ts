@@ -1,63 +1,41 @@
 import { describe, expect, test } from 'vitest';
 import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
-import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
-import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
-import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { felixSettings, line, nine, nodeRef, postgresService } from '../builders.ts';
-import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
+import type { NodeIncidentsOptions } from '../../src/incidents/incidents.ts';
+import { felixSettings, nine, nodeRef, postgresService } from '../builders.ts';
+import { affectedPod } from '../incidents/node-incidents.ts';
+import {
+  calicoLog,
+  complete,
+  failed,
+  incidentScene,
+  type IncidentScene,
+  proxyLog,
+  type Published,
+} from './incident-scene.ts';
 import { nastyLines } from './nasty-lines.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-const proxyLog = (pod = 'x7k2p', restarts = 0): string =>
-  `/var/log/pods/kube-system_kube-proxy-${pod}_uid-of-${pod}/kube-proxy/${restarts}.log`;
-const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/calico-node/0.log';
-
-const failed = (chain = 'KUBE-SVC-L6LPUQKLZFD5NUFY'): string =>
-  `E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 2: iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file or directory" ipFamily="IPv4"`;
 const locked =
   'E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock." ipFamily="IPv4"';
-const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
-const complete =
-  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
 const felix = (text: string): string => `2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: ${text}`;
 
-interface Published {
-  finding: Finding;
-  time: Millis;
-}
-
-interface Scene {
-  incidents: NodeIncidents;
-  published: Published[];
-  say: (text: string, at: Millis, path?: string) => void;
-  /** Logs a sync of kube-proxy that fails. */
-  fail: (at: Millis, path?: string) => void;
+interface Scene extends IncidentScene {
   /** Looks after things as the agent does: every five seconds, by the clock. */
   look: (from: Millis, until: Millis) => void;
 }
 
 function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
-  const published: Published[] = [];
-  let now = 0;
-  const incidents = nodeIncidents((finding, time) => published.push({ finding, time }), given);
-  const say: Scene['say'] = (text, at, path = proxyLog()) => {
-    const record = parseProgramRecord(text);
-    if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
-  };
+  const one = incidentScene(given);
   return {
-    incidents,
-    published,
-    say,
-    fail(at, path) {
-      for (const [i, text] of [failed(), retry, complete].entries()) say(text, at + i, path);
-    },
+    ...one,
     look(from, until) {
-      for (now = from; now <= until; now += 5 * second) if (incidents.nextTick() <= now) incidents.tick(now);
+      for (let now = from; now <= until; now += 5 * second)
+        if (one.incidents.nextTick() <= now) one.incidents.tick(now);
     },
   };
 }
@@ -194,9 +172,9 @@ test('a Service that is deleted, a Pod of kube-proxy and a Node that are replace
   fail(nine);
   fail(nine + 30 * second);
   age = 1;
-  fail(nine + 60 * second, proxyLog('z9y8x'));
+  fail(nine + 60 * second, proxyLog(0, 'z9y8x'));
   published.length = 0;
-  say(complete, nine + 90 * second, proxyLog('z9y8x'));
+  say(complete, nine + 90 * second, proxyLog(0, 'z9y8x'));
   expect(published.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
     ['Pod', 'uid-of-x7k2p', undefined],
     ['Node', 'uid-of-node-0', undefined],

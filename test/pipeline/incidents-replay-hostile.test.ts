@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { type Outcome, replay, sample } from '../commands/program.ts';
 import { cluster, writerIn } from '../commands/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { nastyLines } from './nasty-lines.ts';
 
 const write = writerIn(temporaryFolder());
 
@@ -127,19 +126,6 @@ describe('replay of', () => {
     const outcome = await run(write('kube-proxy-lw8zd-json.log', `${text}\n`));
     expect(outcome.status).toBe(0);
     expect(eventsOfNode(outcome)['ServiceChainMissing']?.message).toMatch(/since (?:\S+ )?02:04:30 UTC.*\[KN102\]$/);
-  });
-
-  test('chains that are no Service’s', async () => {
-    const text = [0, 30, 60].map((at) => cri(nine + at * 1000, failed('KUBE-SVC-AAAAAAAAAAAAAAAA'))).join('');
-    const outcome = await run(write('kube-proxy-lw8zd-stranger.log', text));
-    expect(eventsOfNode(outcome)['ServiceChainMissing']?.message).not.toContain('named:');
-    expect(outcome.out).not.toContain('"kind":"Service"');
-  });
-
-  test('lines that only resemble errors are replayed', async () => {
-    const texts = nastyLines.flatMap(([, all]) => all);
-    const text = [...texts, ...texts].map((each, i) => cri(nine + i * 10_000, each)).join('');
-    expect(await run(write('kube-proxy-lw8zd-nasty.log', text))).toMatchObject({ status: 0, out: '' });
   });
 
   test('the log of a Pod whose name begins with that of another', async () => {

@@ -1,53 +1,28 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/pipeline/message.ts';
-import type { Finding } from '../../src/model/finding.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';
-import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
-import { line, nine, nodeRef, postgresService } from '../builders.ts';
-import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { nine, nodeRef, postgresService } from '../builders.ts';
 import { beginAll } from '../series/writing.ts';
 import { createMemoryStore, type MemoryStore } from '../events/memory-store.ts';
+import { complete, incidentScene, type Published } from './incident-scene.ts';
 
 const second = 1000;
 const minute = 60 * second;
 
-const failed =
-  'E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 2: iptables-restore v1.8.9 (legacy): Couldn\'t load target `KUBE-SVC-L6LPUQKLZFD5NUFY\':No such file or directory" ipFamily="IPv4"';
-const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
-const complete =
-  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
-
-interface Counted {
-  finding: Finding;
-  time: Millis;
-  weight: number;
-}
-
 /** Returns the counts of one node on the Service when kube-proxy fails twice a minute for that long, and then is well. */
-function detailsOf(duration: Millis): Counted[] {
-  const counted: Counted[] = [];
-  const incidents = nodeIncidents(
-    (finding, time, weight) => {
-      if (finding.regarding.kind === 'Service') counted.push({ finding, time, weight });
-    },
-    {
-      node: 'node-0',
-      nodeRef: () => nodeRef('node-0'),
-      chains: { ownerOf: () => ({ service: postgresService, port: '5432', deleted: false }), backendsOf: () => [] },
-    },
-  );
-  const say = (text: string, time: Millis): void => {
-    const record = parseProgramRecord(text);
-    if (record !== undefined) incidents.take(record, line({ source: 'kube-proxy', text, time }));
-  };
-  for (let at = nine; at <= nine + duration; at += 30 * second)
-    for (const [i, text] of [failed, retry, complete].entries()) say(text, at + i);
-  say(complete, nine + duration + 30 * second);
-  return counted;
+function detailsOf(duration: Millis): Published[] {
+  const { published, fail, say } = incidentScene({
+    node: 'node-0',
+    nodeRef: () => nodeRef('node-0'),
+    chains: { ownerOf: () => ({ service: postgresService, port: '5432', deleted: false }), backendsOf: () => [] },
+  });
+  for (let at = nine; at <= nine + duration; at += 30 * second) fail(at, 'kube-proxy');
+  say(complete, nine + duration + 30 * second, 'kube-proxy');
+  return published.filter(({ finding }) => finding.regarding.kind === 'Service');
 }
 
 /** All nodes live through the same at the same time, each with an agent of its own, and write what is due twice a minute. */
@@ -68,7 +43,7 @@ async function play(nodes: number, duration: Millis): Promise<MemoryStore> {
 function createAgent(store: MemoryStore, node: string, now: () => Millis) {
   const table: SeriesTable = createSeriesTable({ now });
   const write = createEventWriter({ store, messageOf, stateId: `state of ${node}`, now });
-  return async (counted: readonly Counted[]): Promise<void> => {
+  return async (counted: readonly Published[]): Promise<void> => {
     for (const { finding, time, weight } of counted)
       table.count({ ...finding, node, related: nodeRef(node) }, time, weight);
     if (table.nextDue() > now()) return;

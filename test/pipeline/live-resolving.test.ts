@@ -1,23 +1,20 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { explainPacket, noiseOf } from '../../src/drops/drops.ts';
 import { createMeanings, type FlowMeaning } from '../../src/pipeline/meaning.ts';
 import { createLookupQueue, longestWait, type LookupQueue, type QueuedFlow } from '../../src/pipeline/lookup-queue.ts';
-import type { LogLine } from '../../src/model/log-line.ts';
-import type { PacketObservation } from '../../src/model/packet.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
-import type { Directory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
-import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
+import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { afresh } from './afresh.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -50,19 +47,6 @@ async function lookUp(address: string, { lists, remote: lookups, clock }: Live):
   const seen = observation({ packet: packet({ source: address, destination: address }) });
   lookups.startLookups(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
   await setImmediate();
-}
-
-/** The memo stands for this. */
-function afresh(directory: Directory, from: LogLine, seen: PacketObservation): FlowMeaning {
-  const at = { time: from.time, exact: from.timeIsExact };
-  const name = nodeOf(from.host, seen, directory, at);
-  const ends = resolvePacket(seen, directory, at);
-  return {
-    node: name,
-    ends,
-    noise: noiseOf(seen.packet, seen.destinationMac, ends),
-    findings: explainPacket(seen, ends, name),
-  };
 }
 
 /** A version of an object is not worth forgetting all flows for. */
@@ -186,7 +170,9 @@ describe('remembered flows', () => {
             const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
             const seen = observation({ inInterface, packet: packet({ source, destination }) });
             const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
-            expect(withoutVersions(meaningOf(from, seen))).toEqual(withoutVersions(afresh(directory, from, seen)));
+            expect(withoutVersions(meaningOf(from, seen))).toEqual(
+              withoutVersions(afresh(directory, undefined, from, seen)),
+            );
           }
         }
       }),
@@ -354,20 +340,13 @@ describe('a packet whose ends are being found out', () => {
     expect([queue.size, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('counts with the bare address when the look-up fails', async () => {
+  test.each(['the look-up fails', 'no object has it'])('counts with the bare address when %s', async (when) => {
     const { drop, series, open, queue } = scene();
     drop({}, 3);
-    await open[0]?.fail();
+    await (when === 'no object has it' ? open[0]?.answer([]) : open[0]?.fail());
     expect([series(), queue.size]).toEqual([['web-0 sending 10.65.2.9 x3'], 0]);
     drop({}, 2);
     expect(series()).toEqual(['web-0 sending 10.65.2.9 x5']);
-  });
-
-  test('counts with the bare address when no object has it', async () => {
-    const { drop, series, open } = scene();
-    drop({}, 3);
-    await open[0]?.answer([]);
-    expect(series()).toEqual(['web-0 sending 10.65.2.9 x3']);
   });
 
   test('does not wait longer than it may; an answer that comes later is for those that come later', async () => {
@@ -442,15 +421,6 @@ describe('a packet whose ends are being found out', () => {
     await pass(longestWait + 250);
     expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x3', 'web-0 sending Pod/shop/db-0 x3']);
     expect(statistics).toMatchObject({ martian: 3, withPods: 3 });
-  });
-
-  test('what a logger has joined is counted as often as it says', async () => {
-    const { pipeline, series, open } = scene();
-    const text =
-      'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]';
-    for (let time = 0; time < 2; time++) pipeline.take(line({ text }), 'unknown');
-    await open[0]?.answer([db]);
-    expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x10', 'web-0 sending Pod/shop/db-0 x10']);
   });
 
   describe('before the lists are there', () => {

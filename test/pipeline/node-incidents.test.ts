@@ -1,32 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
-import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
+import type { NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { felixSettings, line, nine, postgresService } from '../builders.ts';
 import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
+import { calicoLog, complete, failed, incidentScene, type IncidentScene, proxyLog } from './incident-scene.ts';
 
 const second = 1000;
 const minute = 60 * second;
 
-const log = (restarts = 0): string =>
-  `/var/log/pods/kube-system_kube-proxy-x7k2p_uid-of-proxy/kube-proxy/${restarts}.log`;
-const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/calico-node/0.log';
-
-interface Scene {
-  incidents: NodeIncidents;
+interface Scene extends IncidentScene {
   /** The failures counted on each object in an incident's details, by `Kind name`. */
   counts: () => Record<string, number>;
   /** The last details published, by `reason Kind name`. */
   details: () => Record<string, IncidentDetails>;
-  say: (text: string, at: number, path?: string) => void;
 }
 
 function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
-  const published: { finding: Finding; weight: number }[] = [];
-  const incidents = nodeIncidents((finding, _, weight) => published.push({ finding, weight }), given);
+  const one = incidentScene(given);
+  const { published } = one;
   return {
-    incidents,
+    ...one,
     counts() {
       const sums: Record<string, number> = {};
       for (const { finding, weight } of published) {
@@ -44,41 +38,27 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
           details as IncidentDetails,
         ]),
       ),
-    say(text, at, path = log()) {
-      const record = parseProgramRecord(text);
-      if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
-    },
   };
-}
-
-const failed = (chain: string): string =>
-  `E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err=<\n\texit status 2: iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file or directory\n\tError occurred at line: 177\n > ipFamily="IPv4"`;
-const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
-const complete =
-  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
-
-function failAt({ say }: Scene, at: number, chain = 'KUBE-SVC-L6LPUQKLZFD5NUFY'): void {
-  for (const [i, text] of [failed(chain), retry, complete].entries()) say(text, at + i);
 }
 
 test('an incident is published on the Pod whose log says so, by the name in the log’s path', () => {
   const one = scene();
-  failAt(one, nine);
+  one.fail(nine);
   expect(one.counts()).toEqual({});
-  failAt(one, nine + 30 * second);
+  one.fail(nine + 30 * second);
   expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
 });
 
 test('the second line about a chain that is gone is published at once, though no other line follows it', () => {
   const one = scene();
-  failAt(one, nine);
+  one.fail(nine);
   one.say(failed('KUBE-SVC-TCOU7JCQXEZGVUNU'), nine + 6 * second);
   expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
 });
 
 test('it is over with the first sync that goes well', () => {
   const one = scene();
-  for (const at of [0, 30, 60]) failAt(one, nine + at * second);
+  for (const at of [0, 30, 60]) one.fail(nine + at * second);
   one.say(complete, nine + 90 * second);
   expect(one.details()['ServiceChainsRestored Node node-a']).toMatchObject({
     phase: 'over',
@@ -94,7 +74,7 @@ const fatal =
 
 test('a kube-proxy that is started again for a reason that it logs is one incident of that', () => {
   const one = scene();
-  for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
+  for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, proxyLog(start));
   const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
   expect(open).toMatchObject([{ failing: 'kube-proxy', restarts: 5 }]);
   expect(open[0]?.code).not.toBe('KN117');
@@ -103,7 +83,7 @@ test('a kube-proxy that is started again for a reason that it logs is one incide
 test('a kube-proxy that is started again without a reason is one incident, with its last words', () => {
   const one = scene();
   const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
-  for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
+  for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, proxyLog(start));
   expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
   expect(one.incidents.tracker.incidents[0]?.quote).toContain('Something that nobody has seen before');
 });
@@ -140,21 +120,11 @@ test('a chain that is no Service’s is named, and that is all', () => {
       backendsOf: () => [],
     },
   });
-  failAt(one, nine, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
-  failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+  one.fail(nine, undefined, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+  one.fail(nine + 30 * second, undefined, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
   expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);
-  failAt(one, nine + minute);
+  one.fail(nine + minute);
   expect(one.details()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
-});
-
-test.each([
-  'I1121 09:00:00.1       1 proxier.go:833] "Failed to execute iptables-restore is what the runbook is called"',
-  'E1121 09:00:00.1       1 leaderelection.go:330] "error retrieving resource lock" err="Couldn\'t load target"',
-  'Failed to execute iptables-restore: nobody knows who said this',
-])('a line that only resembles an error: %s', (text) => {
-  const one = scene();
-  for (let i = 0; i < 5; i++) one.say(text, nine + i * 30 * second);
-  expect(one.details()).toEqual({});
 });
 
 test('nothing is lost or published twice when it is killed and goes on from any snapshot', () => {
@@ -169,7 +139,7 @@ test('nothing is lost or published twice when it is killed and goes on from any 
     for (let at = nine; at < nine + 10 * minute; at += 30 * second) {
       const text = at < nine + 5 * minute ? failed('KUBE-SVC-L6LPUQKLZFD5NUFY') : complete;
       const record = parseProgramRecord(text);
-      if (record !== undefined) incidents.take(record, line({ source: log(), text, time: at }));
+      if (record !== undefined) incidents.take(record, line({ source: proxyLog(), text, time: at }));
       if (cuts) {
         const restored = JSON.parse(JSON.stringify(incidents.state())) as NodeIncidentsState;
         incidents = nodeIncidents(count, { podsHere: () => pods, restored });
@@ -218,7 +188,7 @@ describe('a kube-proxy that is no container', () => {
     const one = scene();
     for (let life = 0; life < 4; life++) {
       one.say(started, nine + life * minute, 'journal');
-      failAt(one, nine + life * minute + second);
+      one.fail(nine + life * minute + second);
     }
     expect(one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open').map(({ code }) => code)).toEqual([
       'KN102',
@@ -228,10 +198,10 @@ describe('a kube-proxy that is no container', () => {
   test('a restart that its container shows, too, is counted once', () => {
     const one = scene();
     for (let life = 0; life < 3; life++) {
-      one.say(complete, nine + life * minute, log(life));
+      one.say(complete, nine + life * minute, proxyLog(life));
       one.say(started, nine + life * minute, '/var/log/kube-proxy.log');
     }
-    one.say(complete, nine + 3 * minute, log(3));
+    one.say(complete, nine + 3 * minute, proxyLog(3));
     expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 3 }]);
   });
 
@@ -263,8 +233,8 @@ describe('eBPF that the kernel does not have', () => {
   ])('%s', async (_, logged, reason) => {
     const one = scene({ facts });
     for (const text of logged) one.say(text, nine, calicoLog);
-    failAt(one, nine + minute);
-    failAt(one, nine + minute + 30 * second);
+    one.fail(nine + minute);
+    one.fail(nine + minute + 30 * second);
     await Promise.resolve();
     expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
   });
@@ -273,8 +243,8 @@ describe('eBPF that the kernel does not have', () => {
     const one = scene({ facts });
     one.say(unsupported, nine, calicoLog);
     one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));
-    failAt(one, nine + minute);
-    failAt(one, nine + minute + 30 * second);
+    one.fail(nine + minute);
+    one.fail(nine + minute + 30 * second);
     await Promise.resolve();
     expect(Object.keys(one.details())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
   });

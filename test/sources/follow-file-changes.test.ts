@@ -7,8 +7,6 @@ import {
   mkdirSync,
   openSync,
   renameSync,
-  rmSync,
-  symlinkSync,
   truncateSync,
   unlinkSync,
   writeFileSync,
@@ -18,7 +16,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { asUnprivileged } from './tail/as-unprivileged.ts';
 import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
-const { follow, prepare, unused, written } = followingTools();
+const { follow, prepare, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
 
 describe('renamed, with a new file in its place', () => {
@@ -308,14 +306,4 @@ describe('cut off, but not emptied', () => {
     time.advance(1000);
     expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(0, 12)]);
   });
-});
-
-test('it is followed through a symbolic link, also when that is turned to another file', () => {
-  const [one, two, link] = [written('IN=1\n'), written('IN=2\n'), unused()];
-  symlinkSync(one, link);
-  const { texts, time } = follow(link);
-  rmSync(link);
-  symlinkSync(two, link);
-  time.advance(3000);
-  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
 });

@@ -124,19 +124,6 @@ test('turns: stopped, it holds nothing open and waits for nothing', () => {
   expect(source.counts.lines).toBe(1);
 });
 
-test('turns: stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
-  const file = written('IN=1\nother\nIN=2\nIN=3\nIN=');
-  const first = follow(file, {
-    onLine(source) {
-      expect(kept(source)).toMatchObject({ files: [{ offset: source.counts.lines === 1 ? 5 : 16 }] });
-      if (source.counts.lines === 3) source.stop();
-    },
-  });
-  expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
-  expect(first.source.position).toMatchObject({ files: [{ offset: 16 }] });
-  expect(follow(file, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
-});
-
 describe('where it begins', () => {
   test('it begins at the end: what comes is read, what is there is not', () => {
     const file = written('IN=1\nIN=2\n');

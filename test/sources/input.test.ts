@@ -73,33 +73,26 @@ test('blocks are of the size that is exported', async () => {
   expect(seen.slice(0, 2)).toStrictEqual([blockSize, blockSize]);
 });
 
-test.each<[string, Buffer]>([
-  ['cut.gz', gzipSync(large)],
-  ['cut.zst', zstdCompressSync(large)],
-])('cut off: what came before is handed over, then an error names the file: %s', async (name, packed) => {
-  const file = write(name, packed.subarray(0, packed.length / 2));
-  const { content, error } = await readAll(openInput(file));
-  expect(content.length).toBeGreaterThan(large.length / 4);
-  expect(large.startsWith(content)).toBe(true);
-  expect(error).toBeInstanceOf(InputError);
-  expect(subjectOf((error as Error).message)).toBe(file);
-});
-
-test('a file with nothing but the first bytes of a gz is cut off', async () => {
-  expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
-});
+const half = (packed: Buffer): Buffer => packed.subarray(0, packed.length / 2);
+/** A copy that went on after the disk was full looks so, or a partly overwritten file. */
+const damaged = (packed: Buffer): Buffer => packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
 
 test.each<[string, Buffer]>([
-  // A copy that went on after the disk was full looks so, or a partly overwritten file.
-  ['damaged.gz', gzipSync(large)],
-  ['damaged.zst', zstdCompressSync(large)],
-])('cut off: what came before is handed over, then an error names the file: %s in its middle', async (name, packed) => {
-  packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
+  ['cut.gz', half(gzipSync(large))],
+  ['cut.zst', half(zstdCompressSync(large))],
+  ['damaged.gz', damaged(gzipSync(large))],
+  ['damaged.zst', damaged(zstdCompressSync(large))],
+])('%s: what came before the damage is handed over, then an error names the file', async (name, packed) => {
   const file = write(name, packed);
   const { content, error } = await readAll(openInput(file));
   expect(error).toBeInstanceOf(InputError);
   expect(subjectOf((error as Error).message)).toBe(file);
-  expect(content.length).toBeGreaterThan(large.length / 2);
+  expect(content.length).toBeGreaterThan(large.length / 4);
+  expect(large.startsWith(content.slice(0, large.length / 4))).toBe(true);
+});
+
+test('a file with nothing but the first bytes of a gz is cut off', async () => {
+  expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
 });
 
 test('a whole gz with a wrong checksum: the damage is an error', async () => {
@@ -162,14 +155,10 @@ test('a file without permission is refused', async () => {
   expect(stdout.startsWith(`InputError EACCES ${file}: `)).toBe(true);
 });
 
-test('streams: standard input has no time', async () => {
-  const input = openInput('-', () => Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
+test.each([[['one\n', 'two']], [[]]])('standard input of %j is read, and has no time', async (blocks) => {
+  const input = openInput('-', () => Readable.from(blocks.map((block) => Buffer.from(block))));
   expect([input.name, input.modified]).toStrictEqual(['-', undefined]);
-  expect(await readAll(input)).toStrictEqual({ content: 'one\ntwo', error: undefined });
-});
-
-test('streams: an empty stream is read', async () => {
-  expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
+  expect(await readAll(input)).toStrictEqual({ content: blocks.join(''), error: undefined });
 });
 
 test('a stream that breaks: what came before is handed over, the place is named', async () => {

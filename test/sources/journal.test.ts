@@ -222,12 +222,6 @@ test('its error output is bounded and made printable', () => {
   expect(run.heard.notices[1]?.text).toContain('code 1: \\x1b[31mred.');
 });
 
-test('an end without words', () => {
-  const run = scene();
-  run.current.end(3);
-  expect(run.heard.notices).toMatchObject([{ level: 'error', key: 'failed', text: expect.stringContaining('code 3') }]);
-});
-
 test('the wait is short again after something was read, but not after what was read already', () => {
   const run = scene({ saved: { cursor: cursorOf(1) } });
   const endsAfter = (records: number[]): Millis => {

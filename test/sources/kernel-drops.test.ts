@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { kernelReasons } from '../../src/drops/reasons.ts';
 import { createKernelDrops, obstacleOf } from '../../src/sources/tracefs/kernel-drops.ts';
 import { toldReasons } from '../../src/sources/tracefs/probe.ts';
@@ -72,6 +72,7 @@ function reading(tracefs: Tracefs) {
     monotonic: () => uptime + time.elapsed(),
   });
   source.start();
+  onTestFinished(() => source.stop());
   return { heard, source, time };
 }
 
@@ -119,23 +120,21 @@ test('the probe is defined with the places of this kernel, and added to what oth
 });
 
 test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {
-  const { filter, enable, source } = running();
+  const { filter, enable } = running();
   expect(filter()).toBe('(code == 7 || code == 12) && (protocol == 0x800 || protocol == 0x86dd)');
   expect(enable()).toBe('1');
-  source.stop();
 });
 
 test('after the first line, the kernel keeps other network namespaces out, and believes a number only with its pointer', () => {
-  const { filter, print, source } = running();
+  const { filter, print } = running();
   print(drop);
   expect(filter()).toContain(
     ') && (device != 0 && netns == 4026531840 || device == 0 && sock != 0 && socknetns == 4026531840)',
   );
-  source.stop();
 });
 
 test('a line has the name of the reason, the time of its stamp, and the kernel as its writer', () => {
-  const { print, heard, source } = running();
+  const { print, heard } = running();
   print(drop);
   expect(heard.lines).toMatchObject([
     {
@@ -146,23 +145,20 @@ test('a line has the name of the reason, the time of its stamp, and the kernel a
     },
   ]);
   expect(Math.round(heard.lines[0]?.time ?? 0)).toBe(start - 30);
-  source.stop();
 });
 
 test('a task whose name looks like a line forges none', () => {
   const names = ['x\ny-1 [001] b. 1', '] 1.2: drop_0000', '[001] b 1.2: d: ', '\nCPU:0 [LOST 9 ', ') code=7 node='];
-  const { print, heard, source } = running();
+  const { print, heard } = running();
   for (const name of names) print(drop, `${name}-1   `);
   expect(heard.lines.map(({ text }) => text)).toEqual(names.map(() => drop.replace('code=7', 'reason=NETFILTER_DROP')));
   expect(heard.losses).toEqual([]);
-  source.stop();
 });
 
 test('what a device is called changes no other field', () => {
-  const { print, heard, source } = running();
+  const { print, heard } = running();
   print(`${drop} dev="code=12"`);
   expect(heard.lines[0]?.text).toBe(`${drop.replace('code=7', 'reason=NETFILTER_DROP')} dev="code=12"`);
-  source.stop();
 });
 
 /** As Linux 6.1 prints it. */
@@ -196,7 +192,6 @@ test('the kernel counts all drops by their reasons, which have their names or no
       ['NETFILTER_DROP', 300_000],
     ]),
   );
-  source.stop();
 });
 
 test('a kernel that has no histograms gives lines and no counts', () => {
@@ -207,7 +202,6 @@ test('a kernel that has no histograms gives lines and no counts', () => {
   time.advance(10_000);
   expect(source.state).toBe('reading');
   expect(source.dropReasons?.()).toEqual(new Map());
-  source.stop();
 });
 
 test('in a flood, it rests one and a half times as long as it reads, however slow the processor is', () => {
@@ -231,7 +225,6 @@ test('in a flood, it rests one and a half times as long as it reads, however slo
   const took = busy;
   expect(took).toBeGreaterThanOrEqual(2 * 256);
   expect(time.step()).toBe(1.5 * took);
-  source.stop();
 });
 
 test('an agent goes on with the probe that one before it has left, and defines none again', () => {
@@ -246,17 +239,15 @@ test('an agent goes on with the probe that one before it has left, and defines n
       .filter((line) => line.startsWith('e:')),
   ).toHaveLength(before.split('\n').filter((line) => line.startsWith('e:')).length);
   expect(again.source.state).toBe('reading');
-  again.source.stop();
 });
 
 test('a probe that is defined otherwise is removed first', () => {
   const tracefs = tracefsOf();
   mkdirSync(join(tracefs.path, 'events', group, 'drop_00000000'), { recursive: true });
-  const { source } = reading(tracefs);
+  reading(tracefs);
   expect(tracefs.definitions()).toMatch(
     /^-:kube_netfilter_tailer_drops\/drop_00000000\ne:kube_netfilter_tailer_drops\/drop_/,
   );
-  source.stop();
 });
 
 test.each([
@@ -332,10 +323,9 @@ test.each([
 test('where the kernel refuses the probe, its types are not read again for each try', () => {
   const tracefs = tracefsOf();
   rmSync(join(tracefs.path, 'dynamic_events'));
-  const { source, time } = reading(tracefs);
+  const { time } = reading(tracefs);
   rmSync(tracefs.btf);
   writeFileSync(join(tracefs.path, 'dynamic_events'), '');
   time.advance(10_000);
   expect(tracefs.definitions()).toMatch(/^e:/);
-  source.stop();
 });

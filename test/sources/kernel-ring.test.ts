@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Millis } from '../../src/model/log-line.ts';
 import { createKernelRing, type KernelRingOptions } from '../../src/sources/kmsg/kernel-ring.ts';
 import type { Device } from '../../src/sources/kmsg/device.ts';
@@ -28,12 +28,6 @@ function machine(firstNumber = 0): Machine {
 
 type Options = Partial<KernelRingOptions> & { onLine?: (source: Source) => void };
 
-const running = new Set<Source>();
-afterEach(() => {
-  for (const source of running) source.stop();
-  running.clear();
-});
-
 interface RingHeard extends Heard {
   source: Source;
   texts: () => string[];
@@ -52,7 +46,7 @@ function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Opt
     device: ring,
     ...options,
   });
-  running.add(source);
+  onTestFinished(() => source.stop());
   return { ...heard, source, texts: () => heard.lines.map(({ text }) => text) };
 }
 
@@ -65,6 +59,8 @@ function read(all: Machine, options?: Options): RingHeard {
 }
 
 describe('records', () => {
+  const longest = 'x'.repeat(8192 - '4,0,5000000,-;\n'.length);
+
   test('records show what is in them and around them', () => {
     const { time, ring, monotonic } = machine(100);
     ring.log('calico-drop: IN=eth0 ');
@@ -80,29 +76,25 @@ describe('records', () => {
     expect(source.position).toStrictEqual({ bootId: 'this boot', seq: 101 });
   });
 
-  test('escapes are bytes, and a newline among them does not end the message', () => {
+  test.each([
+    [
+      'of escapes, which are bytes, and a newline among them does not end it',
+      'one\\x0atwo \\xc3\\xa4\\xff \\x5cx',
+      'one\ntwo \xc3\xa4\xff \\x',
+    ],
+    ['of bytes that are no UTF-8', '\xff\xfe\x80', '\xff\xfe\x80'],
+    ['of nothing', '', ''],
+    ['of the most that a kernel hands out', longest, longest],
+  ])('a message %s is a record', (_, text, expected) => {
     const all = machine();
-    all.ring.log('one\\x0atwo \\xc3\\xa4\\xff \\x5cx');
-    expect(read(all).texts()).toStrictEqual(['one\ntwo \xc3\xa4\xff \\x']);
-  });
-
-  test('bytes that are no UTF-8', () => {
-    const all = machine();
-    all.ring.log('\xff\xfe\x80');
-    expect(read(all).texts()).toStrictEqual(['\xff\xfe\x80']);
+    all.ring.log(text);
+    expect(read(all).texts()).toStrictEqual([expected]);
   });
 
   test('fields that a later kernel may add', () => {
     const all = machine();
     all.ring.logRaw('4,0,5000000,-,caller=T1,new=field;IN=\n');
     expect(read(all).lines).toMatchObject([{ text: 'IN=', line: 0, origin: 'kernel' }]);
-  });
-
-  test('the longest that a kernel hands out', () => {
-    const all = machine();
-    const text = 'x'.repeat(8192 - '4,0,5000000,-;\n'.length);
-    all.ring.log(text);
-    expect(read(all).texts()).toStrictEqual([text]);
   });
 
   test('one that comes while nothing else does is of now, whatever its stamp says', () => {
@@ -114,13 +106,6 @@ describe('records', () => {
     all.ring.log('IN=2', { stamp: 3000 });
     all.time.advance(1000);
     expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
-  });
-
-  test('an empty message is a record', () => {
-    const all = machine();
-    all.ring.log('');
-    all.ring.log('IN=');
-    expect(read(all).texts()).toStrictEqual(['', 'IN=']);
   });
 
   test('what is none is passed over, and reported', () => {
@@ -197,19 +182,6 @@ test.each([
   for (let turns = 0; turns < 500; turns++) wait = time.step();
   expect(wait).toBeGreaterThan(expected * 0.8);
   expect(wait).toBeLessThan(expected * 1.2);
-});
-
-test('turns: stopped, it holds nothing open and waits for nothing', () => {
-  const all = machine();
-  all.ring.log('IN=1');
-  const { source, texts } = read(all);
-  expect(all.ring.descriptors).toBe(1);
-  source.stop();
-  source.stop();
-  expect([all.ring.descriptors, all.time.pending, source.state]).toStrictEqual([0, 0, 'stopped']);
-  all.ring.log('IN=2');
-  all.time.advance(minute);
-  expect(texts()).toStrictEqual(['IN=1']);
 });
 
 test('an error of whom it hands a line to passes through', () => {
@@ -310,7 +282,7 @@ describe('where it begins', () => {
     const { time, ring, monotonic } = all;
     const { listener } = listening();
     const source = createKernelRing({ saved: undefined, since: 0, listener, timing: time, monotonic, device: ring });
-    running.add(source);
+    onTestFinished(() => source.stop());
     source.start();
     time.advance(0);
     expect(source.position).toStrictEqual({
@@ -416,6 +388,7 @@ describe('lost records are counted exactly', () => {
             stopAt = count;
             if (count > 0) time.advance(60);
             source.stop();
+            expect(ring.descriptors).toBe(0);
             stopAt = Infinity;
             source = begin(kept(source));
           }

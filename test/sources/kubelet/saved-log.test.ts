@@ -66,6 +66,9 @@ describe('as kubectl logs prints it', () => {
 });
 
 describe('as a container runtime writes it', () => {
+  const physicalTexts = [klog('"Failed" err=<'), klog('"x"'), '\ta', '    b', ')', '', ' > a="b"', ' > rules=<', felix];
+  const text = fc.constantFrom(...physicalTexts, '{"ts":1}', 'bird: x');
+
   test("Docker's log is read", () => {
     expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
       `${klog('"é" err=<')}\n\tb`,
@@ -83,19 +86,6 @@ describe('as a container runtime writes it', () => {
   });
 
   test('the same as the source that follows such a log makes of it', () => {
-    const text = fc.constantFrom(
-      klog('"Failed" err=<'),
-      klog('"x"'),
-      '\ta',
-      '    b',
-      ')',
-      '',
-      ' > a="b"',
-      ' > rules=<',
-      felix,
-      '{"ts":1}',
-      'bird: x',
-    );
     const line = fc.record({
       stream: fc.constantFrom('stdout' as const, 'stderr' as const),
       partial: fc.boolean(),
@@ -116,17 +106,6 @@ describe('as a container runtime writes it', () => {
   });
 
   test('raw text is joined by the book', () => {
-    const text = fc.constantFrom(
-      klog('"Failed" err=<'),
-      klog('"x"'),
-      '\ta',
-      ')',
-      '',
-      ' > a="b"',
-      felix,
-      '{"ts":1}',
-      'bird: x',
-    );
     fc.assert(
       fc.property(fc.array(text, { maxLength: 40 }), (lines) => {
         const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
