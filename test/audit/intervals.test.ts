@@ -194,13 +194,6 @@ describe('a flow in one interval', () => {
     expect(new Set(revisions).size).toBe(revisions.length);
   });
 
-  test('another port is another flow', () => {
-    const { drop, closeAt } = open();
-    drop(1, web(), 1, {}, 80);
-    drop(1, web(), 1, {}, 443);
-    expect(closeAt(66).map((record) => record['destination.port'])).toEqual([80, 443]);
-  });
-
   test('a flow that goes on in the next interval is another record with another id', () => {
     const { drop, closeAt } = open();
     const meaning = {};

@@ -11,10 +11,6 @@ function taken(bucket: ReturnType<typeof createTokenBucket>, tries: number, now:
 
 const limits = { rate: 1, burst: 25 };
 
-test('is full at first', () => {
-  expect(taken(createTokenBucket(limits), 40, nine)).toBe(25);
-});
-
 test.each([
   { pause: 0.999, expected: 0 },
   { pause: 1, expected: 1 },

@@ -125,13 +125,6 @@ test('a restart in the middle of a record, and a rotation before its end', () =>
   expect(second.heard.losses).toEqual([]);
 });
 
-test('bytes that are no ASCII are read as UTF-8', () => {
-  const { write, time, heard } = scene();
-  write(...failing);
-  time.advance(5000);
-  expect(heard.lines[0]?.text).toContain('Couldn’t load');
-});
-
 test('files that are there are found, empty ones and links too; folders and what is missing are not', () => {
   writeFileSync(newPath('a.log'), '');
   symlinkSync(newPath('a.log'), newPath('b.log'));

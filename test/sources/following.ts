@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createFollowFile, type FollowFileOptions } from '../../src/sources/tail/follow-file.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
@@ -21,7 +21,7 @@ type Options = Partial<FollowFileOptions> & {
   onLine?: (source: Source) => void;
 };
 
-/** Tools of a test file that follows files. All sources are stopped after each test. */
+/** Tools of a test file that follows files. Each source is stopped after its test. */
 export function followingTools(): {
   /** A path where nothing is yet. */
   unused: () => string;
@@ -33,11 +33,6 @@ export function followingTools(): {
   follow: (file: string, options?: Options) => Following;
 } {
   const path = temporaryFolder();
-  const sources = new Set<Source>();
-  afterEach(() => {
-    for (const source of sources) source.stop();
-    sources.clear();
-  });
   let files = 0;
   const unused = (): string => path(`${++files}.log`);
 
@@ -70,7 +65,7 @@ export function followingTools(): {
       openContent: openAtOnce,
       ...options,
     });
-    sources.add(source);
+    onTestFinished(() => source.stop());
     return { ...heard, source, time, texts: () => heard.lines.map(({ text }) => text) };
   }
 }

@@ -13,3 +13,8 @@ export function createOpenSegments() {
     return segment;
   };
 }
+
+/** The segment, but for what it appends. */
+export function appendingBy(segment: Segment, append: Segment['append']): Segment {
+  return Object.create(segment, { append: { value: append } }) as Segment;
+}

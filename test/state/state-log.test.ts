@@ -18,7 +18,7 @@ import type { StateChange as Change } from '../../src/platform/keyed-changes.ts'
 import { readSegments } from '../../src/state/read-segments.ts';
 import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
 import { descriptorsOf } from '../sources/following.ts';
-import { createOpenSegments } from './open-segments.ts';
+import { appendingBy, createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
 
 type Value = { n: number; text: string };
@@ -210,20 +210,10 @@ test('what is read is what was at one moment, at the last successful write or la
         return open(map, {
           async create(where, number, writer) {
             const segment = await openSegment(where, number, writer);
-            return {
-              number,
-              get usable() {
-                return segment.usable;
-              },
-              get size() {
-                return segment.size;
-              },
-              async append(batch) {
-                if (failing) throw new Error('no space left on device');
-                return await segment.append(batch);
-              },
-              close: segment.close,
-            };
+            return appendingBy(segment, async (batch) => {
+              if (failing) throw new Error('no space left on device');
+              return await segment.append(batch);
+            });
           },
         });
       }
@@ -414,19 +404,11 @@ test('a write that the disk does not answer has failed after the time given, hol
     timeout: 20,
     async create(where, number, writer) {
       const segment = await openSegment(where, number, writer);
-      return {
-        number,
-        usable: true,
-        get size() {
-          return segment.size;
-        },
-        async append(batch) {
-          appended++;
-          await answer.promise;
-          return await segment.append(batch);
-        },
-        close: segment.close,
-      };
+      return appendingBy(segment, async (batch) => {
+        appended++;
+        await answer.promise;
+        return await segment.append(batch);
+      });
     },
   });
   map.set('a', { n: 1, text: '' });

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ContainerLogsOptions, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
@@ -17,11 +17,6 @@ const [first, second] = [`${proxy}/kube-proxy/0.log`, `${proxy}/kube-proxy/1.log
 const record = (text: string): string => `2026-11-21T10:00:00.25Z stderr F ${text}`;
 
 const path = temporaryFolder();
-const running = new Set<Source>();
-afterEach(() => {
-  for (const source of running) source.stop();
-  running.clear();
-});
 let roots = 0;
 
 interface Following extends Heard, ReturnType<typeof fakeLogs> {
@@ -51,7 +46,7 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}): Follo
   for (const key of there) make(key);
   const { createLog } = logs;
   const source = createContainerLogs({ root, saved: undefined, listener, createLog, timing: time, ...options });
-  running.add(source);
+  onTestFinished(() => source.stop());
   source.start();
   return {
     ...heard,

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createRotatedLog } from '../../../src/sources/tail/rotated-log.ts';
 import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
 import type { Notice, Position } from '../../../src/sources/source.ts';
@@ -27,12 +27,7 @@ export function readingTools(): {
   read: (path: string, saved?: Position, options?: Options) => Followed;
 } {
   const folder = temporaryFolder();
-  const logs = new Set<RotatedLog>();
   let folders = 0;
-  afterEach(() => {
-    for (const log of logs) log.stop();
-    logs.clear();
-  });
 
   return {
     unused() {
@@ -58,7 +53,7 @@ export function readingTools(): {
         openContent: openAtOnce,
         ...options,
       });
-      logs.add(log);
+      onTestFinished(() => log.stop());
       log.start();
       time.advance(2000);
       const stop = (): Position | undefined => {
