@@ -44,13 +44,14 @@ interface Started {
   stop: () => Promise<void>;
 }
 
-/** A replica that is published as `name`. */
+/** A replica that is published as `name`, with a certificate of the address `of`. */
 async function replica(
   name: string,
   ownersOf: (address: string) => Owners | undefined,
   verdict: Verdict = 'agent',
+  of = host,
 ): Promise<Started> {
-  const certificate = createCertificate(host, Date.now() - day, Date.now() + day);
+  const certificate = createCertificate(of, Date.now() - day, Date.now() + day);
   const started: Started = { answers: [], asked: [], stop: () => Promise.resolve() };
   const server = await startDirectoryServer({
     address: { host, port: 0 },
@@ -181,17 +182,7 @@ test('a server with another certificate is not believed', async () => {
 });
 
 test('a certificate of another address is not believed', async () => {
-  const elsewhere = createCertificate('10.65.2.1', Date.now() - day, Date.now() + day);
-  const server = await startDirectoryServer({
-    address: { host, port: 0 },
-    certificate: elsewhere,
-    check: () => Promise.resolve('agent'),
-    ownersOf: () => ({ pods: [db] }),
-    onAnswer: () => {},
-    clock: steady,
-  });
-  closing.push(server.stop);
-  writeFileSync(join(folder, 'one'), encodeReplica({ host, port: server.port, certificate: elsewhere.certificate }));
+  await replica('one', () => ({ pods: [db] }), 'agent', '10.65.2.1');
   await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
 });
 

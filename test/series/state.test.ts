@@ -5,7 +5,7 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
-import { beginAll } from './writing.ts';
+import { beginAll, publish } from './writing.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
@@ -85,12 +85,6 @@ function act(table: SeriesTable, one: Step, now: number): void {
 }
 
 const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppressed', by: 'x', count: 1, affects });
-
-function publish(table: SeriesTable, series: Series, now: number, less = 0): void {
-  const { published } = series;
-  const count = Math.max(published.count, series.count - less);
-  table.published(series, { ...published, count, writes: published.writes + 1, at: now, resourceVersion: `${now}` });
-}
 
 const byName = (all: Series[]): unknown =>
   Object.fromEntries(all.map((each) => [`${each.finding.identity} ${each.window}`, each]));

@@ -11,8 +11,9 @@ export function beginAll(table: Pick<SeriesTable, 'next' | 'begin'>, now: number
   return begun;
 }
 
-/** Notes the Event of a series as the API server has it after a write. */
-export function publish(table: Pick<SeriesTable, 'published'>, series: Series, now: number): void {
-  const { count, suppressed, published } = series;
+/** Notes the Event of a series as the API server has it after a write, but for its last packets. */
+export function publish(table: Pick<SeriesTable, 'published'>, series: Series, now: number, less = 0): void {
+  const { suppressed, published } = series;
+  const count = Math.max(published.count, series.count - less);
   table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
 }

@@ -21,6 +21,23 @@ type Options = Partial<FollowFileOptions> & {
   onLine?: (source: Source) => void;
 };
 
+function prepare(file: string, { onLine, ...options }: Options = {}): Following {
+  const time = fakeTime(noon);
+  const { heard, listener } = listening(() => onLine?.(source));
+  const source: Source = createFollowFile({
+    path: file,
+    needles: ['IN='],
+    saved: undefined,
+    from: 'start',
+    listener,
+    timing: time,
+    openContent: openAtOnce,
+    ...options,
+  });
+  onTestFinished(() => source.stop());
+  return { ...heard, source, time, texts: () => heard.lines.map(({ text }) => text) };
+}
+
 /** Tools of a test file that follows files. Each source is stopped after its test. */
 export function followingTools(): {
   /** A path where nothing is yet. */
@@ -51,23 +68,6 @@ export function followingTools(): {
       return following;
     },
   };
-
-  function prepare(file: string, { onLine, ...options }: Options = {}): Following {
-    const time = fakeTime(noon);
-    const { heard, listener } = listening(() => onLine?.(source));
-    const source: Source = createFollowFile({
-      path: file,
-      needles: ['IN='],
-      saved: undefined,
-      from: 'start',
-      listener,
-      timing: time,
-      openContent: openAtOnce,
-      ...options,
-    });
-    onTestFinished(() => source.stop());
-    return { ...heard, source, time, texts: () => heard.lines.map(({ text }) => text) };
-  }
 }
 
 /** A position as it comes back from disk. */

@@ -67,7 +67,7 @@ describe('as kubectl logs prints it', () => {
 
 describe('as a container runtime writes it', () => {
   const physicalTexts = [klog('"Failed" err=<'), klog('"x"'), '\ta', '    b', ')', '', ' > a="b"', ' > rules=<', felix];
-  const text = fc.constantFrom(...physicalTexts, '{"ts":1}', 'bird: x');
+  const anyText = fc.constantFrom(...physicalTexts, '{"ts":1}', 'bird: x');
 
   test("Docker's log is read", () => {
     expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
@@ -89,7 +89,7 @@ describe('as a container runtime writes it', () => {
     const line = fc.record({
       stream: fc.constantFrom('stdout' as const, 'stderr' as const),
       partial: fc.boolean(),
-      text,
+      text: anyText,
     });
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (physical: PhysicalLine[]) => {
@@ -107,7 +107,7 @@ describe('as a container runtime writes it', () => {
 
   test('raw text is joined by the book', () => {
     fc.assert(
-      fc.property(fc.array(text, { maxLength: 40 }), (lines) => {
+      fc.property(fc.array(anyText, { maxLength: 40 }), (lines) => {
         const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
         expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
           joinedByTheBook(physical),
