@@ -17,19 +17,15 @@ export const unitMark = '_SYSTEMD_UNIT=';
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
 export const driverMark = '_TRANSPORT=driver';
 
-interface UnitLine extends RecordLine {
-  host: string;
-}
-
 /** Reads what units write into the journal, which has one record for each line. */
 export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   const earlier = (saved ?? {}) as Position;
-  const joiners = new Map<string, RecordJoiner<UnitLine>>();
+  const joiners = new Map<string, RecordJoiner>();
   const counts = { cut: 0, dangling: 0 };
   // The first record of a stream may be the rest of a line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
-    const onRecord = (record: UnitLine): void => take(lineOf(name, record));
+    const onRecord = (record: RecordLine): void => take(lineOf(name, record));
     joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timing, counts }));
   }
 
@@ -67,7 +63,7 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
     stop: (): void => joiners.forEach((joiner) => joiner.stop()),
   };
 
-  function lineOf(name: string, { text, time, number, host }: UnitLine): LogLine {
+  function lineOf(name: string, { text, time, number, host }: RecordLine): LogLine {
     const [timeIsExact, program] = [time !== undefined, name.replace(/\.service$/, '')];
     const stamp = time ?? timing.wall();
     return { source: 'journal', line: number, text, time: stamp, timeIsExact, host: host || undefined, program };

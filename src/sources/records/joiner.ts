@@ -9,18 +9,20 @@ export interface RecordLine {
   text: string;
   time: Millis | undefined;
   number: number;
+  /** Who wrote it, in a journal. */
+  host?: string;
 }
 
-export interface RecordJoinerOptions<Line extends RecordLine> {
+export interface RecordJoinerOptions {
   saved: Json | undefined;
-  onRecord: (record: Line) => void;
+  onRecord: (record: RecordLine) => void;
   /** How long a record waits for a further line before it counts as complete. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
   counts: JoinerCounts;
 }
 
-export type RecordJoiner<Line extends RecordLine> = ReturnType<typeof createRecordJoiner<Line>>;
+export type RecordJoiner = ReturnType<typeof createRecordJoiner>;
 
 export interface JoinerCounts {
   cut: number;
@@ -28,8 +30,8 @@ export interface JoinerCounts {
   dangling: number;
 }
 
-interface Open<Line> {
-  line: Line;
+interface Open {
+  line: RecordLine;
   kind: RecordKind;
   /** The record was too long and has been handed over, so lines that continue it are dropped. */
   isCut: boolean;
@@ -39,9 +41,9 @@ const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
 /** Joins the parts of a line, then lines to records. Lines that wait are part of the position, so that they need not be read again. */
-export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>) {
+export function createRecordJoiner(options: RecordJoinerOptions) {
   const { onRecord, timeout = 500, counts } = options;
-  let { part, open } = readSaved<Line>(options.saved);
+  let { part, open } = readSaved(options.saved);
   let isStopped = false;
   const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
     if (part !== undefined) return partTimeout;
@@ -60,7 +62,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
         : ({ part: part ?? null, open: open ?? null } as unknown as Json);
     },
     /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
-    take(line: Line, isPartial: boolean, matters: boolean): void {
+    take(line: RecordLine, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
       if (part === undefined) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
@@ -80,7 +82,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     },
   };
 
-  function takeLine(line: Line, matters: boolean): void {
+  function takeLine(line: RecordLine, matters: boolean): void {
     part = undefined;
     const kind = headerOf(line.text);
     if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
@@ -88,7 +90,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     if (open !== undefined && !isStopped && line.text.length > maxLength) cut(open);
   }
 
-  function append(record: Open<Line>, text: string): void {
+  function append(record: Open, text: string): void {
     if (!record.isCut) {
       record.line = { ...record.line, text: `${record.line.text}\n${text}` };
       if (record.line.text.length > maxLength) cut(record);
@@ -96,7 +98,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     if (text.length <= maxLength && closes(record.kind, text)) handOver(undefined);
   }
 
-  function cut(record: Open<Line>): void {
+  function cut(record: Open): void {
     counts.cut++;
     const { line } = record;
     record.isCut = true;
@@ -104,7 +106,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     onRecord({ ...line, text: line.text.slice(0, maxLength) });
   }
 
-  function handOver(next: Open<Line> | undefined): void {
+  function handOver(next: Open | undefined): void {
     const record = open;
     open = next;
     if (record?.isCut === false) onRecord(record.line);
@@ -155,19 +157,14 @@ function createQuietPeriod(
   }
 }
 
-function readSaved<Line>(saved: Json | undefined): { part: Line | undefined; open: Open<Line> | undefined } {
-  const { part, open } = (saved ?? {}) as { readonly [key: string]: Json };
-  const record = open as unknown as Open<RecordLine> | null | undefined;
-  const isOpen = (record?.kind === 'klog' || record?.kind === 'other') && isLine(record.line);
-  return {
-    part: isLine(part) ? (part as unknown as Line) : undefined,
-    open: isOpen ? ({ ...record } as unknown as Open<Line>) : undefined,
-  };
+function readSaved(saved: Json | undefined): { part: RecordLine | undefined; open: Open | undefined } {
+  const { part, open } = (saved ?? {}) as unknown as { part?: RecordLine | null; open?: Open | null };
+  const isOpen = (open?.kind === 'klog' || open?.kind === 'other') && isLine(open.line);
+  return { part: isLine(part) ? part : undefined, open: isOpen ? { ...open } : undefined };
 }
 
-function isLine(value: unknown): boolean {
-  const { text, number } = (value ?? {}) as Partial<RecordLine>;
-  return typeof text === 'string' && typeof number === 'number';
+function isLine(value: RecordLine | null | undefined): value is RecordLine {
+  return typeof value?.text === 'string' && typeof value.number === 'number';
 }
 
 type RecordKind = 'klog' | 'other';

@@ -11,7 +11,7 @@ import { type FakeTime, fakeTime } from '../fake-time.ts';
 const header = 'E1121 09:00:00.836390       1 proxier.go:1564] ';
 
 interface Scene {
-  joiner: RecordJoiner<RecordLine>;
+  joiner: RecordJoiner;
   counts: JoinerCounts;
   time: FakeTime;
   records: RecordLine[];
