@@ -18,7 +18,7 @@ import { alignColumns, type EventText } from '../events/events.ts';
 import { createDirectory } from '../resolving/resolving.ts';
 import { createSeriesTable } from '../series/series.ts';
 import { createClock, readEnvelope } from '../sources/reading.ts';
-import { readRecord } from '../log-formats/cri.ts';
+import { readRecord } from '../log-formats/container-log.ts';
 
 type Row = [step: string, found: string];
 

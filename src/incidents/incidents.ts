@@ -1,5 +1,5 @@
 /** Finds lasting problems of a node in the lines of its kernel, kube-proxy and calico-node, and makes findings of them. */
-import { type ContainerName, containerOf } from '../log-formats/container-path.ts';
+import { type ContainerName, containerOf } from '../log-formats/container-log.ts';
 import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { TableReport } from '../model/observation.ts';

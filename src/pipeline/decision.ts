@@ -1,5 +1,5 @@
 /** Decides what a line is, and what becomes of it. `replay --explain` shows it. */
-import { containerOf } from '../log-formats/container-path.ts';
+import { containerOf } from '../log-formats/container-log.ts';
 import type { LogLine } from '../model/log-line.ts';
 import type {
   ConntrackFull,

@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeLogs } from '../../agent/open-sources.ts';
 import { documentAt } from '../../config/docs-url.ts';
-import { type ContainerName, containerOf } from '../../log-formats/container-path.ts';
+import { type ContainerName, containerOf } from '../../log-formats/container-log.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../platform/address.ts';
 import { hostProcess, namespaceOf } from '../../platform/proc.ts';

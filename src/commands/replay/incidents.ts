@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Recorder } from '../../events/events.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../incidents/incidents.ts';
-import { containerOf } from '../../log-formats/container-path.ts';
+import { containerOf } from '../../log-formats/container-log.ts';
 import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';

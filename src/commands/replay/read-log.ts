@@ -1,6 +1,6 @@
 /** Reads one saved log of any kind into the pipeline. */
 import { programNeedles } from '../../incidents/incidents.ts';
-import { containerOf } from '../../log-formats/container-path.ts';
+import { containerOf } from '../../log-formats/container-log.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';

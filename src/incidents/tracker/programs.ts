@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { ContainerName } from '../../log-formats/container-path.ts';
+import type { ContainerName } from '../../log-formats/container-log.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing, ProgramRecord } from '../../model/program-record.ts';
 import { causeOf } from '../catalogue/catalogue.ts';

@@ -1,5 +1,5 @@
 /** Reads the time stamps at the beginnings of lines, and what each writer puts after its stamp. */
-import { criMarks } from '../../log-formats/cri.ts';
+import { criMarks } from '../../log-formats/container-log.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../log-formats/rfc3339.ts';
 import { copy } from '../../platform/address.ts';
 import type { Clock } from './clock.ts';

@@ -1,6 +1,6 @@
 /** Finds the logs of containers in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
 import { readdirSync } from 'node:fs';
-import { podOf } from '../../log-formats/container-path.ts';
+import { podOf } from '../../log-formats/container-log.ts';
 
 /** Says which containers' logs are read. In every list, `*` matches any text, even an empty one. */
 export interface ContainerRule {

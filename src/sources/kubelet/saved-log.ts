@@ -1,4 +1,4 @@
-import { readRecord } from '../../log-formats/cri.ts';
+import { readRecord } from '../../log-formats/container-log.ts';
 import {
   hasKlogHeader,
   hasLogrusPairs,

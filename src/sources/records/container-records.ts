@@ -1,4 +1,4 @@
-import { decodeText, readRecord } from '../../log-formats/cri.ts';
+import { decodeText, readRecord } from '../../log-formats/container-log.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Json, Position, Timing } from '../source.ts';
 import { createRecordJoiner, type JoinerCounts, type RecordLine } from './joiner.ts';

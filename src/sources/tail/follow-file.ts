@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { decodeText } from '../../log-formats/cri.ts';
+import { decodeText } from '../../log-formats/container-log.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Clock, createClockOfNow } from '../envelopes/clock.ts';

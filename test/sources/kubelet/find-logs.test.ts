@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerOf, podOf } from '../../../src/log-formats/container-path.ts';
+import { containerOf, podOf } from '../../../src/log-formats/container-log.ts';
 import {
   type ContainerRule,
   createLogFinder,

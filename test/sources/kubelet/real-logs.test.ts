@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
-import { containerOf } from '../../../src/log-formats/container-path.ts';
+import { containerOf } from '../../../src/log-formats/container-log.ts';
 import { type Schedule, schedule } from '../../../src/platform/timer.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { listening } from '../heard.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeText, readRecord } from '../../src/log-formats/cri.ts';
+import { decodeText, readRecord } from '../../src/log-formats/container-log.ts';
 
 const ten = Date.UTC(2026, 10, 21, 10);
 const stderr = { stream: 'stderr', partial: false };
