@@ -37,11 +37,7 @@ export function readSaved({ pods, policies }: Pick<ReplayOptions, 'pods' | 'poli
 function createPolicies(policies: readonly string[], collected: Collector): ReplayPolicies {
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
-    if (policies.length > 0)
-      throw new UsageError(
-        [`--policies ${policies.join(', ')}: has no network policy`],
-        'kube-netfilter-tailer replay',
-      );
+    if (policies.length > 0) throw usageError([`--policies ${policies.join(', ')}: has no network policy`]);
     return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
   }
   const { trace } = evaluatorOf(objects);
@@ -79,11 +75,12 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
     return readSavedFiles(files, collected);
   } catch (error) {
     if (!(error instanceof WhyError)) throw error;
-    throw new UsageError(
-      error.problems.map((problem) => `--policies ${printable(problem)}`),
-      'kube-netfilter-tailer replay',
-    );
+    throw usageError(error.problems.map((problem) => `--policies ${printable(problem)}`));
   }
+}
+
+function usageError(problems: readonly string[]): UsageError {
+  return new UsageError(problems, 'kube-netfilter-tailer replay');
 }
 
 const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
@@ -114,8 +111,8 @@ function readPods(files: readonly string[], { add }: Collector): Snapshot {
     }
   }
   if (unusable.length === 0) return snapshot;
-  throw new UsageError(
-    [...unusable.map((reason) => `--pods ${printable(reason)}`), `nothing was read. For --pods: ${saveCommand}`],
-    'kube-netfilter-tailer replay',
-  );
+  throw usageError([
+    ...unusable.map((reason) => `--pods ${printable(reason)}`),
+    `nothing was read. For --pods: ${saveCommand}`,
+  ]);
 }

@@ -1,4 +1,5 @@
 /** `kubectl drops top`: shows what is dropped now, as a live table on the terminal. */
+import { once } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError } from '../../kubernetes/kubernetes.ts';
@@ -32,7 +33,7 @@ type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
-  const end = aborted(ended);
+  const end = ended.aborted ? undefined : once(ended, 'abort').then(() => undefined);
   let last: Seen | undefined;
   for (;;) {
     const began = performance.now();
@@ -54,13 +55,6 @@ async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<S
     await delay(pause, undefined, { signal: ended }).catch(() => {});
     if (ended.aborted) return;
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (signal.aborted) resolve(undefined);
-  signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  return await promise;
 }
 
 function isOf(namespace: string | undefined) {
