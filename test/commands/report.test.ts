@@ -10,6 +10,11 @@ import { writerIn } from './scene.ts';
 const path = temporaryFolder();
 const write = writerIn(path);
 
+const denied: FlowRecord = {
+  'policy.verdict': 'denied',
+  'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
+};
+
 test('rows that replay prints are read from standard input', async () => {
   const { out } = await replay(['-q', '-o', 'audit', '--pods', sample('cluster.json'), sample('policy-deny.log')]);
   const outcome = await program(['report', '--output', 'csv', '-'], { stdin: out });
@@ -37,10 +42,6 @@ test('a page of replay, for which nothing was dropped, is printed', async () => 
 });
 
 test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {
-  const denied: FlowRecord = {
-    'policy.verdict': 'denied',
-    'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
-  };
   const file = write('rows.ndjson', linesOf([row(1), row(2, denied)]));
   const db = path('audit.duckdb');
   expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 0 });
@@ -78,10 +79,6 @@ test.each<[string, string, number]>([
   ['several with commas between', 'shop/web, other/*', 1],
   ['a name that no record has', 'shop/wbe', 0],
 ])('--policy with %s', async (_, names, records) => {
-  const denied: FlowRecord = {
-    'policy.verdict': 'denied',
-    'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
-  };
   const file = write('rows.ndjson', linesOf([row(1), row(2, denied)]));
   const { status, out } = await program(['report', '-o', 'json', '--policy', names, file]);
   expect({ status, records: (JSON.parse(out) as { extent: { records: number } }).extent.records }).toEqual({

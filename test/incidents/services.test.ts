@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import type { Backend, ServiceChains } from '../../src/model/incident.ts';
 import { serviceLimit, servicesOf } from '../../src/incidents/reporting/details.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
+import { backend as backendOf, postgresService } from '../builders.ts';
 
-function ref(name: string): ObjectRef {
-  return { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1' };
-}
+const ref = (name: string): ObjectRef => ({ ...postgresService, name, uid: `uid-of-${name}` });
 
 /** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon has no owner. */
 function chains(backends: readonly Backend[] = []): ServiceChains {
@@ -18,9 +17,8 @@ function chains(backends: readonly Backend[] = []): ServiceChains {
   };
 }
 
-function backend(name: string, given: Partial<Backend> = {}): Backend {
-  return { pod: { namespace: 'shop', name }, address: '10.244.1.30', node: 'node-b', ready: true, ...given };
-}
+const backend = (name: string, given: Partial<Backend> = {}): Backend =>
+  backendOf({ pod: { namespace: 'shop', name }, address: '10.244.1.30', ...given });
 
 test('several chains of one Service are one Service with several ports', () => {
   expect(servicesOf(['db:sql', 'db:metrics', 'db:sql'], chains()).services).toMatchObject([

@@ -4,45 +4,17 @@ import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLegacyMetric, type LegacyMetric, type Naming } from '../../src/telemetry/legacy-metric.ts';
 import { createMetrics, scrapeOf } from '../../src/telemetry/metrics.ts';
+import { ends, externalEnd, nodeEnd, podEnd, podRef, serviceEnd } from '../builders.ts';
 
-const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
-  kind: 'external',
-  address: '203.0.113.9',
-  identity: '',
-  evidence: 'none',
-  object: undefined,
-  workload: undefined,
-  range: 'public',
-  node: undefined,
-  role: undefined,
-  note: undefined,
-  ...fields,
-});
-
-const object = (kind: string, namespace: string | undefined, name: string) => ({
-  apiVersion: 'v1',
-  kind,
-  namespace,
-  name,
-  uid: '',
-  resourceVersion: undefined,
-});
 const pod = (namespace: string, name: string, workload?: string): Endpoint =>
-  endpoint({
-    kind: 'pod',
-    object: object('Pod', namespace, name),
+  podEnd({
+    object: podRef(name, namespace),
     workload: workload === undefined ? undefined : { kind: 'Deployment', namespace, name: workload },
   });
-const ends = (source: Endpoint, destination: Endpoint): Ends => ({
-  source,
-  destination,
-  inner: undefined,
-  fromPodInterface: false,
-  toPodInterface: false,
-});
+const from = (source: Endpoint, destination = externalEnd()): Ends => ends({ source, destination });
 /** Between two addresses of no known object. */
 const pair = (source: number, destination = 0): Ends =>
-  ends(endpoint({ address: `s${source}` }), endpoint({ address: `d${destination}` }));
+  from(externalEnd({ address: `s${source}` }), externalEnd({ address: `d${destination}` }));
 
 /** Time series by `src dst`. */
 async function shown(metric: LegacyMetric): Promise<Record<string, number>> {
@@ -59,35 +31,28 @@ const open = (naming: Naming = 'namespace', limit?: number) =>
     ...(limit && { limit }),
   });
 
-test.each<[Naming, string]>([
-  ['namespace', 'shop'],
-  ['name', 'web-5d9c-x7k2p'],
-  ['name_with_namespace', 'shop/web-5d9c-x7k2p'],
-  ['workload', 'web'],
-])('the ends of a packet are named ends are named by %s', async (naming, expected) => {
+test.each<[Naming, string | undefined, string]>([
+  ['namespace', 'web', 'shop'],
+  ['name', 'web', 'web-5d9c-x7k2p'],
+  ['name_with_namespace', 'web', 'shop/web-5d9c-x7k2p'],
+  ['workload', 'web', 'web'],
+  ['workload', undefined, 'web-5d9c-x7k2p'],
+])('the ends of a packet are named by %s: a Pod of the workload %s is %s', async (naming, workload, expected) => {
   const metric = open(naming);
-  metric.count(ends(pod('shop', 'web-5d9c-x7k2p', 'web'), endpoint({})), 1);
+  metric.count(from(pod('shop', 'web-5d9c-x7k2p', workload)), 1);
   expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
 });
 
-test('the ends of a packet are named ends are named by the name of a Pod without a workload', async () => {
-  const metric = open('workload');
-  metric.count(ends(pod('shop', 'alone'), endpoint({})), 1);
-  expect(await shown(metric)).toEqual({ 'alone 203.0.113.9': 1 });
-});
-
-test('the ends of a packet are named ends are named as the node, the Service, the host name or the address, whatever the naming', async () => {
+test('the ends of a packet are named as the node, the Service, the host name or the address, whatever the naming', async () => {
   const metric = open('namespace');
-  const node = endpoint({ kind: 'node', object: object('Node', undefined, 'node-a') });
-  const service = endpoint({ kind: 'service', object: object('Service', 'default', 'kubernetes') });
-  metric.count(ends(node, service), 1);
-  metric.count(ends(endpoint({ address: '192.0.2.1' }), endpoint({ address: '2001:db8::1' })), 1);
-  expect(await shown(metric)).toEqual({ 'node-a default': 1, 'db.example.org 2001:db8::1': 1 });
+  metric.count(from(nodeEnd(), serviceEnd()), 1);
+  metric.count(from(externalEnd({ address: '192.0.2.1' }), externalEnd({ address: '2001:db8::1' })), 1);
+  expect(await shown(metric)).toEqual({ 'node-a shop': 1, 'db.example.org 2001:db8::1': 1 });
 });
 
 test('the ends of a packet are named: names are in bounds', async () => {
   const metric = open();
-  metric.count(ends(endpoint({ address: 'x'.repeat(10_000) }), endpoint({})), 1);
+  metric.count(from(externalEnd({ address: 'x'.repeat(10_000) })), 1);
   expect((await metric.text()).length).toBeLessThan(1000);
 });
 
@@ -156,8 +121,8 @@ describe('pairs that get a time series of their own', () => {
 test('lost packets are counted in it and in the statistics, noise only in these', async () => {
   const metric = open('namespace');
   const statistics = createStatistics(metric.count);
-  statistics.resolved(ends(pod('shop', 'a'), endpoint({})), false, 5);
-  statistics.resolved(ends(pod('shop', 'a'), endpoint({})), true, 7);
+  statistics.resolved(from(pod('shop', 'a')), false, 5);
+  statistics.resolved(from(pod('shop', 'a')), true, 7);
   expect(await shown(metric)).toEqual({ 'shop 203.0.113.9': 5 });
   expect(statistics).toMatchObject({ withPods: 5, noise: 7 });
 });
