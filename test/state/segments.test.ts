@@ -10,14 +10,13 @@ import {
   segmentFile,
   segmentsIn,
 } from '../../src/state/segments.ts';
+import { systemError } from '../sources/fake-ring.ts';
 import { descriptorsOf } from '../sources/following.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { createOpenSegments } from './open-segments.ts';
 
 const folder = temporaryFolder();
 const openSegment = createOpenSegments();
-
-const failing = (code: string): Error => Object.assign(new Error(code), { code });
 
 test('segments are those with ten digits and nothing around their name, oldest first', () => {
   const files = ['state-0000000010.log', 'state-0000000002.log', 'state-2.log', 'old-state-0000000003.log'];
@@ -36,13 +35,13 @@ test.each([
   ['EIO', false],
   ['', false],
 ])('%j means that there is no room: %s', (code, expected) => {
-  expect(isNoRoom(failing(code))).toBe(expected);
+  expect(isNoRoom(systemError(code))).toBe(expected);
   expect(isNoRoom(new Error('without a code'))).toBe(false);
 });
 
 test('only a file that is not there is missing', () => {
-  expect(ifMissing(failing('ENOENT'))).toBeUndefined();
-  expect(() => ifMissing(failing('EACCES'))).toThrow('EACCES');
+  expect(ifMissing(systemError('ENOENT'))).toBeUndefined();
+  expect(() => ifMissing(systemError('EACCES'))).toThrow('EACCES');
 });
 
 test('a batch has a line for each so many characters, the last of which ends it', () => {
@@ -96,5 +95,5 @@ test('what no agent can have written in the place of a segment is not read', () 
 
 function* cutBy(code: string): Generator<Buffer> {
   yield Buffer.from('half\n');
-  throw failing(code);
+  throw systemError(code);
 }

@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StateChange as Change } from '../../src/platform/keyed-changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
+import { systemError } from '../sources/fake-ring.ts';
 import { descriptorsOf } from '../sources/following.ts';
 import { appendingBy, createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
@@ -475,10 +476,6 @@ test('a disk that fails: when what is older is to be removed: no file stays open
 
 function countTimers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-}
-
-function systemError(code: string): Error {
-  return Object.assign(new Error(code), { code });
 }
 
 /** Numbers of the segments that this process has open. */

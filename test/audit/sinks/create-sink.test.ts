@@ -1,30 +1,17 @@
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { gunzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rowOf } from '../../../src/audit/record.ts';
 import { createSink } from '../../../src/audit/audit.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { receiver } from './receiver.ts';
 
 const never = new AbortController().signal;
 const path = temporaryFolder();
 
 /** Returns what a receiver gets of one row by these settings. */
 async function received(settings: Partial<Config>) {
-  const requests: { headers: IncomingHttpHeaders; body: string }[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      requests.push({ headers: request.headers, body: gunzipSync(Buffer.concat(chunks)).toString('latin1') });
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, requests } = await receiver([(response) => void response.end()]);
   const sink = createSink({ kind: 'otlp', url }, { node: 'node-a', ...settings } as Config);
   await sink.send([rowOf({ 'event.id': 'id-1' })], never);
   await sink.close();

@@ -1,56 +1,17 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { gunzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type FlowRecord, schemaVersion } from '../../../src/audit/fields.ts';
 import { rowOf } from '../../../src/audit/record.ts';
 import { createOtlpSink, type OtlpSinkOptions } from '../../../src/audit/sinks/otlp.ts';
+import { type Answer, receiver } from './receiver.ts';
 
 const never = new AbortController().signal;
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
-interface Got {
-  headers: IncomingMessage['headers'];
-  path: string | undefined;
-  body: string;
-}
-
-type Answer = (response: ServerResponse, got: Got) => void;
-
-/** A receiver that answers each request by the next answer, then by the last one. */
+/** A sink that sends to such a receiver. */
 async function scene(answers: Answer[], given: Partial<OtlpSinkOptions> = {}) {
-  const requests: Got[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const got = {
-        headers: request.headers,
-        path: request.url,
-        body: gunzipSync(Buffer.concat(chunks)).toString('latin1'),
-      };
-      requests.push(got);
-      (answers[Math.min(requests.length, answers.length) - 1] as Answer)(response, got);
-    });
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
-  const sink = createOtlpSink({
-    url,
-    headers: () => ({}),
-    ca: undefined,
-    resource: { 'k8s.node.name': 'node-a' },
-    ...given,
-  });
-  closing.push(async () => {
-    await sink.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-  });
+  const { url, requests } = await receiver(answers);
+  const resource = { 'k8s.node.name': 'node-a' };
+  const sink = createOtlpSink({ url, headers: () => ({}), ca: undefined, resource, ...given });
+  onTestFinished(() => sink.close());
   return { sink, requests };
 }
 
