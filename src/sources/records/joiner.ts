@@ -44,7 +44,8 @@ const partTimeout: Millis = 5000;
 export function createRecordJoiner(options: RecordJoinerOptions) {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved(options.saved);
-  let isStopped = false;
+  /** The stamp of the last line. */
+  let latest = open?.line.time;
   const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
     if (part !== undefined) return partTimeout;
     return open?.isCut === false ? timeout : undefined;
@@ -57,29 +58,26 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
     },
     /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
-      return part === undefined && open === undefined
-        ? null
-        : ({ part: part ?? null, open: open ?? null } as unknown as Json);
+      if (part === undefined && open === undefined) return null;
+      return { part: part ?? null, open: open ?? null } as unknown as Json;
     },
     /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
     take(line: RecordLine, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
+      latest = line.time ?? latest;
       if (part === undefined) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
       if (!isPartial) takeLine(part, matters);
       quiet.restart();
     },
     start: quiet.restart,
-    /** Hands over a record that has waited for too long before `time`. In a saved log, no timer does that. */
+    /** Hands over a record whose last line was stamped too long before `time`. In a saved log, no timer does that. */
     finishBefore(time: Millis): void {
-      if (isStopped || part !== undefined || open?.isCut !== false) return;
-      if (time - (open.line.time ?? time) > timeout) handOver(undefined);
+      if (quiet.isStopped || part !== undefined || open?.isCut !== false) return;
+      if (time - (latest ?? time) > timeout) handOver(undefined);
     },
     finish,
-    stop(): void {
-      isStopped = true;
-      quiet.stop();
-    },
+    stop: quiet.stop,
   };
 
   function takeLine(line: RecordLine, matters: boolean): void {
@@ -87,7 +85,7 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
     const kind = headerOf(line.text);
     if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
     handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : undefined);
-    if (open !== undefined && !isStopped && line.text.length > maxLength) cut(open);
+    if (open !== undefined && !quiet.isStopped && line.text.length > maxLength) cut(open);
   }
 
   function append(record: Open, text: string): void {
@@ -114,11 +112,11 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
 
   /** The caller may stop within a call of `onRecord`. What still waits then is a part of the position. */
   function finish(): void {
-    if (part !== undefined && !isStopped) {
+    if (part !== undefined && !quiet.isStopped) {
       counts.dangling++;
       takeLine(part, true);
     }
-    if (open?.isCut === false && !isStopped) handOver(undefined);
+    if (open?.isCut === false && !quiet.isStopped) handOver(undefined);
   }
 }
 
@@ -137,6 +135,9 @@ function createQuietPeriod(
   let isStopped = false;
 
   return {
+    get isStopped() {
+      return isStopped;
+    },
     restart(this: void): void {
       if (isStopped || limit() === undefined) return;
       latest = now();

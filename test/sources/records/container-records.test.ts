@@ -95,9 +95,14 @@ test('what belongs together: streams do not mix, and each comes in its order', (
   expect(joining.counts.unreadable).toBe(1);
 });
 
-test('a record that nothing follows in its stream comes when the other stream is half a second further', () => {
-  const joining = readAll(physical(['err', klog('x')], ...Array.from({ length: 502 }, () => ['out', '{'] as const)));
-  expect(joining.records.findIndex(({ text }) => text === klog('x'))).toBe(500);
+const others = (count: number) => Array.from({ length: count }, () => ['out', '{'] as const);
+
+test('a record comes when the other stream is half a second further than its last line', () => {
+  const joining = readAll(
+    physical(['err', klog('x err=<')], ...others(400), ['err', '\ta'], ...others(400), ['err', '\tb'], ...others(502)),
+  );
+  const record = joining.records.findIndex(({ text }) => text === `${klog('x err=<')}\n\ta\n\tb`);
+  expect(record).toBe(1300);
 });
 
 test('a header in several parts is one', () => {
