@@ -63,6 +63,9 @@ export async function untilRolledOut(cluster: Cluster): Promise<void> {
 
 /** Deletes the Namespace and what it has, and the state and the audit on the nodes: the next agents begin as the first did. */
 export async function removeAgents(cluster: Cluster): Promise<void> {
+  // The controller of Namespaces waits for half of the time that a Pod may take to end, so Pods are deleted before.
+  const workloads = ['-n', NAMESPACE, 'delete', 'daemonsets,deployments', '--all', '--cascade=foreground'];
+  await kubectl(cluster, ...workloads, '--timeout=120s');
   await kubectl(cluster, 'delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=120s');
   const folders = ['/var/lib/kube-netfilter-tailer', '/var/log/kube-netfilter-tailer'];
   for (const node of cluster.nodes) await node.run(['rm', '-rf', ...folders]);
