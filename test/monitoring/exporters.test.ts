@@ -114,6 +114,30 @@ describe('kubernetes-event-exporter', () => {
   });
 });
 
+/** The answers of kubernetes-event-exporter 1.7 itself, which was asked the same as the stand-in for it in exporter/. */
+describe('the stand-in answers as the program did:', () => {
+  const node = eventOf('kube-proxy-lw8zd-lock', 'node-a');
+
+  test.each([
+    ['${A}$A-$B-', 'oneone--'],
+    ['$A_', ''],
+    ['$1A $$A $?', 'A A '],
+    ['${A', 'A'],
+    ["${a{b} ${} '${|${A}", "two  '"],
+    ['${\n}a$\n$', 'a$\n$'],
+  ])('variables of %j', (text, expected) => {
+    expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
+  });
+
+  test.each([
+    ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
+    ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
+    ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
+  ])('the template %s', (template, expected) => {
+    expect(render(template, node)).toBe(expected);
+  });
+});
+
 describe('kubernetes-event-exporter to Loki', () => {
   const config = readLokiConfig(textOf('deploy/exporters/kubernetes-event-exporter-loki.yaml'), {
     LOKI_URL: 'http://l',
