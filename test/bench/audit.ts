@@ -19,10 +19,10 @@ import { freePorts } from '../e2e/control-plane/ports.ts';
 import { startRotel } from '../e2e/rotel.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
-import type { Flows, Written } from './audit-writer.ts';
+import type { Flows } from './audit-writer.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
-import { firstLine } from './lines.ts';
+import { firstLine, type Written } from './lines.ts';
 import { startAgent } from './readers.ts';
 
 const podsOfNode = 110;

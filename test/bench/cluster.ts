@@ -29,9 +29,7 @@ export async function createPods(
     const path = '/api/v1/namespaces/bench/pods';
     const created = await connection.request('POST', path, { body: { ...pod, status: undefined } });
     if (created.status !== 201) throw new Error(`creating a Pod: ${created.status} ${JSON.stringify(created.body)}`);
-    await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, {
-      body: { status: pod.status },
-      contentType: 'application/merge-patch+json',
-    });
+    const { status } = pod;
+    await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, { body: { status } });
   });
 }

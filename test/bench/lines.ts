@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { benchPod } from './pods.ts';
 
@@ -24,6 +25,38 @@ export function writeLog(file: string, kind: LogKind, bytes: number, pods: numbe
   }
   closeSync(fd);
   return lines;
+}
+
+export interface Written {
+  lines: number;
+  seconds: number;
+  /** Milliseconds that the writer was behind its rate at most. */
+  behind: number;
+}
+
+/** Appends so many lines a second, for so many seconds. */
+export async function writeAtRate(
+  file: string,
+  nextLine: () => string,
+  rate: number,
+  duration: number,
+): Promise<Written> {
+  const log = openSync(file, 'a');
+  const began = performance.now();
+  let written: Written = { lines: 0, seconds: 0, behind: 0 };
+  while (written.lines < rate * duration) {
+    // rsyslog writes as often as records come; ten milliseconds are what the kernel's own writer is woken for at most.
+    await delay(10);
+    let { lines } = written;
+    const due = Math.min(rate * duration, Math.floor(((performance.now() - began) / 1000) * rate));
+    let text = '';
+    for (; lines < due; lines++) text += nextLine();
+    if (text !== '') writeSync(log, text);
+    const seconds = (performance.now() - began) / 1000;
+    written = { lines, seconds, behind: Math.max(written.behind, (seconds - lines / rate) * 1000) };
+  }
+  closeSync(log);
+  return written;
 }
 
 /** Each call makes the next line, stamped now. */

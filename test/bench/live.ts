@@ -24,6 +24,7 @@ import { preparePrograms } from '../programs/install.ts';
 import { counterOf } from '../soak/agents/agents.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { startProgram } from '../soak/trial.ts';
+import { writeAtRate } from './lines.ts';
 import { quantile } from './quantile.ts';
 import { childrenOf, processorTimeOf } from './used.ts';
 
@@ -147,19 +148,14 @@ async function logLines(name: Name, rate: number, duration = seconds): Promise<v
   await run('ip', ['netns', 'exec', namespace, process.execPath, datagrams, ...args]);
 }
 
-/** Writes the kernel's lines on the same packets as rsyslog does, every ten milliseconds those that are due. */
+/** Writes the kernel's lines on the same packets as rsyslog does. */
 async function writeLines(rate: number, duration: number): Promise<void> {
-  const began = performance.now();
-  for (let written = 0; written < rate * duration; await delay(10)) {
-    const due = Math.min(rate * duration, Math.floor(((performance.now() - began) / 1000) * rate));
-    let text = '';
-    for (; written < due; written++)
-      text +=
-        `${new Date().toISOString()} ${node} kernel: calico-drop: IN=${network.deviceOf('bench/web')} OUT=${network.deviceOf('bench/db')} ` +
-        `MAC=ee:ee:ee:ee:ee:ee:3e:86:72:55:6d:2b:08:00 SRC=${web.addresses[0]} DST=${db.addresses[0]} LEN=28 TOS=0x00 PREC=0x00 TTL=63 ` +
-        `ID=${written % 65_536} DF PROTO=UDP SPT=40549 DPT=5000 LEN=8 \n`;
-    if (text !== '') appendFileSync(log, text);
-  }
+  let id = 0;
+  const nextLine = (): string =>
+    `${new Date().toISOString()} ${node} kernel: calico-drop: IN=${network.deviceOf('bench/web')} OUT=${network.deviceOf('bench/db')} ` +
+    `MAC=ee:ee:ee:ee:ee:ee:3e:86:72:55:6d:2b:08:00 SRC=${web.addresses[0]} DST=${db.addresses[0]} LEN=28 TOS=0x00 PREC=0x00 TTL=63 ` +
+    `ID=${id++ % 65_536} DF PROTO=UDP SPT=40549 DPT=5000 LEN=8 \n`;
+  await writeAtRate(log, nextLine, rate, duration);
 }
 
 /** Half and 99 % of the lines took no longer. */

@@ -254,12 +254,12 @@ function create(token: string, body: TestEvent): Promise<Answer> {
 function annotateNewer(name: string): Promise<Answer> {
   const body = { metadata: { annotations: { read: 'yes' } } };
   const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}`;
-  return request('PATCH', path, { body, token: tokens.a, contentType: 'application/merge-patch+json' });
+  return request('PATCH', path, { body, token: tokens.a });
 }
 
 function patch(token: string, name: string, body: object, place = tenant): Promise<Answer> {
   const path = `/api/v1/namespaces/${place}/events/${name}`;
-  return request('PATCH', path, { body, token, contentType: 'application/merge-patch+json' });
+  return request('PATCH', path, { body, token });
 }
 
 function patchStatus(token: string, node: string, body: object): Promise<Answer> {

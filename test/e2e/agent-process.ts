@@ -16,40 +16,24 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A running agent. All that is awaited rejects, with the last that it printed, when it ends before or after a minute. */
-export interface AgentProcess {
-  /** undefined if it could not be started. */
-  readonly pid: number | undefined;
-  /** All so far. */
-  readonly log: readonly LogEntry[];
-  /** The text on standard error so far; all of it once it has ended. */
-  readonly errors: string;
-  /** The first that matches, of those that are there and those to come. */
-  readonly untilLog: (matches: (entry: LogEntry) => boolean, withinMs?: number) => Promise<LogEntry>;
-  /** Its answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
-  readonly get: (path: string) => Promise<{ readonly status: number; readonly body: string }>;
-  /** Resolves when /readyz answers 200. */
-  readonly untilReady: () => Promise<void>;
-  readonly signal: (signal: NodeJS.Signals) => void;
-  readonly untilExit: (withinMs?: number) => Promise<Exit>;
-  /** Kills it if it still runs: for the end of every test that starts one. */
-  readonly kill: () => Promise<void>;
-}
+export type AgentProcess = ReturnType<typeof startAgent>;
 
 /**
  * Starts `command verb args` with no other environment than `env`. `command` is the path of a program and its first
- * arguments. It never outlives the process that starts it.
+ * arguments. It never outlives the process that starts it. All that is awaited rejects, with the last that it printed, when it ends before
+ * or after a minute.
  */
 export function startAgent(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
   verb = 'run',
-): AgentProcess {
+) {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command, verb, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  /** All so far. */
   const log: LogEntry[] = [];
   const errors: string[] = [];
   const printed: string[] = [];
@@ -71,7 +55,8 @@ export function startAgent(
     const state = exit === undefined ? '' : `; it ended with ${exit.signal ?? `code ${exit.code}`}`;
     return new Error(`[agent] ${what}${state}. It printed last:\n${printed.slice(-20).join('\n')}`, { cause });
   };
-  const untilLog: AgentProcess['untilLog'] = (matches, withinMs = WITHIN_MS) => {
+  /** The first that matches, of those that are there and those to come. */
+  const untilLog = (matches: (entry: LogEntry) => boolean, withinMs = WITHIN_MS): Promise<LogEntry> => {
     const what = `no log line for ${String(matches)}`;
     const look = (): LogEntry | undefined => {
       const found = log.find(matches);
@@ -80,7 +65,8 @@ export function startAgent(
     };
     return until(look, () => problem(what).message, withinMs);
   };
-  const get: AgentProcess['get'] = async (path) => {
+  /** Its answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
+  const get = async (path: string): Promise<{ readonly status: number; readonly body: string }> => {
     const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
     try {
       const signal = AbortSignal.timeout(WITHIN_MS);
@@ -94,26 +80,30 @@ export function startAgent(
   };
 
   return {
+    /** undefined if it could not be started. */
     pid: child.pid,
     log,
-    get errors() {
+    /** The text on standard error so far; all of it once it has ended. */
+    get errors(): string {
       return errors.join('\n');
     },
     untilLog,
     get,
-    untilReady: async () => {
+    /** Resolves when /readyz answers 200. */
+    async untilReady(): Promise<void> {
       let answer = { status: 0, body: '' };
       const isReady = async (): Promise<boolean> => (answer = await get('/readyz')).status === 200;
       await until(isReady, () => problem(`not ready: ${answer.status} ${answer.body}`).message, WITHIN_MS);
     },
-    signal: (signal) => void child.kill(signal),
-    untilExit: (withinMs) =>
+    signal: (signal: NodeJS.Signals): void => void child.kill(signal),
+    untilExit: (withinMs?: number): Promise<Exit> =>
       until(
         () => exit,
         () => problem('it does not end').message,
         withinMs,
       ),
-    kill: async () => {
+    /** Kills it if it still runs: for the end of every test that starts one. */
+    async kill(): Promise<void> {
       child.kill('SIGKILL');
       await closed;
     },

@@ -21,34 +21,10 @@ const image = imageCommand();
 
 export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion: string } };
 
-export interface Events {
-  /** Events of one object, or of a whole namespace. */
-  readonly events: (namespace: string, object?: string) => Promise<StoredEvent[]>;
-  /** Polls the API server until `matches` accepts the Events; rejects after `within` (two minutes) with what they were. */
-  readonly untilEvents: (
-    namespace: string,
-    matches: (events: StoredEvent[]) => boolean,
-    object?: string,
-    within?: number,
-  ) => Promise<StoredEvent[]>;
-}
+export type AgentRig = Awaited<ReturnType<typeof createAgentRig>>;
 
-/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have published. */
-export interface AgentRig extends Events {
-  readonly folder: string;
-  /** The rights are those that deploy/ gives. */
-  readonly kubeconfig: string;
-  /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
-  readonly start: (env: Readonly<Record<string, string>>, args?: readonly string[]) => AgentProcess;
-  readonly killAll: () => Promise<void>;
-  /** A new folder. */
-  readonly newFolder: () => string;
-  /** The path of an empty log in a new folder. */
-  readonly newLog: () => string;
-}
-
-/** Installs deploy/base/rbac.yaml. */
-export async function createAgentRig(connection: Connection): Promise<AgentRig> {
+/** Agents with the rights of deploy/base/rbac.yaml, which is installed, each with a state of its own, and what they have published. */
+export async function createAgentRig(connection: Connection) {
   const folder = createOwnFolder('agent');
   const kubeconfig = await deployedAccount(connection);
   const agents: AgentProcess[] = [];
@@ -56,15 +32,18 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
 
   return {
     folder,
+    /** The rights are those that deploy/ gives. */
     kubeconfig,
     newFolder,
-    newLog() {
+    /** The path of an empty log in a new folder. */
+    newLog(): string {
       const log = join(newFolder(), 'kern.log');
       writeFileSync(log, '');
       return log;
     },
     ...eventsOf(connection),
-    start(env, args = []) {
+    /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
+    start(env: Readonly<Record<string, string>>, args: readonly string[] = []): AgentProcess {
       const agent = startAgent(
         [bundleNode, ...image.flags, bundle],
         {
@@ -80,15 +59,16 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
       agents.push(agent);
       return agent;
     },
-    async killAll() {
+    async killAll(): Promise<void> {
       await Promise.all(agents.splice(0).map((agent) => agent.kill()));
     },
   };
 }
 
 /** The Events at an API server that `isOurs` accepts; by default all. */
-export function eventsOf(connection: Connection, isOurs: (event: StoredEvent) => boolean = () => true): Events {
-  const events: Events['events'] = async (place, object) => {
+export function eventsOf(connection: Connection, isOurs: (event: StoredEvent) => boolean = () => true) {
+  /** Events of one object, or of a whole namespace. */
+  const events = async (place: string, object?: string): Promise<StoredEvent[]> => {
     const selector = object === undefined ? '' : `?fieldSelector=involvedObject.name%3D${object}`;
     const { status, body } = await connection.request('GET', `/api/v1/namespaces/${place}/events${selector}`);
     if (status !== 200) throw new Error(`listing Events of ${place}: ${status}`);
@@ -97,7 +77,13 @@ export function eventsOf(connection: Connection, isOurs: (event: StoredEvent) =>
 
   return {
     events,
-    async untilEvents(place, matches, object, within = WITHIN_MS) {
+    /** Polls the API server until `matches` accepts the Events; rejects after `within` (two minutes) with what they were. */
+    async untilEvents(
+      place: string,
+      matches: (events: StoredEvent[]) => boolean,
+      object?: string,
+      within = WITHIN_MS,
+    ): Promise<StoredEvent[]> {
       let found: StoredEvent[] = [];
       const isThere = async (): Promise<boolean> => matches((found = await events(place, object)));
       const problem = (): string => `the Events of ${place} are not those expected:\n${found.map(shown).join('\n')}`;

@@ -98,11 +98,7 @@ test('when the state is lost, counts go on from what the Event says', async () =
   // An agent that knew no annotations but its own left the Event so.
   const plain = { 'kube-netfilter-tailer/schema': null, 'kube-netfilter-tailer/peer': null };
   const path = `/api/v1/namespaces/${namespace}/events/${first?.metadata.name}`;
-  const contentType = 'application/merge-patch+json';
-  const patched = await controlPlane.request('PATCH', path, {
-    body: { metadata: { annotations: plain } },
-    contentType,
-  });
+  const patched = await controlPlane.request('PATCH', path, { body: { metadata: { annotations: plain } } });
   expect(patched.status).toBe(200);
   const next = rig.start(settings);
   await next.untilReady();

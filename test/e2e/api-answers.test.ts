@@ -276,8 +276,7 @@ describe('an Event that is denied, though the right is there', () => {
     const hard = { 'count/events': '0', 'count/configmaps': '0' };
     await post(quotas, { metadata: { name: 'small' }, spec: { hard } });
     const body = { status: { hard, used: hard } };
-    const contentType = 'application/merge-patch+json';
-    await controlPlane.request('PATCH', `${quotas}/small/status`, { body, contentType });
+    await controlPlane.request('PATCH', `${quotas}/small/status`, { body });
     const configMaps = `/api/v1/namespaces/${here}/configmaps`;
     const refusal = await vi.waitUntil(
       async () => {

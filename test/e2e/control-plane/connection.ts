@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** Default: the administrator's. */
   readonly token?: string;
-  /** Default: `application/json`. */
+  /** Default: `application/json`; of PATCH `application/merge-patch+json`. */
   readonly contentType?: string;
 }
 
@@ -42,31 +42,23 @@ export interface KubectlOptions {
   readonly kubeconfig?: string;
 }
 
-export interface Connection extends Address {
-  /** The plain data alone, to hand to another process. */
-  readonly address: Address;
-  /** The real kubectl, as the administrator by default; resolves whatever its exit code. */
-  readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<Outcome>;
-  /** The same; resolves to what it prints, and rejects with its error output unless it exits with 0. */
-  readonly succeed: (args: readonly string[], options?: KubectlOptions) => Promise<string>;
-  /** Creates or changes objects by `kubectl apply`. */
-  readonly apply: (...items: readonly object[]) => Promise<string>;
-  /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
-  readonly request: (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
-  /** Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server. Default: as it is reached from here. */
-  readonly writeKubeconfig: (name: string, token: string, at?: string) => Promise<string>;
-}
+export type Connection = ReturnType<typeof connect>;
 
 /** The functions that go with an address, for a process that did not start the control plane itself. */
-export function connect(address: Address): Connection {
+export function connect(address: Address) {
   const { server, certificateAuthority, adminToken, adminKubeconfig, kubectlPath, folder } = address;
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca: certificateAuthority });
-  const kubectl: Connection['kubectl'] = (args, { input = '', kubeconfig = adminKubeconfig } = {}) =>
+  /** The real kubectl, as the administrator by default; resolves whatever its exit code. */
+  const kubectl = (
+    args: readonly string[],
+    { input = '', kubeconfig = adminKubeconfig }: KubectlOptions = {},
+  ): Promise<Outcome> =>
     outcomeWith(
       spawn(kubectlPath, ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args]),
       input,
     );
-  const succeed: Connection['succeed'] = async (args, options) => {
+  /** The same; resolves to what it prints, and rejects with its error output unless it exits with 0. */
+  const succeed = async (args: readonly string[], options?: KubectlOptions): Promise<string> => {
     const { code, stdout, stderr } = await kubectl(args, options);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
     return stdout;
@@ -74,18 +66,22 @@ export function connect(address: Address): Connection {
 
   return {
     ...address,
+    /** The plain data alone, to hand to another process. */
     address,
     kubectl,
     succeed,
-    apply: (...items) =>
+    /** Creates or changes objects by `kubectl apply`. */
+    apply: (...items: readonly object[]): Promise<string> =>
       succeed(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) }),
-    request: (method, path, { body, token = adminToken, contentType = 'application/json' } = {}) =>
-      new Promise((resolve, reject) => {
+    /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
+    request: (method: string, path: string, { body, token = adminToken, contentType }: RequestOptions = {}) =>
+      new Promise<Answer>((resolve, reject) => {
         const content = body === undefined ? '' : JSON.stringify(body);
+        const usual = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
         const headers = {
           authorization: `Bearer ${token}`,
           accept: 'application/json',
-          'content-type': contentType,
+          'content-type': contentType ?? usual,
           // Node.js gives DELETE none by itself, and the server would take the content for the next request.
           'content-length': Buffer.byteLength(content),
         };
@@ -96,7 +92,8 @@ export function connect(address: Address): Connection {
         call.on('error', reject);
         call.end(content);
       }),
-    writeKubeconfig: async (name, token, at = server) => {
+    /** Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server. Default: as it is reached from here. */
+    async writeKubeconfig(name: string, token: string, at = server): Promise<string> {
       const path = kubeconfigPath(folder, name);
       // In one step: a program of another test file may be reading the one of that name.
       const unfinished = `${path}.${randomUUID()}`;

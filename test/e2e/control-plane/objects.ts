@@ -62,10 +62,7 @@ async function create(
 
   const status = statusPatch(object);
   if (status === undefined) return stored;
-  const patched = await connection.request('PATCH', `${path}/status`, {
-    body: { status },
-    contentType: 'application/merge-patch+json',
-  });
+  const patched = await connection.request('PATCH', `${path}/status`, { body: { status } });
   return expectObject(patched.status, patched.body, `patch the status of ${path}`);
 }
 

@@ -12,20 +12,10 @@ export interface Server {
 /** `kill`: at once; `pause`: it hangs until `resume`; `start`: again after `kill`. */
 export type Order = 'kill' | 'start' | 'pause' | 'resume';
 
-/** Servers with their logs in one folder. They end with this process at the latest: the kernel kills them, however it ends. */
-export interface Running {
-  /** Rejects when a server ends by itself; it never resolves. */
-  readonly failure: Promise<never>;
-  readonly pidOf: (server: string) => number;
-  /** Resolves when the order is carried out, not when a started server is ready. */
-  readonly order: (order: Order, server: string) => Promise<void>;
-  /** The last lines of each log. */
-  readonly logs: () => string;
-  /** Kills them, and removes the folder. */
-  readonly stop: () => Promise<void>;
-}
+export type Running = ReturnType<typeof startServers>;
 
-export function startServers(folder: string, servers: readonly Server[]): Running {
+/** Servers with their logs in one folder. They end with this process at the latest: the kernel kills them, however it ends. */
+export function startServers(folder: string, servers: readonly Server[]) {
   const children = new Map<string, ChildProcess>();
   const killed = new Set<ChildProcess>();
   const { promise: failure, reject: fail } = Promise.withResolvers<never>();
@@ -62,9 +52,11 @@ export function startServers(folder: string, servers: readonly Server[]): Runnin
   }
 
   return {
+    /** Rejects when a server ends by itself; it never resolves. */
     failure,
-    pidOf: (name) => children.get(name)?.pid ?? 0,
-    async order(order, name) {
+    pidOf: (name: string): number => children.get(name)?.pid ?? 0,
+    /** Resolves when the order is carried out, not when a started server is ready. */
+    async order(order: Order, name: string): Promise<void> {
       const server = servers.find((each) => each.name === name);
       const child = children.get(name);
       if (server === undefined || child === undefined) throw new Error(`there is no server ${name}`);
@@ -72,8 +64,10 @@ export function startServers(folder: string, servers: readonly Server[]): Runnin
       else if (order === 'start') start(server);
       else child.kill(order === 'pause' ? 'SIGSTOP' : 'SIGCONT');
     },
+    /** The last lines of each log. */
     logs: () => servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(name), 15)}`).join('\n'),
-    async stop() {
+    /** Kills them, and removes the folder. */
+    async stop(): Promise<void> {
       await Promise.all([...children.values()].map(kill));
       rmSync(folder, { recursive: true, force: true });
     },

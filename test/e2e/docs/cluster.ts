@@ -44,10 +44,7 @@ export async function fillCluster(connection: Connection, podAddress: string): P
 }
 
 async function patchStatus({ request }: Connection, path: string, status: object): Promise<void> {
-  const answer = await request('PATCH', `${path}/status`, {
-    body: { status },
-    contentType: 'application/merge-patch+json',
-  });
+  const answer = await request('PATCH', `${path}/status`, { body: { status } });
   if (answer.status !== 200)
     throw new Error(`[docs] the status of ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
 }

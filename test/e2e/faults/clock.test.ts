@@ -28,9 +28,8 @@ testFaults({ name: 'clock', subnet: '10.116' }, [
 /** The wrong clock stamps all that is heard of the Pod from now on. */
 async function changePod({ controlPlane, namespace }: Scene, pod: string): Promise<void> {
   const body = { metadata: { labels: { changed: 'true' } } };
-  const contentType = 'application/merge-patch+json';
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}`;
-  expect(await controlPlane.request('PATCH', path, { body, contentType })).toMatchObject({ status: 200 });
+  expect(await controlPlane.request('PATCH', path, { body })).toMatchObject({ status: 200 });
 }
 
 /** Packets of the fault have the times of the clock as it was then. */

@@ -107,8 +107,7 @@ function rightsFault({ resources, ...fault }: Omit<Fault, 'begin'> & { resources
   }));
   const change = async ({ controlPlane, node }: Scene, next: readonly Rule[], granted: boolean): Promise<void> => {
     const body = { rules: next.filter((rule) => rule.resources?.length !== 0) };
-    const contentType = 'application/merge-patch+json';
-    const answer = await controlPlane.request('PATCH', `${rbac}/clusterroles/${node}`, { body, contentType });
+    const answer = await controlPlane.request('PATCH', `${rbac}/clusterroles/${node}`, { body });
     expect(answer).toMatchObject({ status: 200 });
     await untilRights(controlPlane, token, taken, granted);
   };

@@ -44,10 +44,8 @@ let changes = 0;
 /** Another address behind a Service, and nothing else: kube-proxy writes once. */
 async function changeService(service: string): Promise<void> {
   const path = `/apis/discovery.k8s.io/v1/namespaces/probe/endpointslices/${service}-ipv4`;
-  const answer = await connection.request('PATCH', path, {
-    body: { endpoints: [{ addresses: [`10.95.1.${++changes}`], conditions: { ready: true } }] },
-    contentType: 'application/merge-patch+json',
-  });
+  const body = { endpoints: [{ addresses: [`10.95.1.${++changes}`], conditions: { ready: true } }] };
+  const answer = await connection.request('PATCH', path, { body });
   expect(answer).toMatchObject({ status: 200 });
 }
 

@@ -3,9 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { openKernelLog, type KernelLog } from '../network/kernel-log.ts';
 import type { Backend } from '../network/rules.ts';
 import { type LoggedPolicy, readFelixSettings } from './felix-rendering.ts';
-import { sendFlood } from './flooding.ts';
-import { readPacket } from './reading.ts';
-import { client, createScene, type Scene, server, serverAddresses } from './scene.ts';
+import { client, createScene, readPacket, type Scene, sendFlood, server, serverAddresses } from './scene.ts';
 
 type Dataplane = Backend | 'nftables';
 

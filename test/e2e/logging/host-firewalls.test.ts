@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openKernelLog, type KernelLog } from '../network/kernel-log.ts';
-import { sendFlood } from './flooding.ts';
 import { readShipped } from './node-shell.ts';
-import { readPacket } from './reading.ts';
-import { client, createScene, type Scene, server, serverAddresses } from './scene.ts';
+import { client, createScene, readPacket, type Scene, sendFlood, server, serverAddresses } from './scene.ts';
 
 let log: KernelLog;
 let scene: Scene;

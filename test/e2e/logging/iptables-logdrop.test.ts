@@ -3,8 +3,7 @@ import type { Backend } from '../network/rules.ts';
 import { openConnection } from './connection.ts';
 import { testLogdrop } from './logdrop.ts';
 import type { NodeShell } from './node-shell.ts';
-import { readPacket } from './reading.ts';
-import { client, server, serverAddresses } from './scene.ts';
+import { client, readPacket, server, serverAddresses } from './scene.ts';
 
 describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
   const commands = [backend, backend.replace('ip', 'ip6')];

@@ -2,10 +2,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type KernelLog, openKernelLog } from '../network/kernel-log.ts';
 import type { Backend } from '../network/rules.ts';
 import { openConnection } from './connection.ts';
-import { type Flood, sendFlood } from './flooding.ts';
 import type { NodeShell } from './node-shell.ts';
-import { readPacket } from './reading.ts';
-import { client, createScene, type Scene, server, serverAddresses } from './scene.ts';
+import {
+  client,
+  createScene,
+  type Flood,
+  readPacket,
+  type Scene,
+  sendFlood,
+  server,
+  serverAddresses,
+} from './scene.ts';
 
 type Refused = readonly [args: readonly string[], message: string];
 

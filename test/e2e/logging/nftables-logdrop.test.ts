@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { testLogdrop } from './logdrop.ts';
-import { readPacket } from './reading.ts';
-import { client, server } from './scene.ts';
+import { client, readPacket, server } from './scene.ts';
 
 const ground = testLogdrop({
   script: 'nftables-logdrop.sh',

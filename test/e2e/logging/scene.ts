@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { PacketObservation } from '../../../src/model/packet.ts';
+import { parse } from '../../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import { run } from '../network/command.ts';
+import type { KernelLog } from '../network/kernel-log.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import type { Backend } from '../network/rules.ts';
+import { datagrams } from '../network/sending.ts';
 import { nodeShell, type NodeShell } from './node-shell.ts';
 
 export const client = 'shop/web-0';
@@ -31,4 +37,29 @@ export async function createScene(backend: Backend = 'iptables-nft'): Promise<Sc
 
 function ownDevice(): string {
   return `cali${randomBytes(6).toString('hex').slice(1)}`;
+}
+
+export interface Flood {
+  /** Lines that the kernel printed of it. */
+  readonly lines: readonly string[];
+  /** The time from before the first packet until the lines were taken. */
+  readonly seconds: number;
+}
+
+/** 10,000 datagrams from a namespace, and the lines with `prefix` that the kernel prints of them: at least one. */
+export async function sendFlood(namespace: string, address: string, log: KernelLog, prefix: string): Promise<Flood> {
+  const started = performance.now();
+  await run('ip', ['netns', 'exec', namespace, process.execPath, datagrams, address, '9', '10000']);
+  const lines = await log.untilTaken(prefix, 1);
+  // Not before: the kernel may still be at the last packets when they have been sent.
+  return { lines, seconds: (performance.now() - started) / 1000 };
+}
+
+const prefixes = createPrefixTable();
+
+/** Parses the line as the agent does; throws when it is no packet. */
+export function readPacket(line: string): PacketObservation {
+  const observation = parse(line, prefixes);
+  if (observation?.kind !== 'packet') throw new Error(`not read as a packet: ${line}`);
+  return observation;
 }

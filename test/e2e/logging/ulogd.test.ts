@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { parse } from '../../../src/parsing/formats.ts';
-import { client, createScene, type Scene, server } from './scene.ts';
+import { client, createScene, readPacket, type Scene, server } from './scene.ts';
 import { readShipped } from './node-shell.ts';
-import { readPacket } from './reading.ts';
 import { startUlogd, type Ulogd } from './ulogd.ts';
 
 // kube-router writes them so: the first for each policy (k3s only), the second for each Pod, and then the REJECT.

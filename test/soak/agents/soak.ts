@@ -11,12 +11,20 @@ import { createNetwork, type Network } from '../../e2e/network/network.ts';
 import { preparePrograms } from '../../programs/install.ts';
 import { createRandom } from '../random.ts';
 import { scratchFolder } from '../scratch-folder.ts';
-import { counterOf, killAgain, type Memory, type SoakedAgent, startSoaked, untilHeard, watchMemory } from './agents.ts';
+import {
+  counterOf,
+  killAgain,
+  type Memory,
+  slopeOf,
+  type SoakedAgent,
+  startSoaked,
+  untilHeard,
+  watchMemory,
+} from './agents.ts';
 import { type ApiFaults, createApiFaults } from './api-faults.ts';
 import { createContainerLogs } from './container-logs.ts';
 import { createFileLog, kernelDrops, type Pair, playPair } from './drops.ts';
 import { createRun, lengthsFor, type Lengths, type Run } from './phases.ts';
-import { slopeOf } from './slope.ts';
 import { createTotals, type Difference, type Expected, type Totals } from './totals.ts';
 
 /** The agents, by their nodes: one runs all the time, one is killed again and again. Both read the same logs. */
