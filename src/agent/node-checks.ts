@@ -14,7 +14,7 @@ import type { Ingest } from './ingest.ts';
 import type { ApiProblems, Problems } from './problems.ts';
 import { type Refusal, timestamp } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
-import { createBackOff } from '../platform/back-off.ts';
+import { createBackOff } from '../platform/rates.ts';
 import type { ConntrackHigh } from '../model/observation.ts';
 
 interface NodeChecksOptions {

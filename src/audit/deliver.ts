@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
-import { createBackOff } from '../platform/back-off.ts';
+import { createBackOff } from '../platform/rates.ts';
 import type { AuditQueue, Batch } from './queue.ts';
 
 export interface DeliveryReport {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
-import { createTokenBucket } from '../platform/token-bucket.ts';
+import { createTokenBucket } from '../platform/rates.ts';
 import type { Connection } from '../kubernetes/kubernetes.ts';
 import { at, list } from '../platform/json.ts';
 import { audience } from './replicas.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:https';
 import type { Millis } from '../model/log-line.ts';
-import { type BackOff, createBackOff } from '../platform/back-off.ts';
+import { type BackOff, createBackOff } from '../platform/rates.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/resolving.ts';

@@ -1,7 +1,7 @@
 /** Decides what a refusal means for its Event and for others, and when each is tried again. All delays are in one table. */
 import type { Series, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
-import { type BackOff, createBackOff, createCooldown } from '../platform/back-off.ts';
+import { type BackOff, createBackOff, createCooldown } from '../platform/rates.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-writer.ts';
 

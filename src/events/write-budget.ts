@@ -1,7 +1,7 @@
 /** Limits the Events that one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 import type { WriteBudgetState, WriteKind } from '../model/series.ts';
-import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../platform/rates.ts';
 
 /** `burst` writes at once, and `rate` a second in the long run. */
 interface Rate {

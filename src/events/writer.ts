@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import { createCooldown } from '../platform/back-off.ts';
+import { createCooldown } from '../platform/rates.ts';
 import type { Schedule } from '../platform/timer.ts';
 import { delays } from './retry.ts';
 

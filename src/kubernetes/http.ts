@@ -4,7 +4,7 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
-import { retryAfterOf } from '../platform/back-off.ts';
+import { retryAfterOf } from '../platform/rates.ts';
 import { printable } from '../platform/printable.ts';
 import { parsed } from '../platform/json.ts';
 

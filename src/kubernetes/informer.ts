@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Json } from '../platform/json.ts';
-import { createBackOff } from '../platform/back-off.ts';
+import { createBackOff } from '../platform/rates.ts';
 import type { Connection } from './connection.ts';
 import {
   createKnownObjects,

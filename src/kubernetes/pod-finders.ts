@@ -5,7 +5,7 @@ import { countAll, listAll } from './list-watch.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
-import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../platform/rates.ts';
 
 export function createPodFinders(
   ways: readonly LookupWay[],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBackOff, createCooldown } from '../../src/platform/back-off.ts';
+import { createBackOff, createCooldown } from '../../src/platform/rates.ts';
 
 const minute = 60_000;
 const limits = { first: 1000, longest: minute };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTokenBucket } from '../../src/platform/token-bucket.ts';
+import { createTokenBucket } from '../../src/platform/rates.ts';
 import { nine } from '../builders.ts';
 
 const second = 1000;

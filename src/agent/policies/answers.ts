@@ -24,7 +24,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createTimeShare } from '../../platform/token-bucket.ts';
+import { createTimeShare } from '../../platform/rates.ts';
 import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
 

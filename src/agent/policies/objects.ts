@@ -4,7 +4,7 @@ import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from 
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
-import { createTokenBucket } from '../../platform/token-bucket.ts';
+import { createTokenBucket } from '../../platform/rates.ts';
 import {
   createEvaluator,
   createPolicySet,

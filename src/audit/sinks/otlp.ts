@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
-import { retryAfterOf } from '../../platform/back-off.ts';
+import { retryAfterOf } from '../../platform/rates.ts';
 import { RefusedForNowError, type Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {

@@ -13,7 +13,7 @@ import {
 } from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createBackOff } from '../../platform/back-off.ts';
+import { createBackOff } from '../../platform/rates.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';
 import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';

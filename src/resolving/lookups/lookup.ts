@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LookupWay } from '../../model/choices.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createTokenBucket } from '../../platform/token-bucket.ts';
+import { createTokenBucket } from '../../platform/rates.ts';
 import type { Pod } from '../objects.ts';
 
 /** `known`: there is an answer, perhaps "nobody". `refused`: there is no budget, or the look-up failed a moment ago. */
