@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { createIntervals, type Intervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
+import { createIntervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
 import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import type { AuditState } from '../../src/audit/audit.ts';
 import type { PolicyFacts } from '../../src/drops/policy-trace.ts';
@@ -35,7 +35,7 @@ function open(given: Partial<IntervalsOptions> = {}) {
   });
   return {
     intervals,
-    /** Counts a packet at so many seconds after nine. */
+    /** Counts a packet that has findings at so many seconds after nine. */
     drop: (seconds: number, found: Ends = ends(), weight = 1, meaning: object = {}, port = 5432): void => {
       now = Math.max(now, nine + seconds * 1000);
       const packetOf = () => ({
@@ -43,6 +43,7 @@ function open(given: Partial<IntervalsOptions> = {}) {
         ends: found,
         node: 'node-a',
         noise: undefined,
+        findings: [finding()],
       });
       intervals.count(meaning, packetOf, weight, nine + seconds * 1000);
     },
@@ -55,21 +56,6 @@ function open(given: Partial<IntervalsOptions> = {}) {
 }
 
 const dropped = () => ({ observation: observation(), ends: web(), node: 'node-a', noise: undefined });
-
-/** Counts a packet that has findings. */
-const dropNoted = (intervals: Intervals, seconds: number, found = web(), port = 5432): void =>
-  intervals.count(
-    {},
-    () => ({
-      observation: observation({ packet: packet({ destinationPort: port, sourcePort: 50_000 }) }),
-      ends: found,
-      node: 'node-a',
-      noise: undefined,
-      findings: [finding()],
-    }),
-    1,
-    nine + seconds * 1000,
-  );
 
 const withoutDestination = (fields: FlowRecord): FlowRecord => {
   const { 'destination.k8s.namespace.name': _, ...rest } = fields;
@@ -258,14 +244,14 @@ describe('what policies say of a flow', () => {
   const noted: Partial<IntervalsOptions> = { policiesOn: () => facts };
   test('is in its record, and is asked once, when its interval is closed, with its first packet', () => {
     const asked: number[] = [];
-    const { intervals, closeAt } = open({
+    const { drop, closeAt } = open({
       policiesOn: (findings, first) => {
         asked.push(first - nine);
         return findings.length === 1 ? facts : undefined;
       },
     });
-    dropNoted(intervals, 1);
-    dropNoted(intervals, 30);
+    drop(1, web());
+    drop(30, web());
     expect(asked).toEqual([]);
     expect(closeAt(66)).toMatchObject([
       {
@@ -281,15 +267,15 @@ describe('what policies say of a flow', () => {
 
   test('is left out where nothing is known of it, and of a flow that was kept by an earlier run, and its id is the same', () => {
     const [without, with_] = [{ policiesOn: () => undefined }, noted].map((given) => {
-      const { intervals, closeAt } = open(given);
-      dropNoted(intervals, 1);
+      const { drop, closeAt } = open(given);
+      drop(1, web());
       return closeAt(66)[0] as FlowRecord;
     });
     expect(without).not.toHaveProperty(['policy.verdict']);
     expect(with_?.['event.id']).toBe(without?.['event.id']);
 
-    const { intervals } = open(noted);
-    dropNoted(intervals, 1);
+    const { intervals, drop } = open(noted);
+    drop(1, web());
     const flows = [...intervals.entries()].map(([, , flow]) => flow as OpenFlow);
     const [restored] = open({ ...noted, restored: { flows, closings: 0 } }).closeAt(66);
     expect(restored).toMatchObject({ 'network.packets': 1, 'event.id': without?.['event.id'] });
@@ -297,8 +283,8 @@ describe('what policies say of a flow', () => {
   });
 
   test('is in no record that stands for several flows', () => {
-    const { intervals, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
-    for (let index = 0; index < 10; index++) dropNoted(intervals, 1, fromAddress(index));
+    const { drop, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
+    for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     const records = closeAt(66);
     const joined = records.filter((record) => record['source.kind'] === 'other');
     expect([records.length, joined.length]).toEqual([4, 1]);
@@ -306,8 +292,8 @@ describe('what policies say of a flow', () => {
   });
 
   test('names no policy of the Namespace of a redacted end', () => {
-    const { intervals, closeAt } = open({ ...noted, redact: withoutDestination });
-    dropNoted(intervals, 1);
+    const { drop, closeAt } = open({ ...noted, redact: withoutDestination });
+    drop(1, web());
     const [record] = closeAt(66);
     expect(record).toMatchObject({ 'policy.verdict': 'denied', 'policy.direction': 'ingress' });
     expect(JSON.stringify(record)).not.toMatch(/shop|default-deny/);
@@ -326,8 +312,8 @@ describe('what policies say of a flow', () => {
         { length: count },
         (_, index) => `NetworkPolicy shop/${'x'.repeat(letters)}${index}`,
       );
-      const { intervals, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count }) });
-      dropNoted(intervals, 1);
+      const { drop, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count }) });
+      drop(1, web());
       const [record] = closeAt(66);
       expect(record?.['policy.decided_by']).toBe(decidedBy.slice(0, fitting).join(',') || undefined);
       expect(record?.['policy.decided_by_count']).toBe(fitting < count ? count : undefined);
