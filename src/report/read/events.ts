@@ -1,5 +1,6 @@
 /** Reads Events that `replay` or kubectl has printed as JSON. */
 import { readFileSync } from 'node:fs';
+import { at, type Json, text } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Bounded, ReportedEvent } from '../model.ts';
 
@@ -7,17 +8,6 @@ const most = 200;
 
 /** The largest file. kubectl prints two kilobytes for each Event, so a larger file is not a list of Events. */
 const largest = 256 * 1024 * 1024;
-
-interface EventLike {
-  reason?: unknown;
-  message?: unknown;
-  count?: unknown;
-  firstTimestamp?: unknown;
-  lastTimestamp?: unknown;
-  reportingComponent?: unknown;
-  source?: { component?: unknown };
-  involvedObject?: { kind?: unknown; namespace?: unknown; name?: unknown };
-}
 
 const component = 'kube-netfilter-tailer';
 
@@ -36,9 +26,9 @@ export function readEvents(files: readonly string[]): ReportedEvents {
   const problems: string[] = [];
   for (const file of files) {
     try {
-      const text = readFileSync(file, 'utf8');
-      if (text.length > largest) throw new Error('is larger than 256 MiB');
-      found.push(...eventsIn(text).flatMap(reportedIn));
+      const content = readFileSync(file, 'utf8');
+      if (content.length > largest) throw new Error('is larger than 256 MiB');
+      found.push(...eventsIn(content).flatMap(reportedIn));
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
@@ -53,36 +43,37 @@ export function readEvents(files: readonly string[]): ReportedEvents {
 }
 
 /** Reads one Event a line, or a list of Events. */
-function eventsIn(text: string): EventLike[] {
-  const values: unknown[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(text)
-    ? text.split('\n').flatMap((line): unknown[] => (line.trim() === '' ? [] : [JSON.parse(line)]))
-    : [JSON.parse(text)];
+function eventsIn(content: string): Json[] {
+  const values: Json[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(content)
+    ? content.split('\n').flatMap((line): Json[] => (line.trim() === '' ? [] : [JSON.parse(line)]))
+    : [JSON.parse(content)];
   return values.flatMap((value) => {
-    const items = (value as { items?: unknown } | null)?.items;
-    return (Array.isArray(items) ? items : [value]).filter((each) => typeof each === 'object' && each !== null);
-  }) as EventLike[];
+    const items = at(value, 'items');
+    return Array.isArray(items) ? (items as Json[]) : [value];
+  });
 }
 
-function reportedIn(event: EventLike): { event: ReportedEvent; isIncident: boolean }[] {
-  const { reason, message, count, firstTimestamp, lastTimestamp, involvedObject, reportingComponent, source } = event;
-  const [first, last] = [firstTimestamp, lastTimestamp].map((time) => Date.parse(String(time))) as [number, number];
+function reportedIn(event: Json): { event: ReportedEvent; isIncident: boolean }[] {
+  const message = at(event, 'message');
+  const [first = NaN, last = NaN] = ['firstTimestamp', 'lastTimestamp'].map((name) =>
+    Date.parse(String(at(event, name))),
+  );
   if (typeof message !== 'string' || Number.isNaN(first) || Number.isNaN(last)) return [];
+  const reason = shortened(at(event, 'reason'));
   // The message of a martian packet has a code, too.
   const isIncident = reason !== 'PacketDrop' && code.test(message);
-  if (!isIncident && reportingComponent !== component && source?.component !== component) return [];
-  const { kind, namespace, name } = involvedObject ?? {};
-  const object = `${textOf(kind)} ${textOf(namespace) === '' ? '' : `${textOf(namespace)}/`}${textOf(name)}`;
-  const reported = {
-    reason: textOf(reason),
-    object,
-    message,
-    count: typeof count === 'number' ? count : 1,
-    first,
-    last,
-  };
-  return [{ event: reported, isIncident }];
+  const writers = [at(event, 'reportingComponent'), at(event, 'source', 'component')];
+  if (!isIncident && !writers.includes(component)) return [];
+  const [kind, namespace, name] = ['kind', 'namespace', 'name'].map((key) =>
+    shortened(at(event, 'involvedObject', key)),
+  );
+  const object = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+  const count = at(event, 'count');
+  return [
+    { event: { reason, object, message, count: typeof count === 'number' ? count : 1, first, last }, isIncident },
+  ];
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 256) : '';
+function shortened(value: Json): string {
+  return text(value)?.slice(0, 256) ?? '';
 }
