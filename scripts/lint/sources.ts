@@ -69,6 +69,7 @@ function pastDoors(): string[] {
     'agent/problems',
     'audit/fields',
     'kubernetes/kubeconfig',
+    'kubernetes/policy-kinds',
     'kubernetes/snapshot',
     'sources/reading',
   ]);

@@ -4,6 +4,7 @@ import { CORE_SCHEMA, type Event, EVENT_ID, getScalarValue, loadAll, mergeTag, p
 import { startOf } from '../../config/file-layer.ts';
 import { lineAndColumn } from '../../config/layer.ts';
 import { isSlip, nearest, suggest } from '../../config/suggest.ts';
+import { clusterPolicyKinds, namespacedPolicyKinds } from '../../kubernetes/policy-kinds.ts';
 import { at, type Json, parsed, text } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { type FieldProblem, policyProblems, policyText, refOf } from '../../policies/policies.ts';
@@ -106,21 +107,8 @@ const most = 20;
 /** In a longer text, problems have no line, because finding it takes ten times the memory of the text. */
 const longestText = 32 * 1024 * 1024;
 
-const policyApis: ReadonlySet<string> = new Set([
-  'networking.k8s.io',
-  'policy.networking.k8s.io',
-  'projectcalico.org',
-  'crd.projectcalico.org',
-  'cilium.io',
-]);
-const policyKinds = [
-  'NetworkPolicy',
-  'ClusterNetworkPolicy',
-  'AdminNetworkPolicy',
-  'GlobalNetworkPolicy',
-  'CiliumNetworkPolicy',
-  'CiliumClusterwideNetworkPolicy',
-];
+const knownKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
+const policyKinds = [...new Set(knownKinds.map(({ kind }) => kind))];
 
 /** Returns a sentence for each problem: `policies.yaml:7:3: shop/web: spec.ingres: there is no such field; did you mean ingress?` */
 function problemsOf(file: string, content: string, documents: readonly Json[]): string[] {
@@ -175,7 +163,7 @@ function kindProblems(object: Json): FieldProblem[] {
   if (kind === 'NetworkPolicy' && !group.includes('.'))
     return [{ path: ['apiVersion'], message: 'must be networking.k8s.io/v1, or projectcalico.org/v3', known: [] }];
   const isTypo = !policyKinds.includes(kind) && policyKinds.some((each) => isSlip(kind, each));
-  if (!isTypo || !policyApis.has(group)) return [];
+  if (!isTypo || !knownKinds.some((each) => each.apiVersion.startsWith(`${group}/`))) return [];
   return [{ path: ['kind'], message: `there is no ${kind}${suggest(kind, policyKinds)}`, known: [] }];
 }
 
