@@ -25,16 +25,10 @@ interface StoredEvent {
   body: Pick<CoreEvent, 'metadata' | 'source' | 'count' | 'firstTimestamp' | 'lastTimestamp'>;
 }
 
-/** A model of an API server: what it costs is measured (`npm run bench -- lookups`, `npm run bench -- events`), who waits follows from that. */
-export interface ApiServer {
-  connectionOf: (node: number) => Connection;
-  /** Ends all watches and answers nothing, until it is `back`; then it has no history from which a watch could go on. */
-  leave: () => void;
-  back: () => void;
-  felix: object | undefined;
-}
+export type ApiServer = ReturnType<typeof createApiServer>;
 
-export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, measurements: Measurements): ApiServer {
+/** A model of an API server: what it costs is measured (`npm run bench -- lookups`, `npm run bench -- events`), who waits follows from that. */
+export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, measurements: Measurements) {
   const { now, schedule } = time;
   const freeAt = Array.from({ length: cores }, () => -Infinity);
   const events = new Map<string, StoredEvent>();
@@ -44,18 +38,19 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
   let isAway = false;
   schedule(forgetExpired, eventLifetime);
 
-  const server: ApiServer = {
-    felix: undefined,
-    leave() {
+  const server = {
+    felix: undefined as object | undefined,
+    /** Ends all watches and answers nothing, until it is `back`; then it has no history from which a watch could go on. */
+    leave(): void {
       isAway = true;
       for (const end of watches) end(new Error('terminated'));
       watches.clear();
     },
-    back() {
+    back(): void {
       isAway = false;
       startedAt = ++revision;
     },
-    connectionOf: (node) => ({
+    connectionOf: (node: number): Connection => ({
       server: 'https://10.96.0.1:443',
       clockSkew: undefined,
       request: (verb, path, options) => request(node, verb, path, options?.query, options?.body),

@@ -28,13 +28,7 @@ export interface ClusterData {
   readonly folder: string;
 }
 
-export interface Cluster {
-  readonly controlPlane: Connection;
-  readonly nodes: readonly [Node, Node, ...Node[]];
-  readonly data: ClusterData;
-  /** Puts an image on all nodes (images.ts), as there is no registry to pull it from. */
-  readonly load: (reference: string) => Promise<void>;
-}
+export type Cluster = ReturnType<typeof connectCluster>;
 
 const API_SERVER = `https://${CONTROL_ADDRESS}:6443`;
 const READY_WITHIN_MS = 120_000;
@@ -89,15 +83,16 @@ export async function startCluster(
 }
 
 /** The functions that go with a cluster, for a process that did not start it itself. */
-export function connectCluster(data: ClusterData): Cluster {
+export function connectCluster(data: ClusterData) {
   const [first, second, ...others] = data.nodes.map(connectNode);
   if (first === undefined || second === undefined) throw new Error('[cluster] it has less than two nodes');
-  const nodes = [first, second, ...others] as const;
+  const nodes: readonly [Node, Node, ...Node[]] = [first, second, ...others];
   return {
     controlPlane: connect(data.controlPlane),
-    nodes: [first, second, ...others],
+    nodes,
     data,
-    async load(reference) {
+    /** Puts an image on all nodes (images.ts), as there is no registry to pull it from. */
+    async load(reference: string): Promise<void> {
       const archive = join(data.folder, `${encodeURIComponent(reference)}.tar`);
       await writeArchive(reference, archive);
       await Promise.all(nodes.map((node) => node.importImages(archive)));

@@ -20,20 +20,7 @@ export interface NodeData {
   readonly path: string;
 }
 
-export interface Node extends NodeData {
-  /** Begins a command line that is run on it as root, started from outside. */
-  readonly enter: readonly string[];
-  /** Runs a line of shell on it as root: what `ssh NODE …` does. */
-  readonly shell: (line: string, input?: string) => Promise<Outcome>;
-  /** Runs a program on it as root to its end, whatever that is. */
-  readonly outcome: (command: readonly string[], input?: string) => Promise<Outcome>;
-  /** The same; rejects unless its status is 0. Gives what it prints. */
-  readonly run: (command: readonly string[], input?: string) => Promise<string>;
-  /** Puts the images of an archive into the store of containerd. */
-  readonly importImages: (archive: string) => Promise<void>;
-  /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
-  readonly reboot: () => Promise<void>;
-}
+export type Node = ReturnType<typeof connectNode>;
 
 const SOCKET = '/run/containerd/containerd.sock';
 
@@ -72,26 +59,32 @@ export async function startNode(
 }
 
 /** The functions that go with a node, for a process that did not start it itself. */
-export function connectNode(data: NodeData): Node {
+export function connectNode(data: NodeData) {
   const { name, machine, binaries } = data;
   const [program = '', ...args] = enter(machine);
-  const outcome: Node['outcome'] = (command, input = '') =>
+  /** Runs a program on it as root to its end, whatever that is. */
+  const outcome = (command: readonly string[], input = ''): Promise<Outcome> =>
     outcomeWith(spawn(program, [...args, ...command], { stdio: 'pipe' }), input);
-  const run: Node['run'] = async (command, input = '') => {
+  /** The same; rejects unless its status is 0. Gives what it prints. */
+  const run = async (command: readonly string[], input = ''): Promise<string> => {
     const { code, stdout, stderr } = await outcome(command, input);
     if (code !== 0) throw new Error(`[cluster] ${command.join(' ')} on ${name}: ${code} ${stdout}${stderr}`);
     return stdout;
   };
   return {
     ...data,
+    /** Begins a command line that is run on it as root, started from outside. */
     enter: enter(machine),
-    shell: (line, input) => outcome(['bash', '-c', line], input),
+    /** Runs a line of shell on it as root: what `ssh NODE …` does. */
+    shell: (line: string, input?: string) => outcome(['bash', '-c', line], input),
     outcome,
     run,
-    async importImages(archive) {
+    /** Puts the images of an archive into the store of containerd. */
+    async importImages(archive: string): Promise<void> {
       await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'import', archive]);
     },
-    async reboot() {
+    /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
+    async reboot(): Promise<void> {
       // The shell kills itself, too, so its status says nothing.
       await outcome(['sh', '-c', 'kill -KILL -1']);
       await run(['sh', '-ec', emptyRun]);

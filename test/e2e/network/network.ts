@@ -40,23 +40,7 @@ export type Sending = {
     }
 );
 
-export interface Network {
-  /** Logs and drops from now on what the Pods send, or one of them, by rules at the end of FORWARD. */
-  readonly refuse: (from?: string) => Promise<void>;
-  /**
-   * Sends `count` packets and no others, if their flow is refused: UDP datagrams, TCP SYNs or SCTP INITs, each from a port of its own,
-   * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
-   * what reads it less often than that misses some.
-   */
-  readonly send: (sending: Sending) => Promise<void>;
-  /** The node's end of a Pod's veth. */
-  readonly deviceOf: (pod: string) => string;
-  /** The network namespace of the node. */
-  readonly node: string;
-  /** The network namespace of a Pod, for `ip netns exec`. */
-  readonly namespaceOf: (pod: string) => string;
-  readonly destroy: () => Promise<void>;
-}
+export type Network = Awaited<ReturnType<typeof createNetwork>>;
 
 interface Place {
   readonly device: string;
@@ -68,7 +52,7 @@ interface Place {
  * A Kubernetes node made of network namespaces, whose kernel logs what it drops: a router with iptables rules, and Pods
  * behind veths as Calico makes them. Needs root and Linux.
  */
-export async function createNetwork(options: NetworkOptions): Promise<Network> {
+export async function createNetwork(options: NetworkOptions) {
   const group = await createNamespaceGroup();
   try {
     return await build(group, options);
@@ -78,10 +62,7 @@ export async function createNetwork(options: NetworkOptions): Promise<Network> {
   }
 }
 
-async function build(
-  group: NamespaceGroup,
-  { backend, pods, prefix = 'calico-drop: ' }: NetworkOptions,
-): Promise<Network> {
+async function build(group: NamespaceGroup, { backend, pods, prefix = 'calico-drop: ' }: NetworkOptions) {
   const node = await group.add('node');
   await prepareNode(node);
   const places = new Map<string, Place>();
@@ -92,13 +73,20 @@ async function build(
     if (found === undefined) throw new Error(`[network] it has no Pod ${pod}`);
     return found;
   };
+  /** The node's end of a Pod's veth. */
   const deviceOf = (pod: string): string => placeOf(pod).device;
   let taken = 0;
   const takePorts = (count: number): readonly number[] =>
     Array.from({ length: count }, () => FIRST_SOURCE_PORT + (taken++ % SOURCE_PORTS));
   return {
-    refuse: (from) => appendLogAndDrop(node, backend, prefix, from && deviceOf(from)),
-    send: async (sending) => {
+    /** Logs and drops from now on what the Pods send, or one of them, by rules at the end of FORWARD. */
+    refuse: (from?: string): Promise<void> => appendLogAndDrop(node, backend, prefix, from && deviceOf(from)),
+    /**
+     * Sends `count` packets and no others, if their flow is refused: UDP datagrams, TCP SYNs or SCTP INITs, each from a port of its own,
+     * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
+     * what reads it less often than that misses some.
+     */
+    async send(sending: Sending): Promise<void> {
       const [from, to] = [placeOf(sending.from), placeOf(sending.to)];
       const destination = addressOf(to, sending.family);
       if (sending.protocol === 'icmp') return sendEchoRequests(from.namespace, destination, sending.count);
@@ -108,8 +96,10 @@ async function build(
       return sendPackets(from.namespace, probes);
     },
     deviceOf,
+    /** The network namespace of the node. */
     node,
-    namespaceOf: (pod) => placeOf(pod).namespace,
+    /** The network namespace of a Pod, for `ip netns exec`. */
+    namespaceOf: (pod: string): string => placeOf(pod).namespace,
     destroy: group.remove,
   };
 }
