@@ -101,6 +101,18 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     second.source.stop();
   });
 
+  test('an error of whom it hands a line to passes through', () => {
+    const ground = prepare(path(`run-${++runs}`));
+    const own = new Error('a defect');
+    const { source } = begin(ground, undefined, () => {
+      throw own;
+    });
+    ground.settle();
+    ground.write(nextText());
+    expect(() => ground.settle()).toThrow(own);
+    source.stop();
+  });
+
   test('names where a line is from, and when it was logged', () => {
     const { write, settle, heard, source, time } = begun();
     write(nextText());

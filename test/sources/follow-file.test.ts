@@ -277,15 +277,3 @@ test('a read that fails is published once and tried again every second, and noth
   expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
   expect(notices).toHaveLength(2);
 });
-
-test('an error of whom it hands a line to passes through', () => {
-  const file = written('IN=1\n');
-  const own = new Error('a defect');
-  expect(() =>
-    follow(file, {
-      onLine() {
-        throw own;
-      },
-    }),
-  ).toThrow(own);
-});

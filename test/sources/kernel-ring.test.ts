@@ -4,7 +4,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import { createKernelRing, type KernelRingOptions } from '../../src/sources/kmsg/kernel-ring.ts';
 import type { Device } from '../../src/sources/kmsg/device.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
-import { type FakeRing, fakeRing, systemError } from './fake-ring.ts';
+import { type FakeRing, fakeRing } from './fake-ring.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
 import { kept } from './following.ts';
 import { type Heard, listening } from './heard.ts';
@@ -182,19 +182,6 @@ test.each([
   for (let turns = 0; turns < 500; turns++) wait = time.step();
   expect(wait).toBeGreaterThan(expected * 0.8);
   expect(wait).toBeLessThan(expected * 1.2);
-});
-
-test('an error of whom it hands a line to passes through', () => {
-  const all = machine();
-  all.ring.log('IN=1');
-  const own = systemError('EAGAIN');
-  expect(() =>
-    read(all, {
-      onLine() {
-        throw own;
-      },
-    }),
-  ).toThrow(own);
 });
 
 describe('where it begins', () => {
