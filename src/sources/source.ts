@@ -51,7 +51,10 @@ export interface SourceListener {
   notice: (notice: Notice) => void;
 }
 
-/** Hands over lines in order, each once. `waiting`: there is nothing to read yet; `failed`: a person has to help. */
+/**
+ * Hands over lines in order (in a container log: those of each stream), each once. `waiting`: there is nothing to read yet; `failed`: a
+ * person has to help.
+ */
 export interface Source {
   /** The same as `LogLine.source`. It names the source in the state and in metrics. */
   readonly name: string;
