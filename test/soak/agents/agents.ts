@@ -74,11 +74,12 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
 
 /**
  * Resolves when its watch of Pods has heard from the API server since then (Unix ms), and at the end of the run: after an outage that takes a
- * back-off of up to a minute, in which a Pod that has the address of another one is taken for that one.
+ * back-off of up to a minute, in which the address of a new Pod is nobody's, or that of the Pod that had it before.
  */
-export async function untilHeard({ process: agent }: SoakedAgent, since: Millis, run: Run): Promise<void> {
+export async function untilHeard(agent: SoakedAgent, since: Millis, run: Run): Promise<void> {
   while (!run.isOver) {
-    const { body } = await agent.get('/metrics');
+    // Nobody answers for one that is killed meanwhile.
+    const { body } = await agent.process.get('/metrics').catch(() => ({ body: '' }));
     if (valueIn(body, 'watch_last_heard_timestamp_seconds', 'resource="pods"') * 1000 > since) return;
     await run.wait(500);
   }

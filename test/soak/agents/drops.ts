@@ -24,7 +24,7 @@ export interface PairOptions {
   readonly lengths: Lengths;
   readonly run: Run;
   readonly expected: Expected;
-  /** Resolves when the agent that runs all the time has heard of Pods since then (Unix ms), and at the end of the run. */
+  /** Resolves when both agents have heard of Pods since then (Unix ms), and at the end of the run. */
   readonly untilHeard: (since: Millis) => Promise<void>;
   /** Logs some drops from web to db on that port, for a second or so. Resolves to how many. */
   readonly drop: (port: number) => Promise<number>;

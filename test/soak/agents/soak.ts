@@ -105,7 +105,12 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
     await Promise.all([steady.process.untilReady(), killed.process.untilReady()]);
 
     const totals = createTotals(plane);
-    const players = { ...common, untilHeard: (since: number) => untilHeard(steady, since, run) };
+    const players = {
+      ...common,
+      untilHeard: async (since: number) => {
+        for (const agent of [steady, killed]) await untilHeard(agent, since, run);
+      },
+    };
     const kernel = kernelDrops(network, run, 'soak/web', 'soak/db');
     const ending = setTimeout(run.end, minutes * 60_000);
     const [kernelPods, filePods, , kills, faults, memory] = await Promise.all([
