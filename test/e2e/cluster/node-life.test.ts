@@ -9,13 +9,16 @@ import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilE
 const cluster = connectCluster(inject('cluster'));
 const [first, second] = cluster.nodes;
 const shop = 'life-shop';
-/** Packets of each test, with pauses: about ten seconds. */
+const nextImage = `${AGENT_IMAGE.journal}-next`;
+/** Packets of each step, with pauses: about ten seconds. */
 const [PACKETS, PAUSE_MS] = [400, 20];
 let target: RunningPod;
 let sender: RunningPod;
 let sent = 0;
 
 beforeAll(async () => {
+  await buildAgentImage('journal', nextImage);
+  await cluster.load(nextImage);
   await rollOut(cluster);
   await startWorkloads(
     cluster,
@@ -33,36 +36,38 @@ afterAll(async () => {
   await removeAgents(cluster);
 });
 
-/** Sends meanwhile, and then has the Event of the target count what was sent until now. */
+test('each packet is counted once over an upgrade of the DaemonSet, a killed container and a boot of the node', async () => {
+  await during(upgrade);
+  await during(killContainer);
+  await bootAgain();
+  await during(() => Promise.resolve());
+  await untilEvents(cluster, shop, target.name, (events) => packetsIn(events) === sent, 330_000);
+}, 1_200_000);
+
+/** Sends meanwhile. */
 async function during(happens: () => Promise<unknown>): Promise<void> {
   const sending = send(cluster, sender, target.address, 5432, PACKETS, PAUSE_MS);
   sent += PACKETS;
   await happens();
   await sending;
-  await untilEvents(cluster, shop, target.name, (events) => packetsIn(events) === sent, 330_000);
 }
 
-test('counts each packet once while the DaemonSet is upgraded', async () => {
-  const next = `${AGENT_IMAGE.journal}-next`;
-  await buildAgentImage('journal', next);
-  await cluster.load(next);
+async function upgrade(): Promise<void> {
   const before = await agentOn(cluster, second.name);
-  await during(() => rollOut(cluster, { image: next }));
+  await rollOut(cluster, { image: nextImage });
   expect(await agentOn(cluster, second.name)).not.toBe(before);
-}, 600_000);
+}
 
-test('counts each packet once when the container is killed', async () => {
+async function killContainer(): Promise<void> {
   const agent = await agentOn(cluster, second.name);
-  await during(async () => {
-    await second.run(['pkill', '-KILL', '-f', 'kube-netfilter-tailer run']);
-    const restarts = '-o=jsonpath={.status.containerStatuses[0].restartCount}';
-    await expect
-      .poll(() => kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', agent, restarts), { timeout: 60_000 })
-      .toBe('1');
-  });
-}, 600_000);
+  await second.run(['pkill', '-KILL', '-f', 'kube-netfilter-tailer run']);
+  const restarts = '-o=jsonpath={.status.containerStatuses[0].restartCount}';
+  await expect
+    .poll(() => kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', agent, restarts), { timeout: 60_000 })
+    .toBe('1');
+}
 
-test('goes on counting when the node has booted again', async () => {
+async function bootAgain(): Promise<void> {
   const agent = await agentOn(cluster, second.name);
   await second.reboot();
   // Until the kubelet reports them, the Pods look as they did before.
@@ -71,8 +76,7 @@ test('goes on counting when the node has booted again', async () => {
   target = await podOf(cluster, shop, 'target');
   await second.run(['iptables', '-w', '-F', 'FORWARD']);
   await denyOn(second, target.address, 5432);
-  await during(() => Promise.resolve());
-}, 600_000);
+}
 
 /** Resolves when a Pod of one container runs again that was there before. */
 async function untilRestarted(namespace: string, pod: string): Promise<void> {
