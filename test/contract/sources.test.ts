@@ -103,7 +103,8 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
 
   test('an error of whom it hands a line to passes through', () => {
     const ground = prepare(path(`run-${++runs}`));
-    const own = new Error('a defect');
+    // A read of a device ends with this code.
+    const own = Object.assign(new Error('a defect'), { code: 'EAGAIN' });
     const { source } = begin(ground, undefined, () => {
       throw own;
     });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,6 +46,11 @@ test('what is left, or ends otherwise than with 0, has a reason', () => {
 
 test('no gap is left', () => {
   expect(wrong((text) => text.includes('…'))).toEqual([]);
+});
+
+test('the shell can read each that no test runs', () => {
+  const left = commands.filter((command) => ruleOf(command)?.way === 'leave').map(({ text }) => fill(text));
+  expect(left.filter((text) => spawnSync('bash', ['-n'], { input: text }).status !== 0)).toEqual([]);
 });
 
 test('paths in this repository are there', () => {

@@ -19,8 +19,6 @@ export interface MemoryStore extends EventStore {
   readonly events: ReadonlyMap<string, CoreEvent>;
   /** Verbs of all requests, in order. */
   readonly requests: readonly Verb[];
-  /** Namespaces that do not exist, or are being deleted. */
-  readonly namespaces: Map<string, 'missing' | 'terminating'>;
   /** Makes it there as if by another client. */
   put: (event: CoreEvent) => void;
   /** Another client changes something about it that is not ours. */
@@ -31,13 +29,11 @@ export interface MemoryStore extends EventStore {
 
 export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap = () => ({})): MemoryStore {
   const events = new Map<string, { event: CoreEvent; resourceVersion: number }>();
-  const namespaces: MemoryStore['namespaces'] = new Map();
   const requests: Verb[] = [];
   let latest = 100;
 
   return {
     requests,
-    namespaces,
     get events() {
       return new Map([...events].map(([key, { event }]) => [key, event]));
     },
@@ -54,9 +50,6 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
     create: (event) =>
       serve('create', keyOf(event), (key) => {
         const { namespace } = event.metadata;
-        const state = namespaces.get(namespace);
-        if (state === 'missing') return refusal(404, 'NotFound');
-        if (state === 'terminating') return refusal(403, 'NamespaceTerminating');
         if ((event.involvedObject.namespace ?? 'default') !== namespace) return refusal(422, 'Invalid');
         if (events.has(key)) return refusal(409, 'AlreadyExists');
         return keep(event);

@@ -458,10 +458,12 @@ test('no other Event of that namespace is tried before the time that was asked f
   one.count(drop('limited', 'team-a'));
   await pass(1.5);
   for (let number = 0; number < 5; number++) one.count(drop(`more-${number}`, 'team-a'));
+  one.count(drop('other', 'team-b'));
   await pass(28);
-  expect(one.results).toEqual(['create throttled limited']);
+  expect(one.results).toEqual(['create throttled limited', 'create ok other']);
+  expect(timesOf('other', one)).toEqual([2.5]);
   await pass(10);
-  expect(one.results).toHaveLength(7);
+  expect(one.results).toHaveLength(8);
 });
 
 test('429 for one namespace: again and again: it is tried less and less often, and others at any time', async () => {

@@ -64,6 +64,8 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
 export function scriptsIn(file: string): [title: string, script: string, changes: string[], states: string[]][] {
   return rowsIn(join(import.meta.dirname, file)).map(({ id, text }) => {
     const lines = text.split('\n');
+    const strange = lines.find((line) => !/^(?:\d|[-=]> )/.test(line));
+    if (strange !== undefined) throw new Error(`${file}: ${id}: ${strange}`);
     const behind = (mark: string): string[] =>
       lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(mark.length));
     return [id, lines.filter((line) => /^\d/.test(line)).join('\n'), behind('-> '), behind('=> ')];

@@ -11,6 +11,7 @@ test.each(alerts)('$alert says what it is, for how long, and where its page is',
   expect(annotations.description.length).toBeGreaterThan(annotations.summary.length);
   expect(annotations.runbook_url).toBe(`docs/alerts/${alert}.md`);
   expect(textOf(annotations.runbook_url)).toMatch(new RegExp(`^# ${alert}: `));
+  expect(textOf(annotations.runbook_url)).toContain('](../monitoring.md');
 });
 
 test('no name is given twice, and no page is of an alert that is not there', () => {

@@ -235,6 +235,7 @@ test('Botkube: drops and incidents are of different sources, and an Event with a
   const ofNode = { ...drop, involvedObject: { ...drop.involvedObject, kind: 'Node' } };
   const sourcesOf = (event: CoreEvent) => [drops, incidents].filter((source) => isSentByBotkube(source, event));
   expect([drop, ofNode].map(sourcesOf)).toEqual([[drops], [incidents]]);
+  expect(sourcesOf(eventOf('kube-proxy-lw8zd-nftables', 'cart'))).toEqual([incidents]);
   for (const event of [drop, ofNode]) expect(sourcesOf({ ...event, message: '<!channel>' })).toEqual([]);
 });
 

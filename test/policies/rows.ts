@@ -73,11 +73,18 @@ export function rowsOf<More = object>(file: string): [title: string, Row & { giv
     const lines = text.split('\n');
     const head = lines[0]?.startsWith('- ') === false ? lines.shift() : '';
     const { ingress, egress, ...given } = withoutNulls(load(`{${head}}`) as object);
+    const strange = Object.keys(given).filter((key) => !keys.has(key));
+    if (strange.length > 0) throw new Error(`${file}: ${id}: ${strange.join(', ')}`);
     for (const side of ['source', 'destination']) if (side in given) given[side] = endOf(given[side]);
     const policies = (load(lines.join('\n') || '[]') as object[]).flatMap(shortObjects);
     return [id, { policies, given, ingress, egress } as Row & { given: More }];
   });
 }
+
+/** What a row may say beside `ingress` and `egress`. */
+const keys: ReadonlySet<string> = new Set(
+  'source destination protocol port viaService unread missing max own node whose hideOthers at'.split(' '),
+);
 
 const withoutNulls = (given: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value ?? undefined]));
@@ -96,6 +103,7 @@ function endOf(given: unknown): End {
 
 export function check({ policies, given: { unread = [], missing, ...flow }, ingress, egress }: Row): void {
   const { verdict } = createEvaluator({ policies: policySet(policies, unread), namespaces });
+  expect(ingress ?? egress).toBeDefined();
   for (const [direction, expected] of Object.entries({ ingress, egress })) {
     if (expected === undefined) continue;
     const found = verdict({ ...connection, ...flow }, direction as 'ingress' | 'egress');

@@ -77,18 +77,19 @@ const half = (packed: Buffer): Buffer => packed.subarray(0, packed.length / 2);
 /** A copy that went on after the disk was full looks so, or a partly overwritten file. */
 const damaged = (packed: Buffer): Buffer => packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
 
-test.each<[string, Buffer]>([
-  ['cut.gz', half(gzipSync(large))],
-  ['cut.zst', half(zstdCompressSync(large))],
-  ['damaged.gz', damaged(gzipSync(large))],
-  ['damaged.zst', damaged(zstdCompressSync(large))],
-])('%s: what came before the damage is handed over, then an error names the file', async (name, packed) => {
+test.each<[string, Buffer, part: number]>([
+  ['cut.gz', half(gzipSync(large)), 1 / 4],
+  ['cut.zst', half(zstdCompressSync(large)), 1 / 4],
+  ['damaged.gz', damaged(gzipSync(large)), 1 / 2],
+  ['damaged.zst', damaged(zstdCompressSync(large)), 1 / 2],
+])('%s: what came before the damage is handed over, then an error names the file', async (name, packed, part) => {
   const file = write(name, packed);
   const { content, error } = await readAll(openInput(file));
   expect(error).toBeInstanceOf(InputError);
   expect(subjectOf((error as Error).message)).toBe(file);
-  expect(content.length).toBeGreaterThan(large.length / 4);
-  expect(large.startsWith(content.slice(0, large.length / 4))).toBe(true);
+  expect(content.length).toBeGreaterThan(large.length * part);
+  const isCut = name.startsWith('cut');
+  expect(large.startsWith(isCut ? content : content.slice(0, large.length * part))).toBe(true);
 });
 
 test('a file with nothing but the first bytes of a gz is cut off', async () => {

@@ -49,6 +49,22 @@ async function changeService(service: string): Promise<void> {
   expect(answer).toMatchObject({ status: 200 });
 }
 
+test('chains that were deleted, by iptables-legacy: a write fails, is complete all the same, and the next one succeeds', async () => {
+  await start();
+  for (const action of ['-F', '-X'])
+    expect(await place.run('iptables', ['-t', 'nat', action])).toMatchObject({ code: 0 });
+  const from = proxy.lines.length;
+  await changeService('other');
+  const failure = await proxy.untilLine(failed, from);
+  expect(proxy.lines.slice(from, failure).join('\n')).toMatch(
+    /"Failed to execute iptables-restore" err=<\n\texit status 2: iptables-restore v\S+ \(legacy\): Couldn't load target `KUBE-\S+':No such file or directory\n/,
+  );
+  await proxy.untilLine(synced, failure);
+  const retry = await proxy.untilLine(/"Syncing iptables rules" ipFamily="IPv4" fullSync=true/, failure);
+  const success = await proxy.untilLine(synced, retry);
+  expect(proxy.lines.slice(failure + 1, success).some((line) => failed.test(line))).toBe(false);
+});
+
 test('a lock that another program holds for longer than it waits', async () => {
   await start();
   const letGo = await place.holdLock();

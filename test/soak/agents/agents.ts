@@ -78,8 +78,12 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
  */
 export async function untilHeard(agent: SoakedAgent, since: Millis, run: Run): Promise<void> {
   while (!run.isOver) {
-    // Nobody answers for one that is killed meanwhile.
-    const { body } = await agent.process.get('/metrics').catch(() => ({ body: '' }));
+    const { process } = agent;
+    const { body } = await process.get('/metrics').catch((error: unknown) => {
+      // One that was killed meanwhile has a successor.
+      if (agent.process === process) throw error;
+      return { body: '' };
+    });
     if (valueIn(body, 'watch_last_heard_timestamp_seconds', 'resource="pods"') * 1000 > since) return;
     await run.wait(500);
   }
