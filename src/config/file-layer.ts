@@ -1,5 +1,5 @@
 /** Reads the config file, finds the position of each value in its YAML, and makes a layer of settings from it. */
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import {
   constructFromEvents,
   CORE_SCHEMA,
@@ -134,15 +134,26 @@ export function readConfigText(path: string): string {
 }
 
 function readBytes(path: string): Buffer {
+  let file: number | undefined;
   try {
-    const stat = statSync(path);
+    // Without O_NONBLOCK, opening a pipe that has no writer would block.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(file);
     if (stat.isDirectory()) throw new Error('is a folder');
     if (!stat.isFile()) throw new Error('is no regular file');
-    if (stat.size > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
-    return readFileSync(path);
+    const bytes = Buffer.alloc(limit + 1);
+    let length = 0;
+    for (;;) {
+      const read = readSync(file, bytes, length, bytes.length - length, null);
+      length += read;
+      if (length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
+      if (read === 0) return bytes.subarray(0, length);
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Error(`cannot be read: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 
