@@ -140,8 +140,10 @@ export async function discoverKinds(
   const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
   const hasPreferred = found.some(({ apiVersion }) => apiVersion === preferred);
   const ofCalico = hasPreferred ? preferred : found.find(isCalico)?.apiVersion;
+  // A tiered list may be incomplete, so it does not replace stored objects that cannot be had for now.
+  const isWanted = (apiVersion: string): boolean => apiVersion === preferred && preferred === withoutTiers;
   const isNeeded = (apiVersion: string): boolean =>
-    ofCalico === undefined || ofCalico === apiVersion || !isCalico({ apiVersion });
+    ofCalico === undefined || ofCalico === apiVersion || !isCalico({ apiVersion }) || isWanted(apiVersion);
   const away = answers.flatMap((answer, index) => {
     const apiVersion = versions[index] ?? '';
     const isAway = answer.kind === 'refused' && answer.status !== 404 && isNeeded(apiVersion);

@@ -46,10 +46,7 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
   let { part, open } = readSaved(options.saved);
   /** The stamp of the last line. */
   let latest = open?.line.time;
-  const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
-    if (part !== undefined) return partTimeout;
-    return open?.isCut === false ? timeout : undefined;
-  });
+  const quiet = createQuietPeriod(options.timing, timeout, finish, longestWait);
 
   return {
     /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
@@ -71,14 +68,18 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
       quiet.restart();
     },
     start: quiet.restart,
-    /** Hands over a record whose last line was stamped too long before `time`. In a saved log, no timer does that. */
+    /** Hands over what has waited for too long, as the stamps of its last line and `time` show. In a saved log, no timer does that. */
     finishBefore(time: Millis): void {
-      if (quiet.isStopped || part !== undefined || open?.isCut !== false) return;
-      if (time - (latest ?? time) > timeout) handOver(undefined);
+      if (!quiet.isStopped && time - (latest ?? time) > (longestWait() ?? Infinity)) finish();
     },
     finish,
     stop: quiet.stop,
   };
+
+  function longestWait(): Millis | undefined {
+    if (part !== undefined) return partTimeout;
+    return open?.isCut === false ? timeout : undefined;
+  }
 
   function takeLine(line: RecordLine, matters: boolean): void {
     part = undefined;

@@ -78,7 +78,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       return report.state;
     },
     get position() {
-      return order.all.length > 0 ? order.position : lastPosition;
+      return (lastPosition = order.all.length > 0 ? order.position : lastPosition);
     },
     get counts() {
       return order.counts;

@@ -111,6 +111,21 @@ test("a policy of Calico that denies is named, and Calico's own API server is no
   });
 });
 
+test("where Calico's stored policies cannot be had for now, those that its own API server shows do not admit", async () => {
+  const stored = '/apis/crd.projectcalico.org/v1';
+  const { scene, answerOn } = setUp({
+    ...calico,
+    [stored]: refused(503),
+    '/apis/projectcalico.org/v3': calico[stored],
+    '/apis/projectcalico.org/v3/*': answered({ items: [] }),
+    [shopPolicies]: answered({ items: [] }),
+  });
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
+  scene.answers[stored] = calico[stored];
+  scene.now += 30_000;
+  expect(await answerOn(dropped({ peer: externalEnd() }, scene.now))).toMatchObject({ outcome: 'denies' });
+});
+
 test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so what it lets in is unknown', async () => {
   const { answerOn } = setUp({ '/apis/projectcalico.org/v3': refused(503) });
   const toNode = dropped({ direction: 'sending', refusedBy: 'receiver', peer: nodeEnd('node-c') });

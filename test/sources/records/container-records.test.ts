@@ -105,6 +105,12 @@ test('a record comes when the other stream is half a second further than its las
   expect(record).toBe(1300);
 });
 
+test('a line that never ends comes when the other stream is five seconds further', () => {
+  const joining = readAll(physical(['err+', klog('x')], ...Array.from({ length: 5002 }, () => ['out', '{'] as const)));
+  expect(joining.records.findIndex(({ text }) => text === klog('x'))).toBe(5000);
+  expect(joining.counts.dangling).toBe(1);
+});
+
 test('a header in several parts is one', () => {
   const joining = readAll(
     physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
