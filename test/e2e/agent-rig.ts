@@ -79,6 +79,7 @@ export function eventsOf(connection: Connection, isOurs: (event: StoredEvent) =>
     events,
     /** Polls the API server until `matches` accepts the Events; rejects after `within` (two minutes) with what they were. */
     async untilEvents(
+      this: void,
       place: string,
       matches: (events: StoredEvent[]) => boolean,
       object?: string,

@@ -18,7 +18,7 @@ export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder
       return succeed(kubectl(['kustomize', own]));
     },
     /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
-    apply(input: string, more: readonly string[] = []): Promise<Outcome> {
+    apply(this: void, input: string, more: readonly string[] = []): Promise<Outcome> {
       const how = ['--server-side', '--validate=strict', '--force-conflicts', ...more];
       return kubectl(['apply', ...how, '-f', '-'], { input });
     },

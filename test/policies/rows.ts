@@ -45,8 +45,8 @@ export const node = (name: string, address: string): End => ({
 export const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
 type Outcome = Verdict['outcome'];
-/** `unread`: kinds of Calico of which there may be more. `missing`: a part of the missing fact. */
-type Given = Partial<Flow> & { unread?: CalicoKind[]; missing?: string };
+/** `unread`: kinds of Calico of which there may be more. `missing`: a part of the missing fact. `max`: the bytes of a sentence. */
+type Given = Partial<Flow> & { unread?: CalicoKind[]; missing?: string; max?: number };
 
 export interface Row {
   policies: object[];
@@ -68,7 +68,7 @@ const pods: Readonly<Record<string, Pod>> = { postgres, worker, web, onNodeA };
  * An end is a Pod of those above, `{pod: worker, completed: true}`, `{node: node-b, address: 192.168.7.12}`, `{external: 192.0.2.7}` or
  * `{unknown: 10.65.9.9}`; `~` is what is not known.
  */
-export function rowsOf<More = object>(file: string): [title: string, Row & { given: More }][] {
+export function rowsOf(file: string): [title: string, Row][] {
   return rowsIn(file).map(({ id, text }) => {
     const lines = text.split('\n');
     const head = lines[0]?.startsWith('- ') === false ? lines.shift() : '';
@@ -77,14 +77,12 @@ export function rowsOf<More = object>(file: string): [title: string, Row & { giv
     if (strange.length > 0) throw new Error(`${file}: ${id}: ${strange.join(', ')}`);
     for (const side of ['source', 'destination']) if (side in given) given[side] = endOf(given[side]);
     const policies = (load(lines.join('\n') || '[]') as object[]).flatMap(shortObjects);
-    return [id, { policies, given, ingress, egress } as Row & { given: More }];
+    return [id, { policies, given, ingress, egress } as Row];
   });
 }
 
 /** What a row may say beside `ingress` and `egress`. */
-const keys: ReadonlySet<string> = new Set(
-  'source destination protocol port viaService unread missing max own node whose hideOthers at'.split(' '),
-);
+const keys: ReadonlySet<string> = new Set('source destination protocol port viaService unread missing max'.split(' '));
 
 const withoutNulls = (given: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value ?? undefined]));

@@ -34,7 +34,7 @@ test('messages about selectors of Calico that are refused are as expected', asyn
 });
 
 test('sentences for an Event are as expected', async () => {
-  const lines = rowsOf<{ max?: number }>(join(import.meta.dirname, 'sentences.txt')).map(([title, row]) => {
+  const lines = rowsOf(join(import.meta.dirname, 'sentences.txt')).map(([title, row]) => {
     const { max = 1024, ...changes } = row.given;
     const { trace } = evaluator(row.policies, [namespace('shop'), namespace('batch', { team: 'batch' })]);
     const text = sentenceOf(trace({ ...connection, ...changes }, 'ingress'), { max, node: 'node-b', at: nine });

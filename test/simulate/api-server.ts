@@ -41,12 +41,12 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
   const server = {
     felix: undefined as object | undefined,
     /** Ends all watches and answers nothing, until it is `back`; then it has no history from which a watch could go on. */
-    leave(): void {
+    leave(this: void): void {
       isAway = true;
       for (const end of watches) end(new Error('terminated'));
       watches.clear();
     },
-    back(): void {
+    back(this: void): void {
       isAway = false;
       startedAt = ++revision;
     },

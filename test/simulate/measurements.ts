@@ -64,7 +64,7 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       add(bytes, to, -size);
     },
     /** Something happened to a Pod that it should have an Event about; the first time counts. */
-    affected(uid: string, at: Millis): void {
+    affected(this: void, uid: string, at: Millis): void {
       if (!since.has(uid)) since.set(uid, at);
     },
     /** An Event about an object was created. */

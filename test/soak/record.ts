@@ -62,7 +62,7 @@ export function createRecorder(file: string) {
       notice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
     },
     /** Writes the snapshot in one step and prints the progress, if there is any. */
-    save(position: Position | undefined, state: string): void {
+    save(this: void, position: Position | undefined, state: string): void {
       snapshot.position = position ?? null;
       const body = JSON.stringify(snapshot);
       if (body === written) return;

@@ -149,7 +149,7 @@ export async function readAuditRows(named: readonly string[], onRow: (row: FlowR
 }
 
 function rowOf(line: string | undefined): FlowRecord | string {
-  const row = objectIn(line) as FlowRecord | undefined;
+  const row: FlowRecord | undefined = objectIn(line);
   if (row === undefined) return 'is no flow record: cut off, too long, or no JSON';
   const version: unknown = row['schema.version'];
   if (typeof version !== 'string' || version.split('.')[0] !== major)

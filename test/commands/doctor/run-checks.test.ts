@@ -20,7 +20,7 @@ test('a check sees the facts that it needs, and the time; findings come in the o
 test('a check that throws is unknown, and so is one whose facts cannot be had; the others have their result', async () => {
   const pods = Promise.reject(new Error('no pods'));
   const rows: Row[] = [
-    { name: 'a', check: (known) => expect.unreachable(String(known.pods)) },
+    { name: 'a', check: (known) => expect.unreachable(JSON.stringify(known.pods)) },
     {
       name: 'b',
       check: () => {

@@ -56,7 +56,7 @@ export function startServers(folder: string, servers: readonly Server[]) {
     failure,
     pidOf: (name: string): number => children.get(name)?.pid ?? 0,
     /** Resolves when the order is carried out, not when a started server is ready. */
-    async order(order: Order, name: string): Promise<void> {
+    async order(this: void, order: Order, name: string): Promise<void> {
       const server = servers.find((each) => each.name === name);
       const child = children.get(name);
       if (server === undefined || child === undefined) throw new Error(`there is no server ${name}`);
@@ -67,7 +67,7 @@ export function startServers(folder: string, servers: readonly Server[]) {
     /** The last lines of each log. */
     logs: () => servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(name), 15)}`).join('\n'),
     /** Kills them, and removes the folder. */
-    async stop(): Promise<void> {
+    async stop(this: void): Promise<void> {
       await Promise.all([...children.values()].map(kill));
       rmSync(folder, { recursive: true, force: true });
     },

@@ -102,12 +102,12 @@ export async function createPlace(connection: Connection, bundle: string, files:
       const outcome = outcomeOf(child);
       return {
         /** Ends it; resolves to what it was. */
-        async end(): Promise<Outcome> {
+        async end(this: void): Promise<Outcome> {
           if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
           return outcome;
         },
         /** Resolves when it has printed such a thing on its standard output, or ended. */
-        async printed(what: RegExp): Promise<void> {
+        async printed(this: void, what: RegExp): Promise<void> {
           let text = '';
           for await (const [bytes] of on(child.stdout as NodeJS.ReadableStream & EventEmitter, 'data', {
             close: ['end'],

@@ -101,7 +101,7 @@ export async function startFaultProxy({
       failed.clear();
     },
     /** A copy of `kubeconfig` that leads here. */
-    kubeconfigOf(kubeconfig: string, path: string): string {
+    kubeconfigOf(this: void, kubeconfig: string, path: string): string {
       const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: object }[] };
       const data = Buffer.from(current.certificate).toString('base64');
       const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
@@ -109,7 +109,7 @@ export async function startFaultProxy({
       writeFileSync(path, JSON.stringify(config));
       return path;
     },
-    async stop(): Promise<void> {
+    async stop(this: void): Promise<void> {
       const closed = once(server, 'close');
       server.close();
       breakAll();

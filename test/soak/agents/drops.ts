@@ -108,7 +108,7 @@ export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: R
       return rotations;
     },
     /** 20 lines ten times in a second. */
-    async drop(port: number): Promise<number> {
+    async drop(this: void, port: number): Promise<number> {
       for (let batch = 0; batch < 10; batch++) {
         let text = '';
         for (let each = 0; each < 20; each++) {
