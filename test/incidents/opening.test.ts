@@ -34,6 +34,12 @@ test('flaps of long ago are no part of what opens', () => {
   expect(started.tracker.counts).toMatchObject({ flaps: { KN102: 2 }, failures: { KN102: 6 } });
 });
 
+test('the oldest attempts are forgotten first, whatever the order of lines', () => {
+  const started = start();
+  play('2400 KN102\n 0 KN102\n 800 KN102\n 1600 KN102', started);
+  expect(started.tracker.incidents).toMatchObject([{ phase: 'suspected', first: 800_000, failures: 3 }]);
+});
+
 test('a late line counts, and nothing is negative', () => {
   const started = start();
   expect(play('100 KN102\n 60 KN102\n 20 KN102', started)).toEqual(['60 opened KN102 2', '20 continued KN102 1']);

@@ -56,6 +56,11 @@ describe('drops of the firewall', () => {
     expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
   });
 
+  test('drops of an hour before are there before, and older ones are not', () => {
+    expect(dropsAt(-3600, -3600, -3600, 0).firewallDropsSince(nine)).toBeUndefined();
+    expect(dropsAt(-3601, -3601, -3601, 0).firewallDropsSince(nine)).toBe(nine);
+  });
+
   test('a stray packet before, or many hours ago, are not there before', () => {
     expect(dropsAt(-1200, -600, 0, 1).firewallDropsSince(nine)).toBe(nine);
     const longAgo = Array.from({ length: 9 }, (_, index) => -7000 + index);

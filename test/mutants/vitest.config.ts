@@ -2,7 +2,7 @@ import base from '../../vitest.config.ts';
 
 /** Tests of a folder that stand beside it. */
 const beside: Readonly<Record<string, readonly string[]>> = {
-  incidents: ['properties/incidents', 'properties/node-incidents'],
+  incidents: ['properties/incidents', 'properties/node-incidents', 'properties/incident-wording'],
   parsing: ['corpus', 'properties/netfilter'],
   sources: ['contract', 'pipeline/repeated-lines'],
 };

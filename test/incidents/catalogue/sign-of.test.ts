@@ -17,6 +17,13 @@ const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
   ...parts,
 });
 
+it.each([
+  ['/dev/stdin:4:1-30: Error: Could not process rule: No such file or directory', 'KN111'],
+  ['Error: nothing of nft', 'KN107'],
+])('a single line of the error of a cut record: %s is %s', (error, code) => {
+  expect(signOf(record({ error }))).toMatchObject({ kind: 'failure', code });
+});
+
 it('says in a bounded line what any record says, and never throws', () => {
   const known = lines.map(({ text }) => parseProgramRecord(text)).filter((found) => found !== undefined);
   const text = fc.oneof(
