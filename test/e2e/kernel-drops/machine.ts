@@ -90,7 +90,18 @@ export async function runMachine(options: MachineOptions): Promise<string> {
     await addProgram(files, path, from);
   const image = join(folder, 'initrd');
   writeArchive(image, files);
-  return start(join(kernel, 'boot', `vmlinuz-${release}`), image, processors);
+  for (let boots = 1; ; boots++) {
+    const printed = await start(join(kernel, 'boot', `vmlinuz-${release}`), image, processors);
+    if (boots === mostBoots || !hasFailedToBoot(printed)) return printed;
+    console.warn(`Linux ${version} has failed to boot in the emulator, and boots again`);
+  }
+}
+
+const mostBoots = 3;
+
+/** An emulated processor may run instructions that the kernel is just replacing. Then the kernel fails before any program of the guest runs. */
+function hasFailedToBoot(printed: string): boolean {
+  return printed.includes('Kernel panic') && !/^@/m.test(printed);
 }
 
 /** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
