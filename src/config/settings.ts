@@ -1,6 +1,7 @@
 /** The table of all settings. A row has the option, variable, help, default and valid values of a setting. */
 import * as z from 'zod/mini';
 import { legacyMetricChoices } from '../model/choices.ts';
+import { auditSettings } from './audit-settings.ts';
 import {
   isTimeZone,
   listenAddress,
@@ -16,7 +17,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './values.ts';
-import { auditSettings, inputSettings } from './input-and-audit.ts';
+import { inputSettings } from './input-settings.ts';
 
 /** The setting that names the config file. It is not allowed in the file. */
 export const configFile = {

@@ -138,8 +138,7 @@ export async function discoverKinds(
     if (answer.kind === 'answered')
       served.set(versions[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
   const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
-  const hasPreferred = found.some(({ apiVersion }) => apiVersion === preferred);
-  const ofCalico = hasPreferred ? preferred : found.find(isCalico)?.apiVersion;
+  const ofCalico = (found.find(({ apiVersion }) => apiVersion === preferred) ?? found.find(isCalico))?.apiVersion;
   // A tiered list may be incomplete, so it does not replace stored objects that cannot be had for now.
   const isWanted = (apiVersion: string): boolean => apiVersion === preferred && preferred === withoutTiers;
   const isNeeded = (apiVersion: string): boolean =>

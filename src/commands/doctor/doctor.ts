@@ -13,7 +13,8 @@ import { recipesFor } from './enable-logging/recipes.ts';
 import { findOwnPod, thisMachine } from './machine.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { checkAgent, checkCalico } from './checks/agent.ts';
+import { checkAgent } from './checks/agent.ts';
+import { checkCalico } from './checks/calico.ts';
 import {
   checkApiServer,
   checkNode,

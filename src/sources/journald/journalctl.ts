@@ -9,7 +9,7 @@ import { createPace } from '../source.ts';
 
 export type Spawn = (command: string, args: readonly string[]) => Child;
 
-/** Without an output, the system has no more descriptors. An `error` then follows. */
+/** `stdout` and `stderr` are missing if the system has no more descriptors. An `error` then follows. */
 export type Child = Pick<ChildProcess, 'on' | 'kill' | 'unref' | 'stdout' | 'stderr'>;
 
 export type Ending = { error: Error } | { code: number | null; signal: string | null };

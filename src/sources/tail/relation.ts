@@ -10,7 +10,7 @@ export interface Place {
   skipping: boolean;
 }
 
-/** Where reading continues, and in which file. A type, because an interface is not assignable to `Position`. */
+/** The file in which reading continues, and the place in it. It is a type, because an interface is not assignable to `Position`. */
 export type FilePosition = Pick<Identity, 'device' | 'inode'> &
   Pick<Place, 'offset' | 'skipping'> & {
     head: string;
