@@ -9,6 +9,8 @@ import type { Lengths, Run } from './phases.ts';
 export interface SoakedAgent {
   readonly node: string;
   readonly process: AgentProcess;
+  /** True while the process is killed and its successor is not yet there: requests to it fail. */
+  readonly isRestarting: boolean;
   /** Kills it, and starts another one with its state. */
   readonly restart: () => Promise<void>;
 }
@@ -20,14 +22,20 @@ export function startSoaked(rig: AgentRig, node: string, env: Readonly<Record<st
   const start = (): AgentProcess =>
     rig.start({ NODE_NAME: node, STATE_DIR: state, POD_CACHE: 'cluster', NODE_OPTIONS: `--import=${probe}`, ...env });
   let current = start();
+  let isRestarting = false;
   return {
     node,
     get process() {
       return current;
     },
+    get isRestarting() {
+      return isRestarting;
+    },
     async restart() {
+      isRestarting = true;
       await current.kill();
       current = start();
+      isRestarting = false;
     },
   };
 }
@@ -80,8 +88,8 @@ export async function untilHeard(agent: SoakedAgent, since: Millis, run: Run): P
   while (!run.isOver) {
     const { process } = agent;
     const { body } = await process.get('/metrics').catch((error: unknown) => {
-      // One that was killed meanwhile has a successor.
-      if (agent.process === process) throw error;
+      // One that is killed meanwhile has a successor, which is asked next.
+      if (agent.process === process && !agent.isRestarting) throw error;
       return { body: '' };
     });
     if (valueIn(body, 'watch_last_heard_timestamp_seconds', 'resource="pods"') * 1000 > since) return;
