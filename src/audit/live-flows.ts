@@ -134,7 +134,8 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
 /** Fields that may differ between Pods of a workload. If they do, they are left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
-function join(flow: Held, fields: FlowRecord): Held {
+function join(flow: Held, given: FlowRecord): Held {
+  const fields = slim(given);
   for (const name of mayDiffer) if (flow.fields[name] !== fields[name]) delete flow.fields[name];
   return flow;
 }

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { createLiveFlows, type LiveFlows, type LiveFlowsOptions } from '../../src/audit/live-flows.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef, workerEnd } from '../builders.ts';
@@ -32,13 +33,15 @@ function open(given: Partial<LiveFlowsOptions> = {}) {
 const toWorker = () => ends({ source: workerEnd(1), destination: podEnd() });
 const limits = { total: 100, perSubject: 50, joined: 10, bytes: 1_000_000 };
 
-test('packets of one flow are one flow, with the first and the last time', () => {
-  const { drop, at, answer } = open();
+test('packets of one flow are one flow, with the first and the last time, and those of one meaning are described once', () => {
+  const redact = vi.fn<(fields: FlowRecord) => FlowRecord>((fields) => fields);
+  const { drop, at, answer } = open({ redact });
   const meaning = {};
   drop(toWorker(), 5432, meaning, 2);
   at(5);
   drop(toWorker(), 5432, meaning, 3);
   drop(toWorker(), 5432);
+  expect(redact).toHaveBeenCalledTimes(2);
   const { version, node, time, flows } = answer();
   expect({ version, node, time }).toEqual({ version: 1, node: 'node-a', time: '2026-11-21T09:05:00.000Z' });
   expect(flows).toMatchObject([
@@ -52,13 +55,14 @@ test('packets of one flow are one flow, with the first and the last time', () =>
   ]);
 });
 
-test('a flow of several Pods of one workload names the workload alone', () => {
+test('a flow of several Pods of one workload names the workload alone, with the first address', () => {
   const { drop, answer } = open();
   drop(toWorker());
   drop(ends({ source: workerEnd(2), destination: podEnd() }));
   drop(toWorker());
   const { flows } = answer();
-  expect(flows).toMatchObject([{ 'network.packets': 3, 'source.k8s.owner.name': 'worker' }]);
+  const workload = { 'source.k8s.owner.name': 'worker', 'source.address': '10.65.2.1' };
+  expect(flows).toMatchObject([{ 'network.packets': 3, ...workload }]);
   expect(flows[0]).not.toHaveProperty(['source.k8s.pod.name']);
   expect(flows[0]).toHaveProperty(['destination.k8s.pod.name']);
 });
@@ -107,8 +111,8 @@ test('what privacy takes out is in no flow', () => {
   expect(answer().flows[0]).not.toHaveProperty(['source.address']);
 });
 
-test('a Pod that scans has flows of its own up to a limit, then one for the others', () => {
-  const { drop, answer } = open({ limits: { ...limits, perSubject: 5 } });
+test('a Pod that scans has flows of its own up to a limit, then one for the others, also once there is no more room', () => {
+  const { drop, answer } = open({ limits: { ...limits, perSubject: 5, total: 6 } });
   for (let port = 1; port <= 40; port++) drop(toWorker(), port);
   const { flows } = answer();
   expect(flows).toHaveLength(6);
@@ -135,6 +139,13 @@ test('limits: bytes: the oldest flows go, and are counted', () => {
   expect(flows.length + forgotten).toBe(45);
   expect(flows.length).toBeGreaterThan(5);
   expect(flows.some((flow) => flow['destination.port'] === 1)).toBe(false);
+});
+
+test('labels that are cut stay where all Pods of a flow have them', () => {
+  const { drop, answer } = open();
+  const source = { ...workerEnd(1), labels: `app=${'x'.repeat(300)}` };
+  for (let packets = 0; packets < 2; packets++) drop(ends({ source, destination: podEnd() }));
+  expect(answer().flows).toMatchObject([{ 'source.k8s.pod.labels': expect.stringMatching(/^app=x+…$/) }]);
 });
 
 test('a name of a megabyte is cut', () => {
