@@ -99,6 +99,13 @@ describe('what policies say of a record that was kept by an earlier run', () => 
     expect(Object.keys(record).filter((name) => /decided_by|nearest|rule/.test(name))).toEqual([]);
   });
 
+  test('is left out by name where both ends have opted out', () => {
+    const hideAll = redactionOf({ ...all, isHidden: () => true });
+    const record = hideAll?.({ ...shown, 'policy.decided_by': 'NetworkPolicy shop/default-deny' });
+    expect(record).toMatchObject({ 'source.kind': 'redacted', 'destination.kind': 'redacted' });
+    expect(JSON.stringify(record)).not.toMatch(/shop|ingress\[3\]/);
+  });
+
   test.each<[string, FlowRecord]>([
     ['by policies of the shown end', { 'policy.decided_by': 'NetworkPolicy batch/closed' }],
     ['by policies of the cluster', { 'policy.decided_by': 'GlobalNetworkPolicy lockdown' }],

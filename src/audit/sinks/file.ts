@@ -194,8 +194,8 @@ async function pack(path: string, part: string): Promise<void> {
   try {
     await pipeline(createReadStream(path), createGzip(), createWriteStream(part, { mode: 0o640 }));
     await rename(part, `${path}.gz`);
-  } catch (error) {
+  } finally {
+    // After a failure, such as a full disk, a part would take room that rows need.
     await rm(part, { force: true });
-    throw error;
   }
 }

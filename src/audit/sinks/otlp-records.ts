@@ -12,13 +12,9 @@ const info = 9;
 
 /** Makes an ExportLogsServiceRequest with one LogRecord for each row. */
 export function createOtlpRequest(rows: readonly string[], resource: Readonly<Record<string, string>>): Uint8Array {
-  const shared = {
-    attributes: resource,
-    asyncAttributesPending: false,
-    merge: () => shared,
-    getRawAttributes: () => [],
-  };
-  const records = rows.map((row) => logRecordOf(JSON.parse(row) as FlowRecord, shared as never));
+  // The serializer reads nothing else of a Resource.
+  const shared = { attributes: resource } as ReadableLogRecord['resource'];
+  const records = rows.map((row) => logRecordOf(JSON.parse(row) as FlowRecord, shared));
   const bytes = ProtobufLogsSerializer.serializeRequest(records);
   if (bytes === undefined) throw new Error('the flow records cannot be written as protobuf');
   return bytes;

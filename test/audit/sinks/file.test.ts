@@ -182,6 +182,15 @@ test('what a run that was killed while it packed has left is packed, once', asyn
   expect(readdirSync(logs)).toHaveLength(4);
 });
 
+test('a finished file that cannot be packed leaves no part of it, and rows go on', async () => {
+  const { sink, logs, path } = scene('unreadable');
+  mkdirSync(join(logs, 'audit-2026-11-20-000000-1.ndjson'), { recursive: true });
+  await sink.send(['{"n":1}\n'], never);
+  await sink.close();
+  expect(readdirSync(logs).toSorted()).toEqual(['audit-2026-11-20-000000-1.ndjson', 'audit.ndjson']);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n');
+});
+
 test('a folder that cannot be written rejects, and the next attempt after it was mended goes through', async () => {
   const { sink, logs, path } = scene('mended');
   writeFileSync(logs, 'a file where the folder belongs');
