@@ -20,10 +20,12 @@ test('a flap is forgotten after 15 minutes and counted', () => {
   play('0 KN102\n 899.9 tick', started);
   expect(started.tracker.incidents).toHaveLength(1);
   expect(started.tracker.nextTick).toBe(900_000);
+  expect(started.tracker.unrepeated).toEqual({ KN102: 1 });
   play('900 tick', started);
   expect(started.tracker.incidents).toEqual([]);
   expect(started.tracker.nextTick).toBe(Infinity);
   expect(started.tracker.counts).toMatchObject({ failures: { KN102: 1 }, flaps: { KN102: 1 }, opened: {} });
+  expect(started.tracker.unrepeated).toEqual({ KN102: 1 });
 });
 
 test('flaps of long ago are no part of what opens', () => {
@@ -32,6 +34,7 @@ test('flaps of long ago are no part of what opens', () => {
   const [incident] = started.tracker.incidents;
   expect(incident).toMatchObject({ phase: 'open', first: 1_600_000, opened: 2_430_000, failures: 4 });
   expect(started.tracker.counts).toMatchObject({ flaps: { KN102: 2 }, failures: { KN102: 6 } });
+  expect(started.tracker.unrepeated).toEqual({ KN102: 2 });
 });
 
 test('the oldest attempts are forgotten first, whatever the order of lines', () => {

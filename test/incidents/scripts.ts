@@ -96,6 +96,9 @@ export function ledTracker(
     state: () => tracker.state(),
     acknowledge: (incident: Incident): void => tracker.acknowledge(incident),
     counts: tracker.counts,
+    get unrepeated() {
+      return tracker.unrepeated;
+    },
     get incidents() {
       return tracker.incidents;
     },
