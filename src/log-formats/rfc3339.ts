@@ -19,8 +19,7 @@ export const stamp = /^(\d{4})-(\d{2})-(\d{2})([T _])(\d{2}):(\d{2}):(\d{2})([.,
 /** Returns undefined if a field is out of range. `zone` is for a stamp without one. */
 export function timeOfStamp(found: RegExpExecArray, zone: ToInstant = Date.UTC): Millis | undefined {
   const [, year, month, date, , hours, minutes, seconds, fraction, offset] = found;
-  const time = instantOf(zoneOf(offset, zone), year, month, date, hours, minutes, seconds);
-  return time === undefined ? undefined : time + fractionOf(fraction);
+  return instantOf(zoneOf(offset, zone), year, month, date, hours, minutes, seconds, fraction);
 }
 
 /** Reads a stamp at the beginning of a text, if it has all that RFC 3339 asks for; `length` is in characters. */
@@ -40,11 +39,12 @@ export function instantOf(
   hours: Field,
   minutes: Field,
   seconds: Field,
+  fraction?: Field,
 ): Millis | undefined {
   const index = monthIndex(month ?? '');
   const fields = [Number(date), Number(hours), Number(minutes), Number(seconds)] as const;
   if (index === undefined || !isTime(...fields)) return undefined;
-  return toInstant(Number(year), index, ...fields);
+  return toInstant(Number(year), index, ...fields) + fractionOf(fraction);
 }
 
 /** syslog and dmesg write months so, whatever the locale. */

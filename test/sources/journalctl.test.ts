@@ -60,6 +60,20 @@ test('a system without descriptors left, which gives no output to read', async (
   kill();
 });
 
+test('an error of its pipes is no error of the source, which hears of the end anyway', async () => {
+  let child: ChildProcess | undefined;
+  const ending = await new Promise<Ending>((resolve) => {
+    runJournalctl(
+      running('process.exitCode = 3', (started) => (child = started)),
+      [],
+      { ...silent, ended: resolve },
+      schedule,
+    );
+    for (const output of [child?.stdout, child?.stderr]) output?.emit('error', new Error('read EIO'));
+  });
+  expect(ending).toEqual({ code: 3, signal: null });
+});
+
 test('it is ended at once, even if it does not listen, and nothing is heard of it', async () => {
   const heard: unknown[] = [];
   let isKilled = false;

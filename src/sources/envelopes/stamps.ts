@@ -23,8 +23,7 @@ export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const go = goLog.exec(text);
   if (go) {
     const [whole, year, month, date, hours, minutes, seconds, fraction] = go;
-    const time = instantOf(clock.zone, year, month, date, hours, minutes, seconds);
-    setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds, fraction));
     return takeOff(envelope, whole.length, 'Go log stamp');
   }
   const unix = unixSeconds.exec(text);
@@ -107,8 +106,7 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const weekday = full.exec(text);
   if (weekday) {
     const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = weekday;
-    const time = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds);
-    setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
+    setTime(envelope, instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds, fraction));
     afterMonthStamp(envelope, whole.length);
   }
 }

@@ -79,21 +79,35 @@ test('what cannot be found again: everything is gone: the position is kept, and 
 test('a rotated file that was written to since is read, an older one is not', () => {
   const log = unused();
   writeFileSync(log, line(0));
+  const now = Math.floor(Date.now() / 1000);
+  utimesSync(log, now, now);
   const saved = read(log).stop();
   // Not in its inode.
   renameSync(log, `${log}.gone`);
   for (const [end, number, seconds] of [
-    ['.2', 1, -60],
+    ['.2', 1, 0],
     ['.1', 2, 1],
     ['', 3, 2],
   ] as const) {
     writeFileSync(log + end, line(number));
-    const at = Date.now() / 1000 + seconds;
-    utimesSync(log + end, at, at);
+    utimesSync(log + end, now + seconds, now + seconds);
   }
   const { lines, notices } = read(log, saved);
   expect(lines.map(numberOf)).toStrictEqual([2, 3]);
   expect(notices).toMatchObject([replaced]);
+});
+
+test('a file that follows the one that was read last is read, though the clock was set back meanwhile', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const saved = read(log).stop();
+  for (const number of [1, 2]) {
+    styles['numbers, a new file']?.(log, number);
+    writeFileSync(log, line(number));
+  }
+  const earlier = Date.now() / 1000 - 60;
+  utimesSync(`${log}.1`, earlier, earlier);
+  expect(read(log, saved).lines.map(numberOf)).toStrictEqual([1, 2]);
 });
 
 test('the copy that a log was cut off to is gone: a loss', () => {
