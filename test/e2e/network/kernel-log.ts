@@ -30,6 +30,9 @@ export function openKernelLog() {
     await until(
       () => lines.push(...take(text)) >= count,
       () => `[network] the kernel printed ${lines.length} lines with ${text}, not ${count}:\n${lines.join('\n')}`,
+      undefined,
+      // Seldom would be too late for what others print meanwhile.
+      50,
     );
     return lines;
   };
