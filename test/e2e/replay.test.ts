@@ -32,81 +32,96 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-// Each sample has one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events.
-test.each([
-  ['conntrack-full', 'node-b'],
-  ['dns-denied', 'web-6c8d5f7b94-kx2pv'],
+/** Samples, each with one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events. */
+const objectOf = {
+  'conntrack-full': 'node-b',
+  'dns-denied': 'web-6c8d5f7b94-kx2pv',
   // A static Pod: its Events bear the uid of its manifest.
-  ['egress-denied', 'syslog-relay-node-b'],
-  ['firewalld-reload', 'coredns-7d764666f9-j2xqk'],
-  ['host-firewall', 'web-6c8d5f7b94-kx2pv'],
-  ['ipv6', 'web-6c8d5f7b94-8wzqd'],
-  ['martian', 'web-6c8d5f7b94-8wzqd'],
-  ['nflog-ulogd', 'cart-79d4c5b6c8-hp6rw'],
-  ['path-mtu', 'cart-79d4c5b6c8-hp6rw'],
-  ['policy-deny', 'postgres-0'],
-  ['port-scan', 'netcheck'],
+  'egress-denied': 'syslog-relay-node-b',
+  'firewalld-reload': 'coredns-7d764666f9-j2xqk',
+  'host-firewall': 'web-6c8d5f7b94-kx2pv',
+  ipv6: 'web-6c8d5f7b94-8wzqd',
+  martian: 'web-6c8d5f7b94-8wzqd',
+  'nflog-ulogd': 'cart-79d4c5b6c8-hp6rw',
+  'path-mtu': 'cart-79d4c5b6c8-hp6rw',
+  'policy-deny': 'postgres-0',
+  'port-scan': 'netcheck',
   // Completed.
-  ['reused-address', 'report-29920440-gq5ks'],
-])('%s', async (name, object) => {
-  const published = await checkCase(name, shift);
-  expect(published.map(({ involvedObject }) => involvedObject.name)).toContain(object);
-});
+  'reused-address': 'report-29920440-gq5ks',
+};
 
-test('ages are shown in minutes and seconds', async () => {
-  const ended = Date.parse('2026-11-21T10:15:10Z') / 1000;
-  await checkCase('policy-deny', nowSeconds() - ended - 150);
-});
-
-/** The Events are taken as they are, and kubectl shows of them what the program shows. Returns them. */
-async function checkCase(name: string, seconds: number): Promise<readonly CoreEvent[]> {
-  const log = join(folder, `${name}.log`);
-  await writeFile(log, shiftLog(await readFile(join(samples, `${name}.log`), 'utf8'), seconds));
-  const { stdout: input } = await runBundle(['replay', '--pods', snapshot, '--output', 'json', log]);
+test('the API server takes the Events of the samples as they are, and kubectl shows of them what the program shows', async () => {
+  const logs = await Promise.all(Object.keys(objectOf).map(shifted));
+  const replay = async (...args: string[]): Promise<string> =>
+    (await runBundle(['replay', '--pods', snapshot, ...args, ...logs])).stdout;
+  const input = await replay('--output', 'json');
   const events = input
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as CoreEvent);
+  expect(events.map(({ involvedObject }) => involvedObject.name)).toEqual(
+    expect.arrayContaining(Object.values(objectOf)),
+  );
+  expect((await kubectl(['create', '-f', '-'], input)).match(/^event\/\S+ created$/gm)).toHaveLength(events.length);
+  await checkStored(events);
 
-  const created = await kubectl(['create', '-f', '-'], input);
-  try {
-    expect(created.match(/^event\/\S+ created$/gm)).toHaveLength(events.length);
-    await checkStored(events);
-    for (const object of distinctObjects(events)) await checkShown(object, log, events);
-  } finally {
-    // The next case may have Events of the same objects.
-    await kubectl(['delete', '-f', '-'], input);
-  }
-  return events;
-}
-
-async function checkStored(events: readonly CoreEvent[]): Promise<void> {
-  for (const event of events) {
-    const { namespace, name } = event.metadata;
-    const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/events/${name}`);
-    expect(body).toMatchObject(event);
-    expect(body).toMatchObject({ eventTime: null });
-    expect(body).not.toHaveProperty('series');
-  }
-}
-
-async function checkShown(object: ObjectReference, log: string, events: readonly CoreEvent[]): Promise<void> {
-  const { kind, namespace = 'default', name } = object;
   const before = nowSeconds();
-  const described = eventsSection(await kubectl(['describe', kind, name, '-n', namespace]));
+  const described = new Map((await Promise.all(groupsOf(events).map(describedOf))).flat());
   const after = nowSeconds();
   // Which second kubectl saw is not known, but it was one of these.
   const printed: string[] = [];
-  for (let now = before; now <= after; now++) {
-    const { stdout } = await runBundle(['replay', '--pods', snapshot, '--now', rfc3339(new Date(now * 1000)), log]);
-    printed.push(eventsSection(blockOf(object, stdout)));
+  for (let now = before; now <= after; now++) printed.push(await replay('--now', rfc3339(new Date(now * 1000))));
+  for (const [object, shown] of described) {
+    const own = printed.map((output) => eventsSection(blockOf(object, output)));
+    expect(shown).toBe(own.find((each) => each === shown) ?? own[0]);
   }
-  expect(described).toBe(printed.find((each) => each === described) ?? printed[0]);
+  const listed = await kubectl(['events', '-A']);
+  expect(events.filter(({ message }) => !listed.includes(message))).toEqual([]);
+});
 
-  const listed = await kubectl(['events', '--for', `${kind.toLowerCase()}/${name}`, '-n', namespace]);
-  for (const event of events.filter(({ involvedObject }) => idOf(involvedObject) === idOf(object))) {
-    expect(listed).toContain(event.message);
+/** The path of a sample as if it had been logged lately; the packets of one are two and a half minutes old, whose ages are shown with seconds. */
+async function shifted(name: string): Promise<string> {
+  const log = join(folder, `${name}.log`);
+  const ended = Date.parse('2026-11-21T10:15:10Z') / 1000;
+  const seconds = name === 'policy-deny' ? nowSeconds() - ended - 150 : shift;
+  await writeFile(log, shiftLog(await readFile(join(samples, `${name}.log`), 'utf8'), seconds));
+  return log;
+}
+
+async function checkStored(events: readonly CoreEvent[]): Promise<void> {
+  const { body } = await controlPlane.request('GET', '/api/v1/events');
+  const stored = new Map((body as { items: CoreEvent[] }).items.map((each) => [each.metadata.name, each]));
+  // Items of a list do not name their kind.
+  for (const { apiVersion: _, kind: __, ...event } of events) {
+    expect(stored.get(event.metadata.name)).toMatchObject({ ...event, eventTime: null });
+    expect(stored.get(event.metadata.name)).not.toHaveProperty('series');
   }
+}
+
+const placeOf = ({ kind, namespace }: ObjectReference): string => `${kind} ${namespace}`;
+
+/** The objects that have Events, each once; those of one kind and namespace together. */
+function groupsOf(events: readonly CoreEvent[]): ObjectReference[][] {
+  const objects = new Map(events.map(({ involvedObject: each }) => [`${placeOf(each)}/${each.name}`, each]));
+  return [...Map.groupBy(objects.values(), placeOf).values()];
+}
+
+/** What kubectl shows of the Events of each. */
+async function describedOf(group: readonly ObjectReference[]): Promise<[ObjectReference, string][]> {
+  const { kind, namespace = 'default' } = group[0] as ObjectReference;
+  const text = await kubectl([
+    'describe',
+    kind,
+    '-n',
+    namespace,
+    '--show-events=true',
+    ...group.map(({ name }) => name),
+  ]);
+  const blocks = text.split(/^(?=Name: )/m);
+  return group.map((object) => {
+    const own = blocks.find((block) => /^Name: +(\S+)$/m.exec(block)?.[1] === object.name);
+    return [object, eventsSection(own ?? text)];
+  });
 }
 
 /** Returns what the program prints of one object. */
@@ -125,14 +140,6 @@ function blockOf(object: ObjectReference, output: string): string {
 /** Cuts from the heading to the end of its indented lines. */
 function eventsSection(text: string): string {
   return /^Events:\n(?: .*\n)*/m.exec(text)?.[0] ?? `no Events in:\n${text}`;
-}
-
-function distinctObjects(events: readonly CoreEvent[]): readonly ObjectReference[] {
-  return [...new Map(events.map(({ involvedObject }) => [idOf(involvedObject), involvedObject])).values()];
-}
-
-function idOf({ kind, namespace, name }: ObjectReference): string {
-  return `${kind} ${namespace}/${name}`;
 }
 
 async function kubectl(args: readonly string[], input = ''): Promise<string> {
