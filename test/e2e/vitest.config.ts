@@ -7,7 +7,6 @@ const kernel = [
   'kube-proxy/**/*.test.ts',
   'logging/**/*.test.ts',
   'network/**/*.test.ts',
-  'policies/**/*.test.ts',
   'bpf/*.test.ts',
   'kernel-drops/*.test.ts',
 ];
