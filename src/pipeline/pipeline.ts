@@ -163,18 +163,28 @@ function createCounting({ statistics, packets: sink, counts, ...options }: Pipel
   /** Counts what alike lines say. Returns true if the packet waits for its owners instead. */
   function carryOut(decision: Decision, alike: Alike): boolean {
     const { line, lines } = alike;
-    if (decision.kind === 'drop') return takeDrop(alike, decision);
-    if (decision.kind === 'incident') {
-      if (decision.node === '') statistics.nodeUnknown++;
-      else nodeAt(decision.node, line.time).incidents.take(decision.observation, line);
-    } else if (decision.kind === 'gap') suppress(decision.observation, decision.node, line.time);
-    else if (decision.kind === 'refused') statistics.notKernel++;
-    else if (decision.kind === 'no-drop') {
-      const { observation } = decision;
-      const weight = weightOf(observation) * lines;
-      sink?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+    switch (decision.kind) {
+      case 'drop':
+        return takeDrop(alike, decision);
+      case 'incident':
+        if (decision.node === '') statistics.nodeUnknown++;
+        else nodeAt(decision.node, line.time).incidents.take(decision.observation, line);
+        return false;
+      case 'gap':
+        suppress(decision.observation, decision.node, line.time);
+        return false;
+      case 'refused':
+        statistics.notKernel++;
+        return false;
+      case 'no-drop': {
+        const { observation } = decision;
+        const weight = weightOf(observation) * lines;
+        sink?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+        return false;
+      }
+      default:
+        return false;
     }
-    return false;
   }
 
   function takeDrop(alike: Alike, lost: LostPacket): boolean {

@@ -4,7 +4,6 @@ import { humanDuration } from '../platform/duration.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
 import {
   type ClauseTrace,
-  type Decision,
   type Direction,
   type PolicyRef,
   type PolicyTrace,
@@ -97,8 +96,8 @@ function partsOf(clause: ClauseTrace | undefined): { name: string; field: string
 }
 
 function otherEnd(direction: Direction, field: string): string {
-  if (/source\.(?!ports|notPorts)/.test(field)) return 'the source';
-  if (/destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
+  if (/^source\.(?!ports|notPorts)/.test(field)) return 'the source';
+  if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
   if (!/^(?:from|to)(?!Ports)/.test(field)) return 'the packet';
   return direction === 'ingress' ? 'the source' : 'the destination';
 }
@@ -111,7 +110,8 @@ function matchingText({ groups }: RuleTrace): string {
 function admittedText({ reason, decision, direction }: Verdict, { whose = 'this Pod', at }: SentenceOptions): string {
   switch (reason) {
     case 'rule': {
-      const { policy, rule, changed } = decision as Decision;
+      if (decision === undefined) return 'Policies admit this.';
+      const { policy, rule, changed } = decision;
       const age = changed === undefined || at === undefined ? NaN : at - changed;
       // A policy that changed longer ago is enforced everywhere.
       const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
