@@ -39,7 +39,6 @@ beforeAll(async () => {
           name: `web-${number}`,
           node,
           addresses: [`10.87.1.${number}`],
-          labels: { app: 'web', 'example.com/team': `team-${number}`, unasked: 'private' },
         }),
       ),
     ],
@@ -62,14 +61,11 @@ async function scene() {
     STATE_DIR: join(folder, 'state'),
     AUDIT: `file:${file},otlp:${receiver.url}`,
     AUDIT_INTERVAL: '1',
-    CLUSTER_NAME: 'e2e',
-    AUDIT_LABELS: 'example.com/team,app',
   };
   let written = 0;
   return {
     env,
     folder,
-    start: (): AgentProcess => rig.start(env),
     /** From five peers; to one of the Pods, or to the first three in turns. */
     drop: (count = 1, peer = 0, to?: number): void => {
       for (let packet = 0; packet < count; packet++) {
@@ -103,29 +99,8 @@ function packetsIn(records: readonly (FlowRecord | OtlpReceiver['records'][numbe
 }
 
 async function untilPackets(records: () => readonly (FlowRecord | OtlpReceiver['records'][number])[], total: number) {
-  await expect.poll(() => packetsIn(records()), { timeout: 60_000, interval: 200 }).toBe(total);
+  await expect.poll(() => packetsIn(records()), { timeout: 60_000, interval: 1000 }).toBe(total);
 }
-
-test('records say who and how often, in the file and by OTLP', async () => {
-  const { start, drop, inFile, written } = await scene();
-  const agent = start();
-  await agent.untilReady();
-  drop(30);
-  await untilPackets(inFile, written());
-  await untilPackets(() => receiver.records, written());
-  for (const record of inFile())
-    expect(record).toMatchObject({
-      'event.name': 'network.flow.drop',
-      'k8s.cluster.name': 'e2e',
-      'k8s.node.name': node,
-      'destination.k8s.namespace.name': namespace,
-      'destination.port': 80,
-      'destination.k8s.pod.labels': `example.com/team=team-${record['destination.k8s.pod.name']?.at(-1)},app=web`,
-    });
-  expect(JSON.stringify([inFile(), receiver.records])).not.toContain('private');
-  expect(receiver.records.map(({ EventName }) => EventName)).toContain('network.flow.drop');
-  await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
-});
 
 test('killed at any moment, with a receiver that fails at any moment and policies that come to be known, each packet is in one record, and what is sent again is the same', async () => {
   const { env, drop, inFile, written } = await scene();
@@ -155,14 +130,14 @@ test('killed at any moment, with a receiver that fails at any moment and policie
     }
     return take(response);
   });
-  for (let run = 0; run < 8; run++) {
+  for (let run = 0; run < 6; run++) {
     if (run === 1) await controlPlane.apply(denyAll('default-deny'));
-    if (run === 5) await controlPlane.apply(denyAll('later'));
+    if (run === 3) await controlPlane.apply(denyAll('later'));
     const agent = start();
     // Lines from before an agent first kept its place in the log may be older than what it begins with.
     if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
     const end = performance.now() + 1500 + Math.random() * 6000;
-    const isAwaited = (): boolean => (run === 4 && !cameTwice('default-deny')) || (run === 7 && !cameTwice('later'));
+    const isAwaited = (): boolean => (run === 2 && !cameTwice('default-deny')) || (run === 5 && !cameTwice('later'));
     while (performance.now() < end || (isAwaited() && performance.now() < end + 60_000)) {
       // A Pod of each run: policies are read for its Events, and it has eight places.
       drop(1 + Math.floor(Math.random() * 20), 10 * run, 4 + run);

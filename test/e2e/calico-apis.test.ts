@@ -1,4 +1,9 @@
+import { execFile, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import type { Recipe } from '../../src/commands/doctor/enable-logging/detect.ts';
 import { readCluster } from '../../src/commands/why/cluster.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
@@ -12,11 +17,15 @@ import {
 } from '../../src/policies/policies.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import { pod } from '../policies/objects.ts';
+import { nodeObject, podObject } from './agent-rig.ts';
+import { bundle } from './bundle.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { outcomeOf } from './outcome.ts';
 
 /**
  * Calico's policies by its two APIs, at a real API server: CustomResourceDefinitions stand for what Calico stores and for what its own API
- * server serves, and an APIService of a server that is not there for one that is away.
+ * server serves, and an APIService of a server that is not there for one that is away. Then what `doctor --enable-logging` does with them.
  */
 
 /** The control plane is its own: whether there is Calico is the same for all who use an API server. */
@@ -156,3 +165,64 @@ test.each<[string, (readonly [Api, string, 'Allow' | 'Deny'] | 'away')[], string
   for (const each of installs) await (each === 'away' ? installAway() : install(...each));
   expect([await seenByAgent(), await seenByWhy()]).toEqual([byAgent, byWhy]);
 });
+
+test('what doctor --enable-logging prints can be applied as it is, and undone as it is: nothing is left', async () => {
+  const { group } = stored;
+  const kinds = ['FelixConfiguration', 'GlobalNetworkPolicy'];
+  installed.push(...kinds.map((kind) => definitionOf({ ...stored, kind, scope: 'Cluster' })));
+  await controlPlane.apply(...installed);
+  const felix = { apiVersion: `${group}/v1`, kind: 'FelixConfiguration', metadata: { name: 'default' } };
+  const spec = { bpfEnabled: false, logPrefix: 'of-our-own' };
+  await vi.waitFor(() => controlPlane.apply({ ...felix, spec }), { timeout: 30_000, interval: 250 });
+  await controlPlane.succeed(['create', 'namespace', 'shop']);
+  const place = { namespace: 'kube-system', name: 'calico-node-x2kq7', node: 'node-a', addresses: ['192.0.2.1'] };
+  const calicoNode = podObject({ ...place, labels: { 'k8s-app': 'calico-node' } });
+  const containers = [{ name: 'main', image: 'quay.io/calico/node:v3.31.4' }];
+  await createObjects(controlPlane, {
+    items: [nodeObject('node-a', '192.0.2.1'), { ...calicoNode, spec: { nodeName: 'node-a', containers } }],
+  });
+
+  const { manifest, commands, undo } = await recipe();
+  if (manifest === undefined) throw new Error('there is no manifest');
+  const before = await stateOfCalico();
+  writeFileSync(join(controlPlane.folder, manifest.file), manifest.text);
+  for (const command of commands ?? []) await shell(command);
+  expect(await stateOfCalico()).toEqual([
+    {
+      bpfEnabled: false,
+      logPrefix: 'calico-drop %k %p',
+      logActionRateLimit: '10/second',
+      logActionRateLimitBurst: 50,
+    },
+    expect.stringMatching(/default\.deny-in\n.*default\.deny-out/),
+    expect.stringContaining('log-denied-ingress'),
+  ]);
+  for (const command of undo ?? []) await shell(command);
+  expect(await stateOfCalico()).toEqual(before);
+});
+
+async function recipe(): Promise<Partial<Recipe>> {
+  const env = { KUBECONFIG: controlPlane.adminKubeconfig, NODE_NAME: 'node-a' };
+  const { stdout } = await outcomeOf(
+    spawn(process.execPath, [bundle, 'doctor', '--enable-logging', '-o', 'json'], { env }),
+  );
+  return (JSON.parse(stdout) as { enableLogging: { plugIns: Recipe[] } }).enableLogging.plugIns[0] ?? {};
+}
+
+/** Returns what the printed commands change. */
+async function stateOfCalico(): Promise<unknown> {
+  const { succeed } = controlPlane;
+  return [
+    (JSON.parse(await succeed(['get', 'felixconfiguration', 'default', '-o', 'json'])) as { spec: unknown }).spec,
+    await succeed(['get', 'globalnetworkpolicies', '-o', 'name']),
+    await succeed(['get', 'namespace', 'shop', '-o', 'jsonpath={.metadata.labels}']),
+  ];
+}
+
+/** A printed command, in the folder of the manifest. */
+async function shell(command: string): Promise<void> {
+  const script = `kubectl() { "$KUBECTL" --kubeconfig "$KUBECONFIG" "$@"; }; ${command.replaceAll('NAMESPACE', 'shop')}`;
+  const { folder, kubectlPath, adminKubeconfig } = controlPlane;
+  const env = { PATH: process.env['PATH'] ?? '', KUBECTL: kubectlPath, KUBECONFIG: adminKubeconfig };
+  await promisify(execFile)('sh', ['-ec', script], { cwd: folder, env });
+}
