@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { replay, subjectsIn } from './program.ts';
+import { subjectsIn } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, drop, line, stamped } from './scene.ts';
 
 const path = temporaryFolder();
 
-describe.concurrent('--explain', () => {
+describe('--explain', () => {
   test('each stage says what it found', async () => {
     const { status, out, err } = await replay(['--pods', cluster, '--explain', stamped]);
     expect([status, err]).toStrictEqual([0, '']);

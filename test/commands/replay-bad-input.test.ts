@@ -1,13 +1,14 @@
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { notedIn, replay, sample } from './program.ts';
+import { notedIn, replay as start, sample } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, drop, eventsIn, json, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
 
-describe.concurrent('logs that cannot be read', () => {
+describe('logs that cannot be read', () => {
   test('missing, a folder, a program, a path through a file: each is named, the rest is read', async () => {
     mkdirSync(path('logs'));
     const bad = [path('missing.log'), path('logs'), process.execPath, `${policyDeny}/kern.log`];
@@ -69,13 +70,13 @@ describe.concurrent('logs that cannot be read', () => {
       yield Buffer.from(`\n${stamped}`);
     }
     // A heap that the line would not fit into.
-    const outcome = await replay([...json, '-'], { stdin: blocks(), env: { NODE_OPTIONS: '--max-old-space-size=64' } });
+    const outcome = await start([...json, '-'], { stdin: blocks(), env: { NODE_OPTIONS: '--max-old-space-size=64' } });
     expect([outcome.status, notedIn(outcome.err)]).toStrictEqual([0, ['-:1']]);
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
 });
 
-describe.concurrent('half a line at the end', () => {
+describe('half a line at the end', () => {
   test('a line that ends within the addresses is no packet', async () => {
     const half = stamped.slice(0, stamped.indexOf('DST=10.244.1.30') + 'DST=10.244.1.3'.length);
     const outcome = await replay([...json, '-'], { stdin: stamped + half });
@@ -96,7 +97,7 @@ describe.concurrent('half a line at the end', () => {
   });
 });
 
-describe.concurrent('hostile lines', () => {
+describe('hostile lines', () => {
   test.each<[string, string]>([
     [
       'a journal far in the future',
@@ -126,8 +127,8 @@ describe.concurrent('hostile lines', () => {
     ['spaces behind a stamp', `Nov 21 10:15:04 node-b kernel: ${' '.repeat(60_000)}IN=`],
     ['equal signs', `Nov 21 10:15:04 node-b kernel: IN=${'='.repeat(60_000)}`],
     ['open braces', `${'{"log":'.repeat(8000)}IN=}`],
-  ])('reading takes no more than in proportion to the length: %s', async (_, hostile) => {
-    // In the square of the length this would take minutes, and the program is ended before.
+  ])('reading takes no more than in proportion to the length: %s', { timeout: 30_000 }, async (_, hostile) => {
+    // In the square of the length this would take minutes.
     const outcome = await replay([...json, '-'], { stdin: `${`${hostile}\n`.repeat(50)}${stamped}` });
     expect(outcome).toMatchObject({ status: 0, err: '' });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
@@ -142,7 +143,7 @@ async function eventsBefore(name: string, marker: string): Promise<string[]> {
   return events.map((event) => event.replace(/ \S*\/(\S+ x\d+) .*$/, ' $1'));
 }
 
-test.concurrent.each([
+test.each([
   ['twice', 'with the second failure', '"Sync failed"', 'ServiceChainMissing node-a x2'],
   ['twice', 'within the record of it', 'Error occurred at line: 33', 'ServiceChainMissing node-a x2'],
   ['lock', 'with the second failure', '"Sync failed"', 'XtablesLockHeld node-a x2'],

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { notedIn, type Outcome, replay, subjectsIn } from './program.ts';
+import { notedIn, type Outcome, replay as start, subjectsIn } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, eventsIn, json, policyDeny, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -19,7 +20,7 @@ function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
   expect(err).toContain('kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json');
 }
 
-describe.concurrent('saved objects that cannot be read', () => {
+describe('saved objects that cannot be read', () => {
   test('no LOG is opened: opening a named pipe without a writer would never end', async () => {
     execFileSync('mkfifo', [path('fifo')]);
     expectEnd(await replay(['--pods', path('no.json'), path('fifo')]), path('no.json'));
@@ -56,7 +57,7 @@ describe.concurrent('saved objects that cannot be read', () => {
   test('objects on standard input may be more than a pipe holds', async () => {
     // In blocks, so that the program is faster than what it reads, as it is with kubectl.
     const stdin = [readFileSync(cluster), ...Array.from({ length: 200 }, () => Buffer.alloc(100_000, ' '))];
-    expect(await replay(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(
+    expect(await start(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(
       await replay([...json, policyDeny]),
     );
   });

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { notedIn, program, replay } from './program.ts';
+import { notedIn, program } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, eventsIn, json, line, policyDeny, policyDenyText, recordsIn, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -18,7 +19,7 @@ const save = (name: string, time: number): string => {
   utimesSync(file, time / 1000 + 60, time / 1000 + 60);
   return file;
 };
-describe.concurrent('several logs', () => {
+describe('several logs', () => {
   test('given newest first, as the shell sorts them, they give the Events of the whole', async () => {
     const lines = policyDenyText.split(/(?<=\n)/);
     const third = Math.ceil(lines.length / 3);
@@ -63,7 +64,7 @@ describe.concurrent('several logs', () => {
 const logOf = (name: string): string => write(name, policyDenyText);
 const rows = (out: string): number => out.split('\n').length - 1;
 
-describe.concurrent('a log that is given twice is read once, with a note', () => {
+describe('a log that is given twice is read once, with a note', () => {
   test('a log may be given by one path, by another, by a link and by a hard link', async () => {
     const log = logOf('twice.log');
     symlinkSync(log, path('link.log'));

@@ -3,7 +3,8 @@ import { load } from 'js-yaml';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { type Outcome, program, replay, sample, subjectsIn } from './program.ts';
+import { type Outcome, replay as start, sample, subjectsIn } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, eventsIn, json, line, policyDeny, recordsIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -92,7 +93,7 @@ test.each<[string, string, number]>([
   ['a time after all', '2026-11-21T12:00:00Z', 0],
 ])('replay counts since: %s', async (_, since, count) => {
   const now = ['--now', '2026-11-21T12:00:00Z'];
-  const outcome = await program(['replay', ...json, ...now, '-n', 'shop', '--since', since, log()]);
+  const outcome = await replay([...json, ...now, '-n', 'shop', '--since', since, log()]);
   const counts = eventsIn(outcome).map((event) => Number(/ x(\d+) /.exec(event)?.[1]));
   // The packets of two hours of its Pod are two Events.
   expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
@@ -171,7 +172,7 @@ describe('replay prints', () => {
   });
 
   test('html is one page with the Events and the packets', async () => {
-    const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'html', policyDeny]);
+    const { out, status } = await start(['--pods', cluster, '-q', '-o', 'html', policyDeny]);
     expect(status).toBe(0);
     expect(out).toMatch(/^<!doctype html>/);
     const rows = /<section id="events">.*?<tbody>(.*?)<\/tbody>/s.exec(out)?.[1] ?? '';
@@ -180,7 +181,7 @@ describe('replay prints', () => {
   });
 
   test('html: with no place for temporary files says so', async () => {
-    const outcome = await replay(['-q', '-o', 'html', policyDeny], { env: { TMPDIR: path('nowhere') } });
+    const outcome = await start(['-q', '-o', 'html', policyDeny], { env: { TMPDIR: path('nowhere') } });
     expect([outcome.status, outcome.out, subjectsIn(outcome.err).length]).toEqual([2, '', 1]);
   });
 

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { replay, sample, subjectsIn } from './program.ts';
+import { replay as start, sample, subjectsIn } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, drop, json, policyDeny, recordsIn, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -55,11 +56,11 @@ test('rows of --output audit have the verdict, the policies that decide, and the
 });
 
 test('policies on standard input, beside Pods, are read with them', async () => {
-  const { out } = await replay(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
+  const { out } = await start(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
   expect(out).toContain('shop/postgres ingress[0]');
 });
 
-describe.concurrent('that policies admit a packet', () => {
+describe('that policies admit a packet', () => {
   test('is reported of one that a rule of theirs may have logged', async () => {
     const stdin = stamped.replace('calico-drop:', 'DROP by policy shop/open');
     const { out } = await replay([...json, '--policies', write('open.json', admitsAll), '-'], { stdin });
@@ -82,7 +83,7 @@ describe.concurrent('that policies admit a packet', () => {
   });
 });
 
-describe.concurrent('files of --policies', () => {
+describe('files of --policies', () => {
   test('one line is explained with them, and with those of --pods', async () => {
     const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
     const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
@@ -102,7 +103,7 @@ describe.concurrent('files of --policies', () => {
   test('standard input can be one of them', async () => {
     const stdin =
       '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
-    const { out } = await replay([...json, '--policies', '-', policyDeny], { stdin });
+    const { out } = await start([...json, '--policies', '-', policyDeny], { stdin });
     expect(out).toContain('shop/own');
   });
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
 
-/** Reads 40 MiB of empty lines, and returns what a terminal was sent meanwhile. */
+/** Reads 40 MiB of lines that are of nothing, and returns what a terminal was sent meanwhile. */
 async function progressOf(quiet: boolean): Promise<string> {
   let sent = '';
   const terminal = { write: (text: string) => (sent += text) } as unknown as NodeJS.WriteStream;
-  const block = Buffer.alloc(8 * 1024 * 1024, '\n');
+  const block = Buffer.alloc(8 * 1024 * 1024, `${'x'.repeat(1023)}\n`);
   await readLog(
     {
       name: 'kern\u001b.log',

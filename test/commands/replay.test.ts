@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { program, replay, sample } from './program.ts';
+import { program, replay as start, sample } from './program.ts';
+import { replay } from './replaying.ts';
 import { cluster, drop, eventsIn, json, line, policyDeny, recordsIn, stamped, twoEvents, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -15,14 +16,14 @@ async function withoutObjects(node: string, stdin: string): Promise<string> {
   return (await replay(['-o', 'audit', '--node', node, '-'], { stdin })).err;
 }
 
-describe.concurrent('options', () => {
+describe('options', () => {
   test('--time-zone is the zone of stamps', async () => {
     const outcome = await replay([...json, '--time-zone=Europe/Berlin', '-'], { stdin: stamped });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T09:15:04Z'));
   });
 
   test('without --time-zone the zone of this machine does not matter', async () => {
-    const outcome = await replay([...json, '-'], { stdin: stamped, env: { TZ: 'America/New_York' } });
+    const outcome = await start([...json, '-'], { stdin: stamped, env: { TZ: 'America/New_York' } });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Outcome, replay, sample } from '../commands/program.ts';
+import { type Outcome, sample } from '../commands/program.ts';
+import { replay } from '../commands/replaying.ts';
 import { cluster, writerIn } from '../commands/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
