@@ -51,7 +51,7 @@ function live(create: (common: Common) => Source, write: () => void): readonly L
   source.start();
   timing.advance(1000);
   write();
-  timing.advance(60_000);
+  timing.advance(10_000);
   source.stop();
   return heard.lines;
 }
@@ -126,6 +126,9 @@ function journal(fieldsOf: (program: string) => Record<string, string>): LoadedC
   };
 }
 
+/** Made once, as it takes longer than to read a record. */
+const options = readReplayOptions(parsed('replay', '--quiet', 'LOG'));
+
 function replayed(toText: (written: Written) => string): LoadedConfig {
   return async (written) => {
     const path = newPath(`${files++}.log`);
@@ -133,7 +136,6 @@ function replayed(toText: (written: Written) => string): LoadedConfig {
     const taken: LogLine[] = [];
     const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
     const streams = { stdin: Readable.from([]), out: () => {}, err: () => {} };
-    const options = readReplayOptions(parsed('replay', '--quiet', path));
     const target = { pipeline, totals: createReadTotals(), streams, options };
     await readLog(
       openInput(path, () => streams.stdin),

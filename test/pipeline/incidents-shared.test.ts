@@ -61,8 +61,8 @@ function requestsOf({ requests }: MemoryStore, verb: 'create' | 'read' | 'update
   return requests.filter((each) => each === verb).length;
 }
 
-describe('five thousand nodes that fail at once', () => {
-  const nodes = 5000;
+describe('five hundred nodes that fail at once', () => {
+  const nodes = 500;
   let store: MemoryStore;
   let events: CoreEvent[];
 
