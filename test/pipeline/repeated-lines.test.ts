@@ -15,6 +15,7 @@ import { windowOf } from '../../src/series/times.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { clock, cluster, node, pod } from '../builders.ts';
 import { printedLine } from '../properties/arbitraries.ts';
+import { runs } from '../runs.ts';
 
 const [veth = ''] = interfaceNames('shop', 'web-0');
 const flows = [
@@ -176,7 +177,7 @@ test('a log is read alike, whether or not lines that repeat one another become t
       const slow = await read(bytes, each.blockSize, each.node, false);
       expect(fast.result).toEqual(slow.result);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -8,6 +8,7 @@ import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { beginAll, publish } from './writing.ts';
 import { stateOf } from './state-of.ts';
+import { runs } from '../runs.ts';
 
 const start = windowOf(nine, podRef().uid).end;
 const at = (seconds: number): number => start + seconds * 1000;
@@ -207,7 +208,7 @@ test('each packet is in one Event, and a peer has four of a Pod in an hour at mo
       );
       for (const ofPair of Object.values(pairs)) expect(ofPair?.length).toBeLessThanOrEqual(4);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(1000) },
   );
 });
 

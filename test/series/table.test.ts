@@ -7,6 +7,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts'
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { beginAll, publish } from './writing.ts';
 import { externalEnd, finding, flow, incident, incidentDetails, nine, podEnd, podRef, workerEnd } from '../builders.ts';
+import { runs } from '../runs.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -415,6 +416,6 @@ test('no packet is lost or counted twice, whatever the order', () => {
         expect(sum + table.counts.uncounted).toBe(counted);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(2000) },
   );
 });

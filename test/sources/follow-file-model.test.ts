@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { maxLineLength } from '../../src/sources/framing/scanner.ts';
+import { runs } from '../runs.ts';
 import { fakeTime } from './fake-time.ts';
 import type { Heard } from './heard.ts';
 import { createFollower, type FollowerOptions } from './log-follower.ts';
@@ -58,9 +59,9 @@ const second = 1000;
 const start = Date.UTC(2026, 10, 21, 12);
 /** A file that is shorter is known by its inode only. */
 const tellable = 160;
-const numRuns = process.env['FUZZ'] === undefined ? 300 : 3000;
+const numRuns = runs(1500);
 const timeLimit = 120_000;
-let runs = 0;
+let folders = 0;
 
 const small = fc.integer({ min: 14, max: 300 });
 const size = fc.oneof(
@@ -300,7 +301,7 @@ function expectEachOnce({ seen, whole, inOrder, excused }: Outcome): void {
 }
 
 function perform({ style, actions, ...following }: Program): Outcome {
-  const directory = folder(`run-${++runs}`);
+  const directory = folder(`run-${++folders}`);
   mkdirSync(directory);
   const time = fakeTime(start);
   const writer = createWriter({ folder: directory, style, now: time.now, shortest: tellable });

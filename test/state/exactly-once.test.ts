@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { act, deletions, fates, kills, objects, type Step, steps } from './program.ts';
 import { windowLength } from '../../src/series/times.ts';
 import { createWorld, type Fate, type World } from './world.ts';
+import { runs } from '../runs.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
 
@@ -20,7 +21,7 @@ async function check(
       expect(world.faults).toEqual([]);
       for (const object of objects) look(world, object);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(1500) },
   );
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { act, fate, fates, kills, losses, objects, steps } from './program.ts';
 import { createWorld } from './world.ts';
+import { runs } from '../runs.ts';
 
 const second = 1000;
 
@@ -17,7 +18,7 @@ test('whatever is lost, no count goes down or is higher than the truth', async (
       for (const event of world.store.events.values())
         expect(event.count).toBeLessThanOrEqual(world.linesBehind(event));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(1500) },
   );
 });
 
@@ -50,14 +51,14 @@ test('however slowly the log is read again, and whatever happens meanwhile, no c
           expect(event.count).toBeLessThanOrEqual(world.linesBehind(event));
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(1500) },
   );
 });
 
 test('counts are exact, when all was published before the loss and ours come after it', async () => {
-  const runs = fc.array(fc.tuple(steps(kills), everything), { minLength: 2, maxLength: 3 });
+  const lives = fc.array(fc.tuple(steps(kills), everything), { minLength: 2, maxLength: 3 });
   await fc.assert(
-    fc.asyncProperty(runs, async (programs) => {
+    fc.asyncProperty(lives, async (programs) => {
       const world = createWorld([]);
       for (const [program, queue] of programs) {
         world.befall(queue);
@@ -70,6 +71,6 @@ test('counts are exact, when all was published before the loss and ours come aft
       expect(world.faults).toEqual([]);
       for (const object of objects) expect(world.published(object)).toBe(world.logged(object));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(1000) },
   );
 });

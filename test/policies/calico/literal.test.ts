@@ -6,6 +6,7 @@ import { hiddenFacts, hideFacts } from '../hiding.ts';
 import { evaluator, policySet } from '../objects.ts';
 import { calicoObjects, calicoPolicies, unique } from './arbitraries.ts';
 import { literalCalicoVerdict } from './literal.ts';
+import { runs } from '../../runs.ts';
 
 /** The same programs whatever the seed and the time, because a few of them, or of others, have other shares of outcomes. */
 const programsOfShares = { numRuns: 500, seed: 1, interruptAfterTimeLimit: Infinity };
@@ -18,9 +19,9 @@ const allKinds = fc.array(fc.oneof({ arbitrary: calicoPolicies, weight: 3 }, net
 });
 
 test.each([
-  ["Calico's policies", onlyCalico, 5000],
-  ["Calico's policies among those of Kubernetes", allKinds, 5000],
-])('%s mean what a literal reading says', (_title, policies, numRuns) => {
+  ["Calico's policies", onlyCalico],
+  ["Calico's policies among those of Kubernetes", allKinds],
+])('%s mean what a literal reading says', (_title, policies) => {
   const seen: Record<string, number> = { admits: 0, denies: 0, any: 0 };
   const property = fc.property(policies, calicoObjects, namespaceLists, flows, (given, others, namespaces, flow) => {
     const objects = [...unique(given), ...others];
@@ -34,7 +35,7 @@ test.each([
   fc.assert(property, programsOfShares);
   const all = Object.values(seen).reduce((sum, count) => sum + count, 0);
   expect(Math.min(seen['admits'] ?? 0, seen['denies'] ?? 0)).toBeGreaterThan(all / 20);
-  fc.assert(property, { numRuns });
+  fc.assert(property, { numRuns: runs(10_000) });
 });
 
 const unread = fc.subarray(['Tier', 'NetworkSet', 'ServiceAccount'] as const);
@@ -69,5 +70,5 @@ test('what is not known makes a verdict unknown, and never another one', () => {
   });
   fc.assert(property, programsOfShares);
   expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);
-  fc.assert(property, { numRuns: 4000 });
+  fc.assert(property, { numRuns: runs(10_000) });
 });
