@@ -7,7 +7,7 @@ export interface FlowLimits {
   total: number;
   /** The most flows of one workload in one interval. One more flow counts the rest. */
   perSubject: number;
-  /** The most flows that count the rest of a Namespace, in addition to `total`. Beyond these, one flow counts everything. */
+  /** The most flows that count the rest of a Namespace, in addition to `total`. Beyond them, one flow counts the rest of all Namespaces. */
   joined: number;
 }
 
@@ -27,8 +27,8 @@ export function createFlowRoom<F extends Held>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
 ) {
-  const ofSubject = new Map<string, number>();
-  const ofNamespace = new Map<string, Set<F>>();
+  const countsBySubject = new Map<string, number>();
+  const flowsByNamespace = new Map<string, Set<F>>();
   let own = 0;
   let joined = 0;
 
@@ -37,26 +37,26 @@ export function createFlowRoom<F extends Held>(
       if (isJoined(flow)) joined++;
       if (!isOwn(flow)) return;
       own++;
-      addTo(ofNamespace, flow.namespace, flow);
-      ofSubject.set(subjectKey(flow), (ofSubject.get(subjectKey(flow)) ?? 0) + 1);
+      addTo(flowsByNamespace, flow.namespace, flow);
+      countsBySubject.set(subjectKey(flow), (countsBySubject.get(subjectKey(flow)) ?? 0) + 1);
     },
     leave(flow: F): void {
       if (isJoined(flow)) joined--;
       if (!isOwn(flow)) return;
       own--;
-      const all = ofNamespace.get(flow.namespace);
-      if (all?.delete(flow) === true && all.size === 0) ofNamespace.delete(flow.namespace);
-      const count = (ofSubject.get(subjectKey(flow)) ?? 0) - 1;
-      if (count > 0) ofSubject.set(subjectKey(flow), count);
-      else ofSubject.delete(subjectKey(flow));
+      const all = flowsByNamespace.get(flow.namespace);
+      if (all?.delete(flow) === true && all.size === 0) flowsByNamespace.delete(flow.namespace);
+      const count = (countsBySubject.get(subjectKey(flow)) ?? 0) - 1;
+      if (count > 0) countsBySubject.set(subjectKey(flow), count);
+      else countsBySubject.delete(subjectKey(flow));
     },
     find(start: Millis, given: Flow): FoundRoom<F> {
       if (!isOwn(given)) return { flow: given, evicted: [] };
-      const isPast = (ofSubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
-      const flow = isPast ? joinSubject(given) : given;
+      const isOverLimit = (countsBySubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
+      const flow = isOverLimit ? joinSubject(given) : given;
       if (own < total || isHeld(start, flow.key)) return { flow, evicted: [] };
       const largest = largestNamespace();
-      const excess = largest.size - (ofNamespace.get(flow.namespace)?.size ?? 0);
+      const excess = largest.size - (flowsByNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
       // Removes several flows at once, because finding the largest Namespace takes time. The newest are removed, so that flows from before
       // a flood stay.
@@ -67,7 +67,7 @@ export function createFlowRoom<F extends Held>(
 
   function largestNamespace(): ReadonlySet<F> {
     let largest: ReadonlySet<F> = new Set();
-    for (const flows of ofNamespace.values()) if (flows.size > largest.size) largest = flows;
+    for (const flows of flowsByNamespace.values()) if (flows.size > largest.size) largest = flows;
     return largest;
   }
 
@@ -88,7 +88,7 @@ function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string
 }
 
 /** The fields that a joined flow keeps of a workload. Its Pods and addresses are merged as in any flow. */
-const ofWorkload = [
+const workloadFields = [
   'address',
   'k8s.namespace.name',
   'k8s.pod.name',
@@ -100,7 +100,7 @@ const ofWorkload = [
 
 function joinSubject(flow: Flow): Flow {
   if (flow.subject === '') return joinAll(flow);
-  return { ...joinedFlow(flow, ofWorkload), subject: flow.subject };
+  return { ...joinedFlow(flow, workloadFields), subject: flow.subject };
 }
 
 function joinAll(flow: Flow): Flow {
@@ -108,12 +108,12 @@ function joinAll(flow: Flow): Flow {
 }
 
 /** Makes a flow that counts others. It has the named fields of the subject, but no other end, port or rule. */
-function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeof ofWorkload)[number][]): Flow {
+function joinedFlow({ subject, namespace, fields }: Flow, kept: readonly (typeof workloadFields)[number][]): Flow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
-  const all = known.length === 0;
-  const whose = all ? [] : known.length === 1 ? [namespace, end] : [namespace, end, subject];
+  const all = kept.length === 0;
+  const owner = all ? [] : kept.length === 1 ? [namespace, end] : [namespace, end, subject];
   return {
-    key: JSON.stringify(['joined', fields['event.action'], fields['k8s.node.name'], ...whose]),
+    key: JSON.stringify(['joined', fields['event.action'], fields['k8s.node.name'], ...owner]),
     subject: '',
     namespace,
     fields: {
@@ -123,7 +123,7 @@ function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeo
       'source.kind': 'other',
       'destination.kind': 'other',
       ...(!all && { [`${end}.kind`]: 'Pod' }),
-      ...(Object.fromEntries(known.map((name) => [`${end}.${name}`, fields[`${end}.${name}`]])) as FlowRecord),
+      ...(Object.fromEntries(kept.map((name) => [`${end}.${name}`, fields[`${end}.${name}`]])) as FlowRecord),
     },
   };
 }

@@ -102,7 +102,10 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
     resolve(1);
   }, housekeepingInterval);
   const first = setTimeout(() => void agent.publishing.stateLog.keep(), firstKeep);
-  return await promise.finally(() => [timer, first].forEach(clearTimeout));
+  return await promise.finally(() => {
+    clearInterval(timer);
+    clearTimeout(first);
+  });
 }
 
 function keepHouse(agent: Agent, round: number): void {

@@ -56,7 +56,7 @@ function textOf(path: string): string {
   }
 }
 
-/** The most Pods in an answer: the one with the address, and Pods of the last ten minutes. */
+/** The most Pods in an answer: the one that has the address, and those that had it in the last ten minutes. */
 export const podLimit = 8;
 
 /** The most bytes in an answer. Eight Pods with the longest names take about 24 KB. */
@@ -64,7 +64,7 @@ export const answerLimit = 65_536;
 
 /** Encodes an answer. Pods that have the address now come first, then the latest ones. */
 export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'toWall'>): string {
-  const latest = pods.toSorted((a, b) => Math.sign(b.until - a.until) || b.from - a.from).slice(0, podLimit);
+  const latest = pods.toSorted((a, b) => b.until - a.until || b.from - a.from).slice(0, podLimit);
   const records = latest.map((pod) =>
     Object.assign(podRecordOf(pod, toWall), { resourceVersion: pod.resourceVersion }),
   );

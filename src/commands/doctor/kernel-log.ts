@@ -15,7 +15,7 @@ export interface LoggedPacket {
   prefix: string;
   verdict: PacketObservation['verdict'];
   time: Millis;
-  /** The program that logged the packet; undefined for a LOG rule. */
+  /** The program that logged the packet; undefined for a LOG or NFLOG rule. */
   record?: string;
 }
 
@@ -33,6 +33,7 @@ export interface KernelSourceLook {
   name: string;
   /** What the source is, for a person. */
   text: string;
+  /** False if the kernel's log may not be there, but nothing better can be read. */
   isCertain: boolean;
   /** Undefined if there is nothing to read. */
   log: KernelLog | { reason: string } | undefined;
@@ -58,11 +59,13 @@ export function sourceName(setting: SourceSetting): string {
 /** Looks at all sources that may have the kernel's lines. */
 export async function lookAtKernelSources(
   settings: readonly KernelSetting[],
-  ...where: [Pick<Config, 'timeZone' | 'units'>, PrefixTable, Machine]
+  config: Pick<Config, 'timeZone' | 'units'>,
+  prefixes: PrefixTable,
+  machine: Machine,
 ): Promise<KernelSourceLook[]> {
-  const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, ...where)));
+  const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, config, prefixes, machine)));
   if (looks.length < 2) return looks;
-  const { choose, chooseGiver } = where[2];
+  const { choose, chooseGiver } = machine;
   const sources = settings.map((setting) => {
     if (setting.kind !== 'auto') return setting;
     const { source } = choose();
@@ -173,7 +176,7 @@ function understand(
     log.lines++;
     log.from ??= time;
     log.last = time;
-    // A message of the kernel may quote a name that a tenant chose, with a packet in it.
+    // Other messages of the kernel may quote names that tenants choose, and such a name may look like a packet.
     if (isPacket && !isKernelMessage(observation.prefix)) {
       const { prefix, verdict, logger } = observation;
       const record = logger === 'netfilter' || logger === 'ulogd' ? {} : { record: logger };
@@ -208,7 +211,7 @@ function recordsOf(path: string): string[] {
       if (outcome === 'again') continue;
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;
-      // Lines of a record after the first are about devices.
+      // The first line is the message. Further lines say which device it is about.
       records.push(buffer.toString('latin1', 0, outcome).split('\n', 1)[0] ?? '');
     }
   } finally {
@@ -216,7 +219,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Returns the lines of the source with the most packets of rules, because several may have the same lines. Undefined if none can be read. */
+/** Returns the log with the most packets from rules, and only these packets. Logs are not added up, because they may have the same lines. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   const ofRules = readable.map(({ packets, ...log }) =>

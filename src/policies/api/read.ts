@@ -71,8 +71,8 @@ export function strangeClause(what: string, object: Json, fields: Fields): Claus
   return strange === undefined ? undefined : unusable(`${what} has the unknown field ${strange}`);
 }
 
-export function strangeClauses(...asked: Parameters<typeof strangeClause>): Clause[] {
-  const clause = strangeClause(...asked);
+export function strangeClauses(what: string, object: Json, fields: Fields): Clause[] {
+  const clause = strangeClause(what, object, fields);
   return clause === undefined ? [] : [clause];
 }
 
