@@ -21,7 +21,7 @@ export interface DeliverOptions {
 
 export interface Delivery {
   wake: () => void;
-  /** Ends after the current batch, or after `grace`. */
+  /** Sends what is queued, until a batch fails or `grace` is over, and closes the sink. */
   stop: (grace: Millis) => Promise<void>;
 }
 

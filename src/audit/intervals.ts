@@ -77,8 +77,8 @@ export function createIntervals(options: IntervalsOptions) {
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
     /**
-     * Closes at most `mostFlows` flows of intervals that are over. Save their records in the same batch of the state as the closing. `isDone`:
-     * there are no more such flows.
+     * Closes at most `mostFlows` flows of intervals that are over. Save the records and the changes in one batch of the state, so that no flow
+     * is lost or counted twice. `isDone`: there are no more such flows.
      */
     close(mostFlows: number): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
@@ -155,7 +155,7 @@ function gapOf(by: string, node: string): Flow {
   };
 }
 
-/** Returns whether the flow is a kernel warning: martians are, and they have a rate limit of their own. */
+/** Returns whether the kernel logs the flow as a warning, as it does martians. It limits the rate of warnings, but not of LOG rules. */
 function isWarning({ fields }: OpenFlow): boolean {
   return fields['log.prefix']?.startsWith('martian ') === true;
 }
@@ -170,7 +170,7 @@ function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
     note(flow: OpenFlow, findings: readonly Finding[] | undefined): void {
       if (policiesOn !== undefined && findings !== undefined && !found.has(flow)) found.set(flow, findings);
     },
-    /** Adds the verdict only once, because a record that is sent again must not change. */
+    /** Adds the verdict when a flow is closed. A record that is sent again is the one in the state, so its verdict does not change. */
     addTo(record: FlowRecord, flow: OpenFlow): FlowRecord {
       const findings = found.get(flow);
       const facts = findings && policiesOn?.(findings, flow.first);

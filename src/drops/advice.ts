@@ -5,6 +5,7 @@ import { isPacketTooBig, nameOf } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
 
+/** Where the Pod with the Event is. */
 interface Own {
   namespace: string;
   node: string;
@@ -62,8 +63,8 @@ const table: readonly Advice[] = [
   {
     applies: ({ martian }) => martian,
     say: ({ path }) =>
-      `Fix the route back: by the node's routes that source cannot be behind ${isLoosened(path) ? path : 'that device'}, so the kernel's reverse-path filter refused it.` +
-      (isLoosened(path)
+      `Fix the route back: by the node's routes that source cannot be behind ${mayLoosen(path) ? path : 'that device'}, so the kernel's reverse-path filter refused it.` +
+      (mayLoosen(path)
         ? ` If it comes another way on purpose, set net/ipv4/conf/${path}/rp_filter to 2, which checks forged sources less strictly.`
         : ''),
   },
@@ -135,15 +136,16 @@ const table: readonly Advice[] = [
 
 const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
-/**
- * Returns whether this is often false: AWS's agent reports egress of Pods that only ingress policies select (aws-network-policy-agent#582).
- */
+/** Returns whether such logs are often wrong: AWS's agent reports egress that no policy restricts (aws-network-policy-agent#582). */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
-/** Returns whether the filter may be loosened: a node's device may have several routes. Not a Pod's, or one that a container names. */
-function isLoosened(device: string): boolean {
+/**
+ * Returns whether the advice may be to loosen a device's filter. Only a device of the node may have packets from several routes, so a Pod's
+ * stays strict. The name must be safe in a command, because a container may have chosen it.
+ */
+function mayLoosen(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
 }
 
@@ -172,7 +174,7 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/** Returns the advice for the packet's way: ufw has separate policies for routed packets, to the node and from the node (ufw(8)). */
+/** Returns the command for this direction: ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
 function letThroughUfw({ path }: FlowDetails): string {
   if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
   if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
@@ -211,7 +213,7 @@ function describeIn(namespace: string, { logger }: FlowDetails): string {
   return `kubectl -n ${namespace} describe ${logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy'}`;
 }
 
-/** Returns '' if no advice fits all such drops. `answer`: the verdict of policies, if they were asked. */
+/** Returns the advice for a drop, or '' if there is none. `answer`: the verdict of policies, if they were evaluated. */
 export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
   const row = table.find(({ applies }) => applies(details, own));
   const advice = row?.say(details, own) ?? '';

@@ -28,13 +28,13 @@ export interface PublisherTable extends Publishable {
 
 export interface PublishingReport {
   attempted: (attempt: Attempt) => void;
-  /** Called if a series is given up. `muted`: its namespace was found to be in deletion a moment ago. */
+  /** Called if a series is given up. `muted`: an earlier write showed that its namespace is being deleted. */
   abandoned: (reason: WriteResult | 'muted') => void;
 }
 
 export interface PublisherOptions {
   table: PublisherTable;
-  /** The budget. Tokens that were taken are on disk before the Event is written. */
+  /** Its tokens that were taken are on disk before the Event is written. */
   budget: WriteBudget;
   /** Resolves when all counts up to the call are on disk. Never rejects. */
   keep: () => Promise<void>;
@@ -43,7 +43,7 @@ export interface PublisherOptions {
   report: PublishingReport;
   now: () => Millis;
   random?: () => number;
-  /** Timers in the time of `now`; by default the process's timers. */
+  /** Sets timers on the clock that `now` reads; by default the process's timers. */
   schedule?: Schedule;
 }
 
@@ -105,7 +105,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  /** Writes once what is due at the end, and does not wait for a server that does not answer. */
+  /** Writes what is due when `run` has ended, and gives up at the first refusal that concerns all writes. */
   async function flush(deadline: Millis): Promise<void> {
     const mayGoOn = (): boolean => now() < deadline;
     while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;

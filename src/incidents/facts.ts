@@ -11,7 +11,7 @@ export interface FactSources {
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
   /** Delays the look-up of `felix`, because all nodes may ask at the same moment. */
   felixDelay?: () => Millis;
-  /** Reads /proc, and has the clock that stamps the lines. */
+  /** Reads /proc. `now`: the clock of the lines' times. */
   proc?: ConnectionTracking & { now: () => Millis };
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
@@ -35,15 +35,15 @@ type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
 
 const timeout: Millis = 1000;
 
-/** kube-proxy may take 5 s to write its rules again. Until then, no Event could be written either. */
+/** Longer than the 5 s that kube-proxy may take to write its rules again. Without them, no Event could reach the API server, either. */
 const felixTimeout: Millis = 10_000;
 const felixPause: Millis = 1000;
 
 /** Asks for all facts that matter for the cause at the same time. Facts that are late or fail are undefined. Never throws or rejects. */
 export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
-  const isAsked = causeOf(incident.code).asks === undefined;
-  const delay = isAsked ? (sources.felixDelay?.() ?? 0) : 0;
-  const felix = isAsked ? askFelix(sources, delay) : undefined;
+  const isAboutRules = causeOf(incident.code).asks === undefined;
+  const delay = isAboutRules ? (sources.felixDelay?.() ?? 0) : 0;
+  const felix = isAboutRules ? askFelix(sources, delay) : undefined;
   const { proc, kernel, kubeProxyHere } = sources;
   const withLog = (found: Partial<NodeFacts>): NodeFacts => ({
     ebpf: recent.ebpf ?? hasEbpf(kernel),
@@ -134,7 +134,10 @@ function attempt<T>(ask: (() => T) | undefined): T | undefined {
   }
 }
 
-/** Returns whether the kernel has felix's eBPF: since Linux 5.3; on Red Hat perhaps since 4.18, so undefined (felix/bpf/bpf.go). */
+/**
+ * Returns whether felix can use eBPF on this kernel: always from Linux 5.3 on, never before 4.18. Between them it is unknown, because the
+ * kernels of Red Hat can from 4.18 on (felix/bpf/bpf.go).
+ */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
   if (major === undefined) return undefined;
@@ -146,7 +149,7 @@ function hasEbpf(kernel = ''): boolean | undefined {
 /** The kernel keeps an entry at least this long (net.netfilter.nf_conntrack_udp_timeout), so a full table is still seen until then. */
 const shortestLife: Millis = 30_000;
 
-/** Some kernels never name the namespace, so the table of any namespace may be full. */
+/** Returns whether no network namespace is named. The full table may then be that of any, because some kernels never name it. */
 function isUnnamed({ subjects }: Incident): boolean {
   return !subjects.some((subject) => /\d/.test(subject));
 }
@@ -171,7 +174,7 @@ function namespaceIn(subjects: readonly string[]): number | undefined {
 const minute: Millis = 60_000;
 const hour = 60 * minute;
 /** A pause of this length ends a run of drops. */
-const pause = 5 * minute;
+const runPause = 5 * minute;
 const runLimit = 16;
 /** With more drops than this in the hour before, the beginning of a run means nothing: a host on the internet always drops something. */
 const rareDrops = 3;
@@ -214,7 +217,7 @@ export function createRecent(restored?: RecentState) {
     },
     noteFirewallDrop(time: Millis, drops = 1): void {
       // This is usually the last run, but logs may be a little out of order.
-      const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
+      const run = runs.findLast(({ first, last }) => time >= first - runPause && time <= last + runPause);
       if (run === undefined) {
         runs.splice(runs.findLastIndex(({ last }) => last < time) + 1, 0, { first: time, last: time, drops });
         if (runs.length > runLimit) runs.shift();

@@ -30,7 +30,7 @@ export interface RequestOptions {
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** Describes a request for metrics. `code` is 0 without an answer. */
+/** Describes a request for metrics. `code` is 200 for every success, and 0 without an answer. */
 export interface RequestReport {
   verb: string;
   /** The kind of object, from the last part of the path that names one: `pods`, `events`, … */
@@ -136,6 +136,7 @@ function resourceOf(path: string): string {
 
 const mostTries = 3;
 
+/** The shortest wait before the next try, because other kept connections may be closing, too. */
 const closingTime: Millis = 100;
 
 /** Tries again if a kept connection turns out to be closed. This is safe, because every request may be sent twice. */

@@ -4,7 +4,7 @@
  */
 import { stamp } from './rfc3339.ts';
 
-/** Matches `E1121 02:04:30.836390   20506 proxier.go:16] `. Scans of screens lose the space before the thread. */
+/** Matches `E1121 02:04:30.836390   20506 proxier.go:16] `. In text from a screenshot, the space before the thread may be missing. */
 const header =
   /^([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(\.\d{1,20})(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
 
@@ -35,7 +35,7 @@ export function klogJsonTime(text: string): number | undefined {
   return time === undefined ? undefined : Number(time);
 }
 
-/** Matches `[WARNING][56] felix/table.go 654: `, behind the stamp. */
+/** Matches `[WARNING][56] felix/table.go 654: `, which follows the stamp. */
 const calico = /^\[([A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (\S{1,256}) \S{1,16}: ?/;
 
 export interface LogrusHeader {
@@ -54,7 +54,7 @@ export function readLogrusHeader(text: string): LogrusHeader | undefined {
   return { length: from + whole.length, level, file };
 }
 
-/** Whether a text begins as `time="2026-11-21T10:00:00Z" level=warning msg="…"`. */
+/** Returns whether a text begins like `time="2026-11-21T10:00:00Z" level=warning msg="…"`. */
 export function hasLogrusPairs(text: string): boolean {
   return /^time="[^"]{1,64}" level=/.test(text);
 }

@@ -47,10 +47,10 @@ export function instantOf(
   return toInstant(Number(year), index, ...fields) + fractionOf(fraction);
 }
 
-/** syslog and dmesg write months so, whatever the locale. */
+/** The months as syslog and dmesg write them in every locale. */
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Reads a number from 1 on, or an English name; counts from 0. */
+/** Returns the index of a month, from 0. Reads its number, from 1, or its English name. */
 export function monthIndex(month: string): number | undefined {
   const number = Number(month);
   if (number >= 1 && number <= 12) return number - 1;

@@ -66,14 +66,6 @@ export function parseJournald(text: string): Suppressed | undefined {
 /** Matches functions whose rate limit may suppress the warnings that are read. LOG rules have no such limit. */
 const networkLimiters = /^(?:net_ratelimit|(?:__)?nf_conntrack\w*|neigh\w*|ip_handle_martian\w*|dst_alloc|ip6_dst\w*)$/;
 
-/**
- * Reads a packet that the kernel has dropped, as the probe in src/sources/tracefs/kernel-drops.ts prints it, but with the name of the
- * reason in place of its number, `code=7`:
- *
- *     (skb.kfree_skb) reason=NETFILTER_DROP protocol=2048 node=4026531840 device=0xff40… netns=4026531840 sock=0x0 … bytes={0x4046…,…} dev="va"
- *
- * The name of the device is at the end, because it may contain any character except white space.
- */
 /** A saved trace has the task, the processor and the time before it. The name of a task may be any 15 bytes. */
 const begin =
   /^(?:.{1,16}-\d{1,10} +\[\d{3,5}\] \S{1,8} +\d{1,10}\.\d{1,9}: drop_\w{8}: )?\(skb\.kfree_skb\) (?:reason|code)=/;
@@ -90,9 +82,17 @@ const line = new RegExp(
 /** Reasons that a network policy may cause: netfilter's, and those of eBPF data planes. */
 const ofPolicies = new Set(['NETFILTER_DROP', 'TC_INGRESS', 'TC_EGRESS', 'XDP']);
 
-/** No link of IPv4 takes less (RFC 791). */
+/** Every link of IPv4 takes packets of this size (RFC 791). */
 const smallestMtu = 68;
 
+/**
+ * Reads a packet that the kernel has dropped, as the probe in src/sources/tracefs/kernel-drops.ts prints it:
+ *
+ *     (skb.kfree_skb) reason=NETFILTER_DROP protocol=2048 node=4026531840 device=0xff40… netns=4026531840 sock=0x0 … bytes={0x4046…,…} dev="va"
+ *
+ * The probe prints the number of the reason, `code=7`, and the source replaces it by the name. A saved trace may still have the number. The
+ * name of the device is at the end, because it may contain any character except white space.
+ */
 export function parseKernelDrop(text: string): PacketObservation | Martian | Unparsable | undefined {
   if (!begin.test(text)) return undefined;
   const { groups } = line.exec(text) ?? {};
@@ -129,7 +129,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   });
 }
 
-/** Returns the MTU of the device to which the packet was routed; undefined if the pointer that it was fetched by was none. */
+/** Returns the MTU of the device to which the packet was routed; undefined if `dst` lacks the bit that the probe expects (probe.ts). */
 function mtuOf({ dst = '', mtu, length }: Readonly<Record<string, string>>): number | undefined {
   const isFetched = (Number.parseInt(dst.at(-1) ?? '', 16) & 1) === 1;
   return isFetched && Number(mtu) >= smallestMtu && Number(mtu) < Number(length) ? Number(mtu) : undefined;
@@ -194,7 +194,7 @@ function readIpv6(bytes: Buffer): Headers | undefined {
   let protocol = bytes[6] as number;
   let at = 40;
   let laterFragment = false;
-  // Behind the header of a later fragment stands what the sender put there, and no other header.
+  // In a later fragment, the rest of the payload follows the fragment header, and no other header does.
   while (!laterFragment && (extensions.has(protocol) || protocol === fragment) && at + 8 <= rest.length) {
     if (protocol === fragment) laterFragment = (rest.readUInt16BE(at + 2) & 0xfff8) !== 0;
     const length = protocol === fragment ? 8 : (1 + (rest[at + 1] as number)) * 8;

@@ -9,7 +9,7 @@ import type { PacketObservation } from '../model/packet.ts';
 import { hashOf } from '../platform/hash.ts';
 import { type Directory, type Moment, nodeOf, resolveMartian, resolvePacket } from '../resolving/resolving.ts';
 
-/** Equal for every packet of one flow through one rule, as long as addresses keep their owners. */
+/** What is equal for all packets of one flow through one rule, as long as addresses keep their owners. */
 export interface FlowMeaning {
   node: string;
   ends: Ends;
@@ -29,12 +29,12 @@ export interface MeaningOptions {
   directory: Directory;
   /** Name of the node that all lines come from, whatever host they name. */
   node: string | undefined;
-  /** The node whose log of a container it is, where nothing else names it. */
+  /** Returns the node of a container's log by its path, for lines that do not name their node. */
   nodeOfLog?: ((path: string) => string | undefined) | undefined;
 }
 
-/** The hash of a flow picks one of so many places: a power of two. */
-const places = 8192;
+/** The number of slots. It is a power of two, so that the low bits of a flow's hash choose the slot. */
+const slots = 8192;
 
 interface Entry extends OrientedPacket {
   host: string | undefined;
@@ -47,18 +47,18 @@ interface Entry extends OrientedPacket {
  * key for each packet, which costs more than all the rest.
  */
 export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions) {
-  const memo: (Entry | undefined)[] = Array.from({ length: places });
-  /** The hash last asked for at each place. A flow is remembered when it comes again; floods with random addresses never do. */
-  const asked = new Int32Array(places);
+  const memo: (Entry | undefined)[] = Array.from({ length: slots });
+  /** The last hash in each slot. A flow is remembered the second time it comes, because flows of a flood with random addresses come once. */
+  const asked = new Int32Array(slots);
   let epoch = { from: Infinity, until: -Infinity };
   let version = directory.version;
   let epochs = 0;
 
   return {
-    /** Finds the ends of a packet, lost or not. */
+    /** Returns the meaning of a packet, also of one that was not dropped. */
     meaningOf: (line: LogLine, observation: PacketObservation | Martian): FlowMeaning =>
       observation.kind === 'packet' ? packetMeaning(line, observation) : martianMeaning(line, observation),
-    /** Another number wherever the same packet may mean something else; undefined: not known yet of that time. */
+    /** Returns the number of the present epoch, during which equal packets mean the same; undefined for a time outside of it. */
     epochAt: (time: Millis): number | undefined => (isWithin(time) ? epochs : undefined),
     nodeOf: nodeOfLine,
   };
@@ -77,9 +77,9 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
       epochs++;
     }
     const orientation = orient(observation.packet);
-    const hash = placeOf(observation.packet, orientation);
-    const place = hash & (places - 1);
-    const known = memo[place];
+    const hash = hashOfFlow(observation.packet, orientation);
+    const slot = hash & (slots - 1);
+    const known = memo[slot];
     if (
       known !== undefined &&
       known.host === line.host &&
@@ -88,9 +88,9 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
     )
       return known.meaning;
     const meaning = understand(line, observation);
-    if (asked[place] === hash)
-      memo[place] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
-    asked[place] = hash;
+    if (asked[slot] === hash)
+      memo[slot] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
+    asked[slot] = hash;
     return meaning;
   }
 
@@ -122,8 +122,8 @@ function momentOf({ time, timeIsExact }: LogLine): Moment {
   return { time, exact: timeIsExact };
 }
 
-/** Hashes the port and the ends of the addresses, where they differ most. */
-function placeOf({ source, destination }: PacketObservation['packet'], { port }: Orientation): number {
+/** Hashes the port and the last characters of the addresses, where they differ most. */
+function hashOfFlow({ source, destination }: PacketObservation['packet'], { port }: Orientation): number {
   const ofSource = hashOf(source, port ?? 0, Math.max(0, source.length - tail));
   const hash = hashOf(destination, ofSource, Math.max(0, destination.length - tail));
   return hash ^ (hash >>> 15);

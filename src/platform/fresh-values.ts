@@ -15,7 +15,7 @@ export interface FreshValuesOptions<T extends object> {
   /** The pause before a key is read again after a failure. */
   readonly failedFor: Millis;
   readonly max: number;
-  /** The most that all values may have together. A larger value is not kept. */
+  /** The largest sum of the sizes of all values. A larger value is not kept. */
   readonly maxSize: number;
   readonly sizeOf: (value: T) => number;
   readonly now: () => Millis;
@@ -70,7 +70,7 @@ export function createSharedAnswers<T>(
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
 
   return {
-    /** Returns a value that is at most `maxAge` old. `isNew`: it was asked for by this call or while it waited. */
+    /** Returns a value that is at most `maxAge` old. `isNew`: it was not there yet when this function was called. */
     async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;

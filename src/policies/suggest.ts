@@ -38,8 +38,9 @@ export interface Suggested {
   readonly direction: Direction;
   /** How many known Pods it admits as peers; undefined if the peer is an address. */
   readonly peers: number | undefined;
+  /** How many known Pods it selects. */
   readonly selected: number;
-  /** Whether the labels of the owner or of the Pod itself select the Pod and the peer. `peer` is undefined if the peer is an address. */
+  /** Whose labels select the Pod and the peer: the owner's or the Pod's. `peer` is undefined if the peer is an address. */
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
   /** The policy admits all protocols, because NetworkPolicies cannot name this one, or the port is not known. */
   readonly anyPort: boolean;

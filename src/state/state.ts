@@ -39,6 +39,7 @@ export interface Restored {
   id: string;
   /** A sentence for a person; undefined if there is no problem. */
   problem: string | undefined;
+  /** Whether there was no state in the folder. */
   first: boolean;
   segments: Readonly<SegmentSizes>;
 }

@@ -43,7 +43,7 @@ const source = 'a source of lines';
 const sink = 'where flow records go: stdout, file, otlp';
 const code = 'a cause: KN102, …; see docs/causes';
 const resource = 'a kind of object: pods, events, …';
-const found = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
+const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** All metrics of the program itself; those of the process are not here. A test compares docs/metrics.md with this table. */
 export const metricTable = {
@@ -180,7 +180,7 @@ export const metricTable = {
   cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
   podLookups: counter('pod_lookups_total', 'Look-ups of whose Pod a remote address is; refused: past the budget.', {
-    result: found,
+    result: lookupResults,
   }),
   podLookupWays: counter(
     'pod_lookup_ways_total',
@@ -197,7 +197,7 @@ export const metricTable = {
   dnsLookups: counter(
     'dns_lookups_total',
     'Questions to the DNS for the host name of an address; refused: past the budget.',
-    { result: found },
+    { result: lookupResults },
   ),
   missingPermission: gauge(
     'missing_permission',

@@ -20,13 +20,13 @@ export interface Right {
   verbs: readonly string[];
   /** What is lost without the right, for a person. */
   without: string;
-  /** Whether the agent is useless without it. */
+  /** Whether the agent, or the setting that needs the right, is useless without it. */
   required: boolean;
 }
 
 const watched = ['list', 'watch'];
 
-/** All rights of the agent. A test checks that deploy/base/rbac.yaml grants exactly these. */
+/** The rights that every agent needs. A test checks that deploy/base/rbac.yaml grants exactly these. */
 export const rights: readonly Right[] = [
   right('', 'pods', watched, 'no drop can be given to a Pod', true),
   right('', 'nodes', watched, 'addresses of Nodes stay addresses, and the Node gets no Events', true),

@@ -157,7 +157,7 @@ export function readReplayOptions(
     quiet: given.quiet ?? false,
     privacy: readPrivacy(given, problems),
   };
-  problems.push(...problemsTogether(options, isTerminal));
+  problems.push(...combinationProblems(options, isTerminal));
   if (problems.length > 0) throw new UsageError(problems, pathOf(command));
   return options;
 }
@@ -171,7 +171,7 @@ type Given = Partial<
     auditPeers?: ReplayPrivacy['peers'];
   };
 
-function problemsTogether(options: ReplayOptions, isTerminal: boolean): string[] {
+function combinationProblems(options: ReplayOptions, isTerminal: boolean): string[] {
   const { logs, pods, policies, explain, output, writes } = options;
   const problems: string[] = [];
   if (logs.length === 0 && explain === undefined) problems.push('no LOG is named; - reads standard input');
@@ -211,7 +211,7 @@ function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
   };
 }
 
-/** Matches a date, with or without a time. Without a zone it is in UTC, as in the logs. */
+/** Matches a date, with or without a time. Without a zone it is in UTC, even if `--time-zone` names another zone for the logs. */
 const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {

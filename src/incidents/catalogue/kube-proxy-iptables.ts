@@ -130,7 +130,7 @@ export const badRule: CauseRow = {
   impact: unreachable,
 };
 
-/** The most specific lines, used if no other cause is known. */
+/** Matches lines of iptables that are worth quoting, because they say what is wrong. */
 const specific =
   /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 

@@ -32,7 +32,7 @@ export interface ReporterOptions extends Surroundings, Output {
 /** The facts about an incident, and what has been published about it. */
 interface Account {
   facts: NodeFacts | undefined;
-  /** When the facts were asked for, in the time of the incident. */
+  /** The time of the last failure when the facts came. */
   asked: Millis;
   /** Objects with an Event about the beginning; they also get one about the end. */
   reported: ObjectRef[];
@@ -63,7 +63,7 @@ export class Reporter {
     this.#accounts = new Map(Object.entries(options.restored ?? {}));
   }
 
-  /** Changes with every change of `state`. */
+  /** Changes with `state`, except if the tracker's revision changes at the same time. */
   get revision(): number {
     return this.#revision;
   }
@@ -140,7 +140,7 @@ export class Reporter {
     this.#publish(incident, account);
   }
 
-  /** Waits while facts are asked for again, because old facts may lead to another diagnosis. */
+  /** Returns false while facts are asked for again, because the old facts may lead to another diagnosis. */
   #mayPublish(incident: Incident): boolean {
     return isUnpublished(incident) && this.#options.isReady() && !this.#asking.has(keyOf(incident));
   }

@@ -1,6 +1,7 @@
 /**
  * Compiles policies of Cilium (cilium.io/v2), CiliumNetworkPolicy and CiliumClusterwideNetworkPolicy, as far as API objects decide them
- * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that admit are in the tier of NetworkPolicies; rules that deny override them all.
+ * (pkg/policy/api, pkg/k8s/apis/cilium.io/utils). Rules that isolate are in the tier of NetworkPolicies. Rules that deny, and those that
+ * admit without isolating, override them.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import {
@@ -23,7 +24,7 @@ import { type Action, type Direction, type PolicyRef, anyTier, ciliumTier, netwo
 import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
-/** Returns a policy for the rules that deny and one for those that admit, which are asked at different times. None for Nodes. */
+/** Returns up to three policies for each spec, because its rules are evaluated in several places (see `compileSpec`); none for Nodes. */
 export function compileCiliumPolicy(object: Json): Policy[] {
   const given = refOf(object);
   const namespace = given.kind === 'CiliumNetworkPolicy' ? (given.namespace ?? 'default') : undefined;
@@ -154,7 +155,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   const requires = at(given, `${prefixes[direction]}Requires`);
   const strange = [
     ...strangeClauses('a rule', given, ciliumRuleFields[direction]),
-    // Such a field would also restrict the rules of other policies.
+    // `fromRequires` and `toRequires` also restrict the rules of other policies.
     ...(requires === undefined || requires === null
       ? []
       : [unusable(`${prefixes[direction]}Requires is not evaluated`)]),

@@ -131,7 +131,7 @@ function familyOf({ first }: Range): 4 | 6 {
   return typeof first === 'number' ? 4 : 6;
 }
 
-function isText(probe: Probe): string {
+function actualText(probe: Probe): string {
   return `is ${portText(probe)}`;
 }
 
@@ -141,7 +141,7 @@ const protocolClauses = new LRUCache<string, Clause>({ max: 64 });
 export function protocolClause(protocol: string): Clause {
   let clause = protocolClauses.get(protocol);
   if (clause === undefined) {
-    clause = clauseOf(protocol, (probe) => isProtocol(probe, protocol), isText);
+    clause = clauseOf(protocol, (probe) => isProtocol(probe, protocol), actualText);
     protocolClauses.set(protocol, clause);
   }
   return clause;
@@ -180,11 +180,12 @@ export function namedPortClause(name: string, protocol: string, selector: Select
     // The address may also be in a selected network set, but a network set has no ports.
     return selector === undefined || selects(selector, pod.labelOf);
   };
-  return clauseOf(`${protocol} ${name}`, matches, isText);
+  return clauseOf(`${protocol} ${name}`, matches, actualText);
 }
 
+/** Makes a clause whose result is unknown, because `missing` is not in the probe. It does not match other protocols than `protocol`. */
 export function unseenClause(text: string, missing: string, protocol?: (probe: Probe) => boolean): Clause {
-  return clauseOf(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false), isText);
+  return clauseOf(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false), actualText);
 }
 
 /** Matches endpoints of a Service: a destination by address and port, a source by address alone (felix/calc/rule_scanner.go). */
@@ -210,12 +211,15 @@ export function serviceClause(side: Side, service: string): Clause {
   return { ...clauseOf(`Service ${service}`, matches, has), requires: ({ services }) => void services.add(service) };
 }
 
-/** Requires the labels of the Pod's ServiceAccount if the selector uses them, because a Pod has only its name. */
+/** Requires the labels of ServiceAccounts if the selector uses them, because a Pod has only the name of its account. */
 export function requireLabels(selector: Selector, into: Needs): void {
   if (labelsIn(selector).some(isOfAccount)) into.accountLabels = true;
 }
 
-/** Returns the Namespaces to which a selector is confined, if any. A network set can have any label except its Namespace's. */
+/**
+ * Returns the Namespaces in which a selector can select network sets; undefined if in all. Only the label of the Namespace decides this,
+ * because a set can have any other label.
+ */
 function namespacesOf(selector: Selector): readonly string[] | undefined {
   switch (selector.kind) {
     case '==':

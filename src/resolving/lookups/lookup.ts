@@ -19,7 +19,7 @@ export interface LookupOptions<V> {
   /** Resolves to undefined if nobody has the address. May reject, but must settle. */
   find: (address: string) => Promise<V | undefined>;
   onSettled: (address: string) => void;
-  /** How many look-ups a second, and how many at once. */
+  /** How many look-ups may begin in a second on average, and how many in a burst. */
   budget: { rate: number; burst: number };
   /** How many look-ups run at the same time. Others wait for their turn. */
   concurrency: number;
@@ -35,7 +35,7 @@ interface Answer<V> {
 
 export type Lookup<V> = ReturnType<typeof createLookup<V>>;
 
-/** Asks a slow, shared place about single addresses. Callers never wait for an answer. */
+/** Asks a slow, shared service about single addresses. Callers never wait for an answer. */
 export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
   const stale = { allowStale: true, noDeleteOnStaleGet: true };
@@ -89,7 +89,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
     try {
       const value = await find(address);
       counts[value === undefined ? 'miss' : 'hit']++;
-      // Meanwhile the answer has come together with another one.
+      // Keep what `learn` was told meanwhile.
       if (value === undefined && isFresh(address)) return;
       answers.set(address, { value, failed: false }, { ttl: value === undefined ? ages.miss : ages.hit });
     } catch (error) {
@@ -115,11 +115,11 @@ export interface Owners {
 export interface PodFinder {
   readonly way: LookupWay;
   /**
-   * Undefined: this way does not know such addresses. Without Pods and node, nobody has the address. Rejects if there is no answer; with
-   * `OverBudget` if it was not asked.
+   * Resolves to undefined if this way does not know such addresses, and to no Pods and no node if nobody has the address. Rejects if there
+   * is no answer, and with `OverBudget` if nothing was asked.
    */
   find: (address: string) => Promise<Owners | undefined>;
-  /** Returns whether this way works in this cluster. Undefined if `doctor` has to look itself. Never rejects. */
+  /** Returns whether this way works in this cluster. Never rejects. A way without this function is checked by `doctor` itself. */
   look?: () => Promise<WayState>;
 }
 
@@ -135,13 +135,13 @@ export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
 export type FinderChain = ReturnType<typeof createFinderChain>;
 
-/** `onEnd`: called when a way has answered (with undefined) or failed. */
+/** Asks the ways in order. `onEnd`: called with the error if a way has failed, and with undefined if it has answered. */
 export function createFinderChain(finders: readonly PodFinder[], onEnd: (way: LookupWay, error: unknown) => void) {
   const counts: ReadonlyMap<LookupWay, Record<WayResult, number>> = new Map(
     finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]),
   );
 
-  return { /** The counts of the finders, in their order. */ counts, find };
+  return { counts, find };
 
   /** Returns the first answer. Rejects if no way has answered and one has failed. */
   async function find(address: string): Promise<Owners> {

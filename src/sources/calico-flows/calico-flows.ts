@@ -14,7 +14,7 @@ export const defaultFlowsFolder = '/var/run/calico/flows';
 const socketName = 'flows.sock';
 
 const name = 'calico-flows';
-/** The time between checks of a socket of another program, or one that was removed. */
+/** How often to check whether the socket was removed, or whether the other program that listens there has ended. */
 const lookAgain: Millis = 10_000;
 const longestMessage = 1 << 20;
 const longestText = 65_536;
@@ -66,10 +66,10 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
       if (socket === undefined || inode !== socket.inode) {
         close();
         if (inode === undefined || !(await isAnswered(path))) await open();
-        else wait(`another program listens at ${path}: flows of Calico go to one program only`);
+        else reportFailure(`another program listens at ${path}: flows of Calico go to one program only`);
       }
     } catch (error) {
-      wait(`${path} cannot be made: ${adviceOn(error)}`);
+      reportFailure(`${path} cannot be made: ${adviceOn(error)}`);
     }
     if (state !== 'stopped') timer.set(lookAgain);
   }
@@ -84,7 +84,7 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     state = 'reading';
   }
 
-  function wait(text: string): void {
+  function reportFailure(text: string): void {
     if (state === 'stopped') return;
     state = 'failed';
     listener.notice({ level: 'error', key: 'failed', text: `${text}. It is tried again every 10 seconds` });
@@ -152,7 +152,7 @@ function keepingFile(path: string, closeServer: () => void): void {
   try {
     renameSync(kept, path);
   } catch {
-    // Without the file, Felix sends what it has since then.
+    // Without the file, Felix forgets the flows so far, and sends only new ones.
   }
 }
 
@@ -174,7 +174,7 @@ function adviceOn(error: unknown): string {
   return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
 }
 
-/** Returns why the socket cannot be created; undefined if it can, or already exists. */
+/** Returns why no socket can be created in the folder; undefined if one can. */
 export function obstacleOf(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);

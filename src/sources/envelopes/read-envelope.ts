@@ -98,9 +98,9 @@ function readDecoded(envelope: Envelope): void {
   takeOff(envelope, found[0].length, 'dmesg -x');
 }
 
-type Record = { [key: string]: unknown };
+type JsonRecord = { [key: string]: unknown };
 
-/** Reads JSON of journald, Docker's json-file and collectors. If the JSON is itself the message (ulogd), only its time is read. */
+/** Reads JSON of journald, Docker's json-file and collectors. If the JSON is itself the message (ulogd), it stays as it is. */
 function readJson(envelope: Envelope, clock: Clock): void {
   const record = parseRecord(envelope.text);
   if (!record) return;
@@ -122,18 +122,18 @@ function readJson(envelope: Envelope, clock: Clock): void {
  * Reads the container that wrote the line. Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; both name the
  * container whose output it is.
  */
-function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record): void {
+function readWriter(envelope: Envelope, { ident, appname, kubernetes }: JsonRecord): void {
   const program = ident ?? appname;
   if (typeof program === 'string') setProgram(envelope, program);
   if (typeof kubernetes !== 'object' || kubernetes === null) return;
   // A container is never the kernel, whatever its program is called.
   envelope.origin = 'userspace';
-  const name = (kubernetes as Record)['container_name'];
+  const name = (kubernetes as JsonRecord)['container_name'];
   if (typeof name === 'string') envelope.program ??= name;
 }
 
 /** Reads a record that is itself the message. Hubble writes its node as `cluster/node`. */
-function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
+function readMessage(envelope: Envelope, record: JsonRecord, clock: Clock): void {
   const node = record['node_name'];
   if (typeof node === 'string' && node !== '') envelope.host = node.slice(node.lastIndexOf('/') + 1);
   setTime(envelope, ownTimeOf(record, envelope, clock));
@@ -143,7 +143,7 @@ function readMessage(envelope: Envelope, record: Record, clock: Clock): void {
  * Reads the time of the logger itself. ulogd has the kernel's time beside its own, which may lack the zone; zap has `ts`, Hubble `time`, a
  * flow of Calico `start_time`.
  */
-function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
+function ownTimeOf(record: JsonRecord, envelope: Envelope, clock: Clock): number | undefined {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
     return seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0);
@@ -169,7 +169,7 @@ function millisOf(stamp: number): number {
   return size < 1e17 ? stamp / 1000 : stamp / 1e6;
 }
 
-function readJournal(envelope: Envelope, record: Readonly<Record>): void {
+function readJournal(envelope: Envelope, record: Readonly<JsonRecord>): void {
   const message = record['MESSAGE'];
   // journald writes a message that is not UTF-8 as an array of bytes, and one that is too large as null.
   if (Array.isArray(message))
@@ -204,7 +204,7 @@ function readJournal(envelope: Envelope, record: Readonly<Record>): void {
  * Returns the program's identifier if it agrees with the process name. A program chooses its identifier, but not its process name, of which
  * the kernel keeps 15 bytes.
  */
-function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<Record>): string | undefined {
+function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<JsonRecord>): string | undefined {
   const seen = typeof process === 'string' ? process : undefined;
   if (typeof identifier !== 'string') return seen;
   return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
@@ -214,14 +214,14 @@ function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<R
 const drift = 1 / 5000;
 
 /** Returns the microseconds between the kernel's writing and journald's reading of a record. A starting journald reads old records. */
-function delayOf(record: Readonly<Record>): number {
+function delayOf(record: Readonly<JsonRecord>): number {
   const taken = Number(record['__MONOTONIC_TIMESTAMP']);
   const delay = taken - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
   return delay > taken * drift ? delay : 0;
 }
 
-function parseRecord(text: string): Record | undefined {
+function parseRecord(text: string): JsonRecord | undefined {
   if (!text.endsWith('}')) return undefined;
   const value = parsedBytes(text);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record) : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonRecord) : undefined;
 }

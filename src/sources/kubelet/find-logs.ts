@@ -69,6 +69,7 @@ export interface FoundLog {
   key: string;
   /** False if only rotated parts of the log are left. */
   isThere: boolean;
+  /** Whether the container has been started again since, with a log of its own. */
   isOlder: boolean;
 }
 

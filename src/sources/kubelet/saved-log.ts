@@ -44,7 +44,7 @@ export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): Con
   });
 }
 
-/** Match lines of bird, and texts that have no stamp before them. */
+/** These match lines of bird, and texts that have no stamp before them. */
 const beginnings: readonly RegExp[] = [
   /^(?:\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d(?:\.\d{1,9})? )?bird6?: /,
   /^calico\/node is not ready: /,
@@ -62,8 +62,8 @@ const packets =
   /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
 
 /**
- * Returns who wrote a line. `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a logger of
- * packets.
+ * Returns who wrote a line. `program`: a program with the format of kube-proxy or calico-node; `container`: another container; `other`: a
+ * log daemon, or a logger of packets.
  */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
