@@ -52,11 +52,11 @@ test.each<[Verdicts, Verdict, boolean]>([
 test.each<[Verdicts, { audit?: boolean }]>([
   [['dropped', 'rejected'], {}],
   [['logged', 'accepted'], { audit: false }],
-])('packets that were not dropped cost nothing with %j and %j', (verdicts, given) => {
+])('with AUDIT_VERDICTS %j and %j, packets that were not dropped are not even looked at', (verdicts, given) => {
   expect(rig(verdicts, given).sink.logged).toBeUndefined();
 });
 
-test('lost log is a gap of the audit', () => {
+test('lost lines are a gap of the audit', () => {
   const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
   const { sink, seen } = rig(['dropped']);
   sink.gap?.(suppressed, nine);

@@ -6,7 +6,7 @@ const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts'],
   bundle: true,
-  // Native code, for `report` alone.
+  // Only `report` needs this package, and it has native code.
   external: ['@duckdb/node-api'],
   platform: 'node',
   metafile: true,
@@ -14,7 +14,7 @@ const { metafile } = await build({
   logLevel: 'silent',
 });
 
-/** A package that is imported only where it is needed costs no memory elsewhere, but for its text. */
+/** A package that a command imports on demand takes no memory in other commands, except for its text in the bundle. */
 test.each([
   [
     'an agent in a Pod',
@@ -32,7 +32,7 @@ test.each([
   expect(direct.toSorted()).toEqual(packages);
 });
 
-/** Packages that src/ imports, by way of what these files import by statements alone. */
+/** Returns the packages that are loaded together with these files, so without dynamic imports. */
 function loadedBy({ inputs }: Metafile, files: string[]): Set<string> {
   const packages = new Set<string>();
   const seen = new Set(files);

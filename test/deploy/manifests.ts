@@ -73,7 +73,7 @@ export function manifestFiles(): string[] {
     .toSorted();
 }
 
-/** All objects of a file; throws where it is no YAML, or has a key twice. */
+/** Returns all objects of a file. Throws if it is no YAML, or has a key twice. */
 export function readManifests(file: string): Manifest[] {
   return parseManifests(readFileSync(join(root, file), 'utf8'));
 }
@@ -92,7 +92,7 @@ export function daemonSetOf(manifests: readonly Manifest[]): DaemonSet {
   return found;
 }
 
-/** Folders below one of deploy/, such as `overlays`. */
+/** Returns the names of the folders in deploy/overlays or deploy/components. */
 export function foldersOf(name: 'overlays' | 'components'): string[] {
   return readdirSync(join(root, 'deploy', name)).toSorted();
 }

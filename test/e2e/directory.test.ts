@@ -43,7 +43,7 @@ afterAll(() => Promise.all(replicas.map((replica) => replica.kill())));
 
 test('the Pod of another node is found without a question to the API server', async () => {
   const { place, log } = await scene('directory-remote', '10.83.1.1', { db: ['10.83.2.9', 'fd00:83::9'] });
-  // Policies that other tests have in the cluster meanwhile may need Pods to be read.
+  // Other tests may have policies in the cluster, for which an agent with policies would read Pods.
   const settings = { NODE_NAME: node, SOURCES: `file:${log}`, POLICIES: 'off', ...(await directorySettings()) };
   const agent = rig.start(settings);
   await agent.untilReady();
@@ -56,7 +56,7 @@ test('the Pod of another node is found without a question to the API server', as
   expect(events.map(({ message }) => message)).toContainEqual(expect.stringContaining('on port 5432/TCP (postgres).'));
   await untilMetric(agent, /pod_lookup_ways_total\{way="directory",result="hit"\} 1$/m);
   const { body } = await agent.get('/metrics');
-  // The informer's own list.
+  // The only request is the informer's list.
   expect(body).toMatch(/api_requests_total\{verb="GET",resource="pods",code="200"\} 1$/m);
   expect(body).not.toMatch(/resource="(?:ipamblocks|ippools|configmaps)"/);
   expect(agent.log.map(({ msg }) => msg)).not.toContainEqual(expect.stringContaining('networkpolicies'));
@@ -95,14 +95,14 @@ test.each([
   ['the agent, with a token for the directory', 'kube-netfilter-tailer', name, undefined],
   ['the agent, with a token for the API server', 'kube-netfilter-tailer', undefined, 'answers 401'],
   ['another account, with a token for the directory', 'default', name, 'answers 401'],
-])('who may ask: %s', async (_, account, audience, refusal) => {
+])('a replica answers only the agent: %s', async (_, account, audience, refusal) => {
   const folder = await folderWith(await tokenOf(account, audience));
   const { find } = createDirectoryFinder({ folder, clock: createSteadyClock(), random: Math.random, timeout: 20_000 });
   if (refusal === undefined) await expect(find('10.83.9.9')).resolves.toEqual({ pods: [], node: undefined });
   else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
 });
 
-test('while both replicas are away packets are reported with the bare address, and others are asked once there are some', async () => {
+test('while both replicas are gone, packets are reported with the bare address; new replicas are asked once they are published', async () => {
   const { place, log } = await scene('directory-away', '10.83.1.2', { cache: ['10.83.2.10'] });
   const settings = await directorySettings();
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POLICIES: 'off', ...settings });

@@ -5,7 +5,7 @@ import { newFailure } from '../../src/incidents/tracker/attempts.ts';
 import { nodeRef } from '../../src/resolving/endpoints.ts';
 import { nine, node as nodeObject } from '../builders.ts';
 
-/** Makes the incidents of a node about which nothing can be found out. */
+/** Makes incidents without any facts to explain them: no Pods, Services or settings are known. */
 export function nodeIncidents(
   count: NodeIncidentsOptions['count'],
   given: Partial<NodeIncidentsOptions> & { node?: string } = {},

@@ -10,7 +10,7 @@ function startUnpublished(restored?: TrackerState): Started {
   return { heard, tracker: ledTracker(({ kind }) => void heard.push(kind), restored) };
 }
 
-test('what is unpublished stays so across a restart, without a new change', () => {
+test('unpublished changes are still unpublished after a restart, and are not reported anew', () => {
   const before = startUnpublished();
   play('0 attempt KN102\n 30 attempt KN102\n 60 attempt KN102', before);
   const after = startUnpublished(throughDisk(before.tracker.state()));
@@ -28,7 +28,7 @@ test('a published incident is the same after a restart', () => {
   expect(next.tracker.incidents).toEqual(first.tracker.incidents);
 });
 
-test('an end that was not published was none when it fails again', () => {
+test('an unpublished end is forgotten when the failure comes again', () => {
   const deaf = startUnpublished();
   play('0 attempt KN102\n 30 attempt KN102\n 60 complete\n 70 attempt KN102', deaf);
   expect(deaf.heard).toEqual(['opened', 'closed', 'opened']);
@@ -66,7 +66,7 @@ test('the revision changes with the state, also when something is acknowledged',
   expect(isNew()).toBe(false);
 });
 
-test('the revision changes when what failed is complete, also where nothing is wrong', () => {
+test('the revision changes when a failed sync is followed by a complete one, even without an incident', () => {
   const { tracker } = start();
   tracker.take(sync('sync-failed'), 0, undefined);
   const before = tracker.revision;
@@ -91,19 +91,19 @@ test('a state is a copy', () => {
 test.each([
   ['null', null],
   ['a text', 'incidents'],
-  ['nothing of it', {}],
-  ['incidents that are none', { incidents: [{ incident: {} }], syncs: {}, counts: {} }],
-  ['syncs of another shape', { incidents: [], syncs: [1], counts: {} }],
-  ['a time that is none', damaged((tracked) => (tracked['heard'] = 'yesterday'))],
-  ['no attempts', damaged((tracked) => delete tracked['attempts'])],
-])('%s is no state', (_, state) => {
+  ['an empty object', {}],
+  ['a state with incidents of another shape', { incidents: [{ incident: {} }], syncs: {}, counts: {} }],
+  ['a state with syncs of another shape', { incidents: [], syncs: [1], counts: {} }],
+  ['a state with a text as a time', damaged((tracked) => (tracked['heard'] = 'yesterday'))],
+  ['a state without attempts', damaged((tracked) => delete tracked['attempts'])],
+])('%s is ignored', (_, state) => {
   const { tracker } = start(state as TrackerState);
   expect(tracker.incidents).toEqual([]);
   expect(() => tracker.take(sync('sync-complete'), 0, undefined)).not.toThrow();
   expect(tracker.counts.failures).toEqual({});
 });
 
-test('a cause that only a newer release knows is left out', () => {
+test('an incident with an unknown cause, such as a newer release may have, is left out', () => {
   const { tracker } = start();
   tracker.take(failure(), 0, undefined);
   const state = throughDisk(tracker.state());

@@ -36,7 +36,7 @@ test('a packet has the verdict of the line with its number', () => {
   expect(join(place, verdictOf('1', 'accepted'))).toMatchObject({ verdict: 'accepted', packet: { sourcePort: 1001 } });
 });
 
-test('a packet that is evaluated for both directions has what was said last', () => {
+test('of a packet that is evaluated for both directions, the second evaluation counts', () => {
   const join = createVerdictLines();
   join(place, packetOf('1', 1001));
   join(place, packetOf('1', 1002));
@@ -47,14 +47,14 @@ test.each([
   ['another log', { ...place, source: '/var/log/pods/b/0.log' }],
   ['another program', { ...place, program: 'kindnet-cni' }],
   ['another host', { ...place, host: 'node-b' }],
-])('a number of %s is of another packet', (_, other) => {
+])('the same number from %s belongs to another packet', (_, other) => {
   const join = createVerdictLines();
   join(place, packetOf('1'));
   expect(join(other, verdictOf('1'))).toMatchObject({ kind: 'unparsable' });
   expect(join(place, verdictOf('1'))).toMatchObject({ kind: 'packet' });
 });
 
-test('a verdict counts once; a drop without its packet is unparsable, an admission is nothing', () => {
+test('a verdict counts once; without its packet, a drop is unparsable, and an admission is ignored', () => {
   const join = createVerdictLines();
   join(place, packetOf('1'));
   join(place, verdictOf('1'));
@@ -62,7 +62,7 @@ test('a verdict counts once; a drop without its packet is unparsable, an admissi
   expect(join(place, verdictOf('1', 'accepted'))).toMatchObject({ kind: 'packet-part' });
 });
 
-test('1,024 packets wait for their verdicts, the latest', () => {
+test('only the latest 1,024 packets wait for their verdicts', () => {
   const join = createVerdictLines();
   for (let id = 0; id < 1025; id++) join(place, packetOf(String(id)));
   expect(join(place, verdictOf('0'))).toMatchObject({ kind: 'unparsable' });

@@ -1,4 +1,4 @@
-/** Adapter for the public suites that are no part of the project: their form of a cluster and of a connection. */
+/** Lets public test suites of other projects ask this evaluator, with their form of a cluster and of a connection. */
 import type { End, Evaluator, Flow, Labels, Pod } from '../../src/policies/policies.ts';
 import { isIPv6 } from '../../src/platform/address.ts';
 import { evaluator, namespace } from './objects.ts';
@@ -55,7 +55,7 @@ function evaluatorOf(cluster: JudgeCluster): Evaluator {
   );
 }
 
-/** A Pod of one family is asked for addresses of the other, too; then it has one there that the suite does not name. */
+/** A suite also connects ends of different address families. The Pod then uses an address that the suite does not name. */
 function endOf(end: JudgeFlow['source'], other: string): End {
   if (!('name' in end)) return { kind: 'external', address: end.ip };
   return { kind: 'pod', pod: podOf(end), address: isIPv6(end.ip) === isIPv6(other) ? end.ip : undefined };

@@ -119,7 +119,7 @@ function ipv6(nested: Parameters<typeof icmpv6Header>[0]): Arbitrary<Piece> {
     });
 }
 
-/** Too little of the inner packet was there for even its addresses; the kernel checks that beforehand for IPv4 only. */
+/** An inner packet without room for its addresses. For IPv4 the kernel checks this earlier. */
 const unreadable = fc.constant({ text: '[TRUNCATED] ' });
 export const ipv6Packet: Arbitrary<Piece> = ipv6(
   fc.oneof({ weight: 6, arbitrary: inBrackets(ipv6(undefined)) }, unreadable),

@@ -46,23 +46,23 @@ function scene(): { rows: string[]; baseline: string[]; events: string[] } {
 const texts = ['table', 'csv', 'json', 'markdown'] as const;
 const endings = { table: 'txt', csv: 'csv', json: 'json.txt', markdown: 'md' } as const;
 
-test.each(texts)('a report as %s', async (output) => {
+test.each(texts)('a report is printed as %s', async (output) => {
   const { out } = await printed({ ...scene(), output });
   await expect(out.replaceAll(path(), '')).toMatchFileSnapshot(`report.expected.${endings[output]}`);
 });
 
-test('a report on the records of a policy', async () => {
+test('a report on one policy has only the records that name it', async () => {
   const { rows, baseline } = scene();
   const { out } = await printed({ rows, baseline, policy: ['shop/web'], output: 'table' });
   await expect(out).toMatchFileSnapshot('policy.expected.txt');
 });
 
-test('a report on the records of a policy that none names', async () => {
+test('a report on a policy that no record names says so', async () => {
   const { out } = await printed({ rows: scene().rows, policy: ['shop/wbe'], output: 'table' });
   await expect(out).toMatchFileSnapshot('no-policy.expected.txt');
 });
 
-test('a report without a baseline, without loss and with nothing dropped', async () => {
+test('a report without a baseline, lost lines and drops says that nothing was dropped', async () => {
   const { out, isWhole } = await printed({ rows: [write('empty.ndjson', '')], output: 'table', mayBeEmpty: true });
   await expect(out).toMatchFileSnapshot('empty.expected.txt');
   expect(isWhole).toBe(true);
@@ -72,7 +72,7 @@ const hostile = (output: (typeof texts)[number]): ReturnType<typeof printed> =>
   printed({ rows: [write('hostile.ndjson', linesOf(hostileRows()))], output });
 
 test.each(texts)(
-  'names written by strangers: %s: nothing unprintable, and no line is longer than a few names',
+  'with hostile names, %s has only printable characters, and no line is longer than a few names',
   async (output) => {
     const { out } = await hostile(output);
     expect(out.replaceAll(/\r?\n/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
@@ -80,7 +80,7 @@ test.each(texts)(
   },
 );
 
-test('names written by strangers: csv: each row has as many cells as the first, and none is a formula', async () => {
+test('with hostile names, csv has as many cells in each row as in the first, and none is a formula', async () => {
   const { out } = await hostile('csv');
   const rows = out.trimEnd().split('\r\n').map(cellsOf);
   expect(rows).toHaveLength(hostileRows().length + 1);
@@ -88,7 +88,7 @@ test('names written by strangers: csv: each row has as many cells as the first, 
   expect(rows.flat().filter((cell) => /^\s*[=+\-@|%]/.test(cell))).toEqual([]);
 });
 
-test('names written by strangers: markdown: outside of code there are only own words, and a table has as many cells as its head', async () => {
+test('with hostile names, markdown has only its own words outside of code, and as many cells in each row as in the head', async () => {
   const { out } = await hostile('markdown');
   const prose = out.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, '');
   expect(prose).not.toMatch(/[<>[\]@#](?!# |[^\n]*\n)/);
@@ -100,7 +100,7 @@ test('names written by strangers: markdown: outside of code there are only own w
   expect(new Set(widths)).toEqual(new Set([10, 9, 5]));
 });
 
-test('names written by strangers: json: it is one object, and its texts are those of the rows', async () => {
+test('with hostile names, json is one object, and its texts are those of the rows', async () => {
   const { out } = await hostile('json');
   const { pairs } = JSON.parse(out) as { pairs: { to: string }[] };
   const names = hostileRows().map((each) => each['destination.address']?.slice(0, 256));

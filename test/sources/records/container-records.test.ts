@@ -58,7 +58,7 @@ test.each<[string, string[][]]>([
     [['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"], [klog('next')]],
   ],
   ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
-  ['nothing belongs to a klog record that is closed', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
+  ['klog that is closed, with nothing joined to it', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
   ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],
   ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
   ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
@@ -67,13 +67,13 @@ test.each<[string, string[][]]>([
   ['felix after klog', [[klog('x')], [felix]]],
   ['bird after klog', [[klog('x')], ['bird: y']]],
   ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
-])('what belongs together: %s', (_, records) => {
+])('lines are joined to records: %s', (_, records) => {
   const joining = readAll(errors(...records.flat()));
   joining.finish();
   expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
 });
 
-test('what belongs together: streams do not mix, and each comes in its order', () => {
+test('streams are not joined to each other, and the records of each stay in order', () => {
   const joining = readAll(
     physical(
       ['err', klog('a err=<')],
@@ -97,7 +97,7 @@ test('what belongs together: streams do not mix, and each comes in its order', (
 
 const others = (count: number) => Array.from({ length: count }, () => ['out', '{'] as const);
 
-test('a record comes when the other stream is half a second further than its last line', () => {
+test('a record is delivered when the other stream is half a second ahead of its last line', () => {
   const joining = readAll(
     physical(['err', klog('x err=<')], ...others(400), ['err', '\ta'], ...others(400), ['err', '\tb'], ...others(502)),
   );
@@ -105,13 +105,13 @@ test('a record comes when the other stream is half a second further than its las
   expect(record).toBe(1300);
 });
 
-test('a line that never ends comes when the other stream is five seconds further', () => {
+test('a line without an end is delivered when the other stream is five seconds ahead', () => {
   const joining = readAll(physical(['err+', klog('x')], ...Array.from({ length: 5002 }, () => ['out', '{'] as const)));
   expect(joining.records.findIndex(({ text }) => text === klog('x'))).toBe(5000);
   expect(joining.counts.dangling).toBe(1);
 });
 
-test('a header in several parts is one', () => {
+test('a header in several parts of a line is recognized', () => {
   const joining = readAll(
     physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
   );
@@ -119,7 +119,7 @@ test('a header in several parts is one', () => {
   expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
 });
 
-test('what belongs together: text is decoded when it is whole', () => {
+test('a character that is split between two parts of a line is decoded', () => {
   const bytes = Buffer.from('é').toString('latin1');
   const joining = readAll(physical(['out+', `{${bytes.charAt(0)}`], ['out', bytes.charAt(1)]));
   joining.finish();
@@ -155,23 +155,26 @@ test('the rest of a line is waited for five seconds', () => {
   expect(joining.counts.dangling).toBe(1);
 });
 
-test('what waits is in the position, and what has been delivered is not', () => {
+test('the position has the records that wait, and not those that were delivered', () => {
   const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
   expect(joining.position).toMatchObject({ stdout: { open: { line: { text: felix } } } });
   joining.time.advance(500);
   expect(joining.position).toBeNull();
 });
 
-describe('what is too much', () => {
+describe('records over 64 KiB', () => {
   const header = klog('err=<');
   const limit = 64 * 1024;
 
   test.each<[string, PhysicalLine[]]>([
-    ['of lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next'))],
-    ['of one line in parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')])],
-    ['of a line in parts that continues', physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')])],
-    ['until the record is closed', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next')],
-  ])('a record %s ends at 64 KiB, and the rest is passed over', (_, lines) => {
+    ['in several lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next'))],
+    ['in one line with parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')])],
+    [
+      'in a line with parts, after the header',
+      physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')]),
+    ],
+    ['with a closing line after the limit', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next')],
+  ])('a record %s is cut at 64 KiB, and its rest is skipped', (_, lines) => {
     const joining = readAll(lines);
     joining.finish();
     expect(joining.records).toHaveLength(2);
@@ -179,7 +182,7 @@ describe('what is too much', () => {
     expect(joining.counts).toMatchObject({ cut: 1, dangling: 0 });
   });
 
-  test('of one that is not klog only what is indented is passed over', () => {
+  test('of a record that is not klog, only indented lines are skipped', () => {
     const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
     joining.finish();
     expect(joining.records.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
@@ -199,9 +202,9 @@ describe('what is too much', () => {
     ['err', klog('last')],
   );
 
-  // After two or three, what is delivered then is not too long.
+  // After two or three lines, the record that is delivered before the restart is not too long yet.
   test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])(
-    'a restart after %i lines and what was waited for begins no record in its middle',
+    'after a restart behind %i lines, no record begins in the middle of another one',
     (count) => {
       const joining = join(long);
       joining.read(count);
