@@ -25,12 +25,12 @@ import type { LineOrigin } from '../sources/sources.ts';
 import { createMeanings, type FlowMeaning, type MeaningOptions } from './meaning.ts';
 import { createTwinLines, createVerdictLines } from './twins.ts';
 
-/** The outcome of a line, and why. */
+/** What becomes of a line, with what was read from it. */
 export type Decision =
   | LostPacket
-  /** A packet that was accepted, or of which only the log is known. */
+  /** A packet that was accepted, or whose verdict is not known. */
   | { kind: 'no-drop'; observation: PacketObservation }
-  /** Another line of the same packet was counted. */
+  /** A packet that was already counted by another line (twins.ts). */
   | { kind: 'twin'; observation: PacketObservation | Martian }
   /** The rest of the packet is in another line. */
   | { kind: 'part'; observation: PacketPart }
@@ -46,17 +46,17 @@ export interface LostPacket {
   isIgnored: boolean;
 }
 
-/** May change while lines are read. */
+/** The settings that may change while lines are read. */
 export interface DecisionSettings {
   prefixes: PrefixTable;
-  /** Make Events of link-local chatter too. */
+  /** Whether noise, such as multicast, also gets Events. */
   includeNoise: boolean;
 }
 
 export interface DecisionOptions extends DecisionSettings, MeaningOptions {
-  /** The same as in `observe`. */
+  /** See `observe`. */
   programsAnywhere?: boolean;
-  /** Kernel-drops is a source, so each drop may have a second line. Default: assumed from the first such line on. */
+  /** Whether kernel-drops is a source, so that each drop may have a second line. By default, from its first line on. */
   hasKernelDrops?: boolean;
 }
 
@@ -77,7 +77,7 @@ export function createDecisions(options: DecisionOptions) {
     change: (settings: DecisionSettings): void => void ({ prefixes, includeNoise } = settings),
   };
 
-  /** Undefined if no format claims the line. */
+  /** Returns undefined if the line has no known format. */
   function decide(line: LogLine, origin: LineOrigin): Decision | undefined {
     const observed = observe(line, origin, prefixes, options.programsAnywhere);
     if (observed === undefined) return undefined;
@@ -123,12 +123,12 @@ export function weightOf(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
 }
 
-/** No line of the kernel is longer. */
+/** The most characters of a line of the kernel. */
 const longLine = 1024;
-/** Longer texts come from others; names in them are cut to this length. */
+/** Names in longer lines are cut to this length, because anybody may have written them. */
 const longText = 256;
 
-/** `programsAnywhere`: kube-proxy and calico-node are believed in every log, not only in their own. */
+/** Reads a line. `programsAnywhere`: records of kube-proxy and calico-node are believed in every log, not only in their own. */
 export function observe(
   line: Pick<LogLine, 'text' | 'source' | 'program'>,
   origin: LineOrigin,
@@ -144,7 +144,7 @@ export function observe(
   return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
 }
 
-/** A slice of a text keeps all of it in memory (64 KiB where a tenant writes), so names in long texts are cut and copied. */
+/** Copies and cuts the names from a long text, because a slice keeps the whole text in memory, up to 64 KiB. */
 function unbound(text: string, observation: Observation): Observation {
   if (text.length <= longLine) return observation;
   return shortened(observation) as Observation;

@@ -25,19 +25,19 @@ export interface QueuedFlow {
 export type LookupQueue = ReturnType<typeof createLookupQueue>;
 
 /**
- * Joins packets of one flow, so it grows with flows; and with minutes while an API server is away, because an address may be given to
- * another Pod meanwhile. The state on disk contains it.
+ * Keeps one entry for each flow and minute. Minutes are separate, because an address may get another Pod while the API server is away. The
+ * state on disk contains the queue.
  */
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
   const waiting = new Map<string, QueuedFlow>();
-  /** The key of each flow's packets that came last. */
+  /** The key of the latest entry of each flow. */
   const latest = new Map<string, string>();
   const changes = createKeyedChanges('waiting', waiting);
   let overflowed = 0;
   for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
 
   return {
-    /** The waiting packets, for the state on disk. */
+    /** The changes for the state on disk. */
     changes,
     get size(): number {
       return waiting.size;
@@ -45,11 +45,11 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     get flows(): readonly QueuedFlow[] {
       return [...waiting.values()];
     },
-    /** Lines that found no room, since the start. */
+    /** How many lines found no room since the start. */
     get overflowed(): number {
       return overflowed;
     },
-    /** Whether packets of that flow wait here, so that a later one does not overtake them. */
+    /** Returns whether packets of the flow wait here. */
     has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
       waiting.size > 0 && latest.has(keyOf(line, observation)),
     /** Returns false if it is full. `lines`: how many equal lines; `last`: the time of the latest. */
@@ -74,12 +74,12 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         overflowed += lines;
         return false;
       }
-      // A text may have 64 KiB, and all that it says is in the observation.
+      // The text may have 64 KiB, and the observation already has its content.
       const kept = { ...line, text: '' };
       changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
       return true;
     },
-    /** Takes out all that `may` agrees to, oldest first. */
+    /** Removes and returns the entries for which `may` is true, oldest first. */
     release(may: (flow: QueuedFlow) => boolean): QueuedFlow[] {
       const released: QueuedFlow[] = [];
       for (const [key, flow] of waiting) {
@@ -100,7 +100,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     return key;
   }
 
-  /** The key of the packets of that minute; where there is no room for another minute, of the latest packets of the flow. */
+  /** Returns the key of the entry for this minute. If there is no room for it, packets are added to the flow's latest entry. */
   function keyToJoin(flow: string, time: Millis): string {
     const key = inMinute(flow, time);
     return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);
@@ -113,7 +113,7 @@ function inMinute(flow: string, time: Millis): string {
   return `${Math.floor(time / minute)} ${flow}`;
 }
 
-/** Equal for packets that count in the same series, whoever owns their addresses. */
+/** Returns a key that is equal for packets of the same series, whoever owns their addresses. */
 function keyOf(line: LogLine, observation: PacketObservation | Martian): string {
   if (observation.kind === 'martian') {
     const { source, destination, device, impossible } = observation;
@@ -126,17 +126,17 @@ function keyOf(line: LogLine, observation: PacketObservation | Martian): string 
 export interface Lookups {
   queue: LookupQueue;
   remote: Pick<RemoteLookups, 'startLookups'>;
-  /** Whether the lists of Pods, Nodes and Services are there. Before that no address has a known owner. */
+  /** Returns whether the lists of Pods, Nodes and Services are there. Before that, no owner is known. */
   isSynced: () => boolean;
   now: () => Millis;
-  /** Timers of the time that `now` is of; by default the process's. */
+  /** Sets timers on the clock that `now` reads; by default the process's timers. */
   schedule?: Schedule;
 }
 
-/** Longest wait for look-ups; then a packet is counted with bare addresses. */
+/** After this time, a packet is counted with bare addresses. */
 export const longestWait: Millis = 2000;
 
-/** The pause between two looks at what waits. */
+/** The pause between two checks of waiting packets. */
 export const reviewInterval: Millis = 250;
 
 /** Decides which packets wait, and until when. */
@@ -145,9 +145,9 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
   let syncedAt: Millis | undefined;
 
   return {
-    /** Keeps a packet, uncounted, if it is worth waiting for its owners and there is room. */
+    /** Puts a packet into the queue if it is worth waiting for its owners. Returns whether it did, which also needs room. */
     hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
-      // A later packet must not overtake those of its flow that wait, because the two would become two series.
+      // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
       return queue.admit(alike.line, observation, now(), alike);
     },

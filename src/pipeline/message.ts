@@ -1,4 +1,4 @@
-/** What an Event says, of a drop or an incident. */
+/** Writes the message of an Event about a drop or an incident. */
 import { dropMessage, type PolicyVerdict } from '../drops/drops.ts';
 import { incidentMessage } from '../incidents/incidents.ts';
 import type { IncidentDetails } from '../model/incident.ts';
@@ -10,11 +10,11 @@ import { printable } from '../platform/printable.ts';
 interface MessageOptions {
   /** Returns what the wall clock shows at a time of the series. Default: the times are already the wall clock's. */
   readonly toWall?: (time: Millis) => Millis;
-  /** The verdict of policies on the drop, where they were asked. */
+  /** The verdict of policies on the drop, if they were evaluated. */
   readonly answer?: PolicyVerdict | undefined;
 }
 
-/** One line, without tabs, mentions and links; the publisher cuts it. */
+/** Returns one line without tabs, mentions and links. The publisher cuts it. */
 export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
   const { details, node, type } = series.finding;
   const lowerBound = series.suppressed
@@ -27,7 +27,7 @@ export function messageOf(series: Series, { toWall = (time) => time, answer }: M
   return printable(message);
 }
 
-/** The message, and the policy that denied the packets where policies were asked. */
+/** Returns the message, and the policy that denied the packets if policies were evaluated. */
 export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
   return { message: messageOf(series, options), policy: options.answer?.policy };
 }

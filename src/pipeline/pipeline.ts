@@ -44,9 +44,9 @@ export interface PipelineOptions extends DecisionOptions {
   counts: (node: string) => NodeCounts;
   /** In `replay` the times of lines decide what is due, so equal lines are joined only while times rise. */
   isByLines?: boolean;
-  /** Undefined: every packet is counted at once, with the owners that are known. */
+  /** If undefined, every packet is counted at once, with the owners that are known. */
   lookups?: Lookups | undefined;
-  /** Undefined: nobody needs single packets. */
+  /** Undefined if single packets are not needed. */
   packets?: PacketSink | undefined;
 }
 
@@ -60,27 +60,27 @@ export interface NodeCounts {
   readonly quietUntil?: () => Millis;
 }
 
-/** Takes single packets, for what is told of them beside Events: the audit, metrics by owner, rows. */
+/** Takes single packets for everything besides Events: the audit, metrics by owner, rows of `replay`. */
 export interface PacketSink {
   drop: (drop: Drop) => void;
-  /** Takes a packet that was accepted, or of which only the log is known. Undefined: these are not needed. */
+  /** Takes a packet that was accepted, or whose verdict is not known. Undefined if such packets are not needed. */
   logged?: ((drop: Drop) => void) | undefined;
-  /** Records of the node's log are missing. */
+  /** Notes that records of the node's log are missing. */
   gap?: (suppressed: Suppressed, time: Millis) => void;
-  /** Looks at what varies from line to line, so no packet is counted by its likeness to another. */
+  /** Whether each line must be shown by itself, with the fields that vary within a flow. */
   readonly everyLine?: boolean;
 }
 
-/** From lines to counts, without I/O and without waiting. */
+/** Turns lines into counts, without I/O and without waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
   /** Undefined if each line is shown by itself. */
   repeats?: Repeats | undefined;
-  /** Counts the packets whose owners are known now. Called when answers have come; while packets wait, by a timer, too. */
+  /** Counts waiting packets whose owners are known now. Call it when look-ups have answers. While packets wait, a timer also calls it. */
   review: () => void;
-  /** Ends the reviews; what waits stays in the queue. */
+  /** Ends the reviews. Packets that wait stay in the queue. */
   stop: () => void;
-  /** Log was lost before it could be read: counts near it are lower bounds. */
+  /** Notes that lines were lost before they could be read, so counts near that time are lower bounds. */
   lost: (by: string, count: number | undefined, time: Millis) => void;
   /** Takes other settings for the next lines. */
   change: (settings: DecisionSettings) => void;
@@ -154,13 +154,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
-/** Carries decisions out: each becomes counts. */
+/** Carries decisions out: turns each into counts. */
 function createCounting({ statistics, packets: sink, counts, ...options }: PipelineOptions, decisions: Decisions) {
   const twins = createFlowTwins(options.hasFlows);
   const waiting = options.lookups && createWaiting(options.lookups, options.directory);
   return { carryOut, suppress, resume, takeDone: (): QueuedFlow[] => waiting?.takeDone() ?? [] };
 
-  /** Counts what alike lines say. Returns true if the packet waits for its owners instead. */
+  /** Counts equal lines. Returns true if their packets wait for a look-up instead. */
   function carryOut(decision: Decision, alike: Alike): boolean {
     const { line, lines } = alike;
     switch (decision.kind) {

@@ -1,4 +1,4 @@
-/** Lines that repeat an earlier decision, added up. */
+/** Adds up lines that repeat an earlier decision. */
 import { nodeRefByName, objectKey } from '../model/endpoint.ts';
 import { leastClientPort } from '../model/flow-identity.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
@@ -11,30 +11,30 @@ type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
 /** Lines that say the same. */
 export interface Alike {
-  /** Keeps only the earliest of all times. */
+  /** The first line, with the earliest time of all. */
   line: LogLine;
   lines: number;
-  /** The latest of all times. Undefined: of one line that repeats none. */
+  /** The latest time of all; undefined for a single line that repeats none. */
   last: Millis | undefined;
 }
 
 interface RepeatedDecision extends Repeat, Alike {
-  /** Replaced when settings change. */
+  /** The settings under which it was decided: another object after each change. */
   owner: object;
   decision: PacketDecision;
-  /** Addresses keep their owners in this period. Only drops are given to owners. */
+  /** The epoch of the directory, in which addresses keep their owners; undefined if it is not known, and for packets that were not lost. */
   epoch: number | undefined;
 }
 
 interface RepeatedDecisionsOptions {
   epochAt: Decisions['epochAt'];
-  /** Returns until when nothing is due on a node, if the times of lines decide that; then they must come in order. */
+  /** Returns until when no write is due on a node. Undefined if a clock decides that, and not the times of lines. */
   quietUntil: ((node: string) => Millis) | undefined;
 }
 
 /**
- * Adds up lines that repeat a decision, because counting takes several times longer than comparing. What comes of them together is the same:
- * they are of one second, and nothing that depends on the number of lines is due between them.
+ * Adds up lines that repeat a decision, because counting takes several times longer than comparing. The result is the same as for single
+ * lines, because all of them are from one second, and nothing that depends on the counts is due between them.
  */
 export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisionsOptions) {
   let owner = {};
@@ -42,7 +42,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
   let decision: Decision | undefined;
   /** Decisions with lines that are not carried out yet, in the order of their first lines. */
   let open: RepeatedDecision[] = [];
-  /** Times that may be added: what is due, and the hours of all objects, are the same. */
+  /** The time span in which lines may be added. In it, no write becomes due and no window ends. */
   let from: Millis = -Infinity;
   let until: Millis = Infinity;
 
@@ -52,13 +52,13 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       line = latestLine;
       decision = decided;
     },
-    /** Makes the memo of that line; undefined if lines like it are decided on one by one. */
+    /** Makes the memo for lines like the last one; undefined if such lines are decided one by one. */
     last(this: void): Repeat | undefined {
       if (line === undefined || (decision?.kind !== 'drop' && decision?.kind !== 'no-drop')) return undefined;
       const { observation } = decision;
       // Other loggers vary other numbers in their lines, and an ICMP error shows two packets.
       if (observation.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;
-      // Another line may tell of the same packet.
+      // The same packet may have a second line (twins.ts).
       if (observation.notice !== undefined) return undefined;
       if (observation.inner !== undefined || observation.packet.protocol === 'ARP') return undefined;
       const epoch = decision.kind === 'drop' ? epochAt(line.time) : undefined;
@@ -67,13 +67,14 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       const repeat: RepeatedDecision = { owner, line: kept, lines: 0, last: 0, decision, epoch, sourcePortsFrom };
       return repeat;
     },
-    /** Whether what was added up has to be taken before a line of that time is added. */
+    /** Returns whether `take` must be called before a line of this time is added. */
     isOver: (time: Millis): boolean => time < from || time >= until,
     /** Adds one more line. Returns false if it has to be decided on, because the memo no longer holds. */
     again(repeat: Repeat, time: Millis): boolean {
       const known = repeat as RepeatedDecision;
       if (known.owner !== owner) return false;
       if (known.decision.kind === 'drop' && (known.epoch === undefined || epochAt(time) !== known.epoch)) return false;
+      // If the times of lines decide what is due, an earlier line may not follow.
       if (quietUntil !== undefined) from = time;
       else from = Math.floor(time / second) * second;
       if (known.lines++ > 0) {
@@ -86,7 +87,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       open.push(known);
       return true;
     },
-    /** Gives what was added up; the caller carries it out, and sets its `lines` to 0. */
+    /** Takes what was added up. The caller carries it out, and sets its `lines` to 0. */
     take(): readonly RepeatedDecision[] {
       if (open.length === 0) return nothing;
       const all = open;
@@ -95,7 +96,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       until = Infinity;
       return all;
     },
-    /** All memos no longer hold. */
+    /** Makes all memos invalid. */
     forget: (): void => void (owner = {}),
   };
 
@@ -118,7 +119,7 @@ const second: Millis = 1000;
 /** The ends of the hours in which packets of a flow were counted last. */
 const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
 
-/** Returns when the first window ends, of all objects that its packets may be counted on; of a scan, the node is one of them. */
+/** Returns when the first window ends, of all objects on which the packets may be counted. The node is one, because scans are counted there. */
 function windowEnd(meaning: FlowMeaning, time: Millis): Millis {
   const known = windowEnds.get(meaning);
   if (known !== undefined && time >= known.from && time < known.end) return known.end;

@@ -4,7 +4,7 @@ import type { LogLine } from '../model/log-line.ts';
 import type { Observation, PacketPart } from '../model/observation.ts';
 import type { Verdict } from '../model/packet.ts';
 
-/** Distinct values of the summary; a hostile log must not fill the memory. */
+/** The most distinct values that are kept, because a hostile log must not fill the memory. */
 const keep = 256;
 
 export type Statistics = ReturnType<typeof createStatistics>;
@@ -87,9 +87,9 @@ function bump(counts: Map<string, number>, key: string, by: number): void {
 function noCounts() {
   return {
     verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 } satisfies Record<Verdict, number>,
-    /** Dropped or rejected, but chatter of the link. */
+    /** Dropped or rejected packets that are noise, such as multicast. */
     noise: 0,
-    /** Drops, noise apart, with and without a Pod at an end. */
+    /** Drops without noise, with and without a Pod at an end. */
     withPods: 0,
     withoutPods: 0,
     /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
@@ -99,14 +99,14 @@ function noCounts() {
     /** Prefixes of lines that only log, and how often. */
     loggedPrefixes: new Map<string, number>(),
     unparsable: 0,
-    /** By `format: reason`: the count and the first place. */
+    /** The count and the first line of each `format: reason`. */
     unparsableReasons: new Map<string, { count: number; place: string }>(),
     conntrackFull: 0,
     neighbourOverflow: 0,
     martian: 0,
     programRecords: 0,
     suppressed: 0,
-    /** Lines in a format that their writer may not use: a packet as the kernel prints it, from sshd. */
+    /** Lines in a format that their writer may not use, such as a packet in the kernel's format from sshd. */
     notKernel: 0,
     nodeUnknown: 0,
   };

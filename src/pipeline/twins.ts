@@ -1,6 +1,6 @@
 /**
- * Packets of which several lines tell. All of this is in memory only: if a restart comes between the lines of a packet, both are counted, and
- * a verdict without its packet is unparsable.
+ * Recognizes several lines about one packet, so that it counts once. It remembers lines in memory only: if the agent restarts between two
+ * lines, both are counted, and a verdict without its packet is unparsable.
  */
 import { LRUCache } from 'lru-cache';
 import type { Finding } from '../model/finding.ts';
@@ -9,24 +9,24 @@ import type { Martian, PacketPart, Unparsable } from '../model/observation.ts';
 import { kernelDrop, type PacketObservation } from '../model/packet.ts';
 import { generateNameOf } from '../resolving/resolving.ts';
 
-/** Flows that are remembered until their other line comes. */
+/** The most flows that are remembered until their other line comes. */
 const flowsKept = 4096;
-/** The queue of the kernel holds 1,024 packets that wait for a verdict. */
+/** The most packets that wait for their verdicts, as many as in the kernel's queue. */
 const verdictsKept = 1024;
-/** Cilium writes both lines within microseconds; busy nodes stamp them further apart. */
+/** The most between two lines of one packet. Cilium writes both within microseconds, but a busy node may stamp them late. */
 const longestPause: Millis = 1000;
-/** A flow of Calico comes at the end of an interval, which is five minutes by default. */
+/** How long logged packets are remembered, because Calico reports flows at the end of an interval, by default every five minutes. */
 const longestInterval: Millis = 600_000;
 
 /**
- * Calico may tell of a packet twice: by a LOG line at once, and by a flow at the end of an interval. As many packets of a flow as lines have
- * shown are skipped; the rest are those that a rate limit kept out of the log. The peer is not compared, because flows have no addresses.
+ * Calico may report a packet twice: by a LOG line at once, and in a flow at the end of an interval. So the packets that lines have shown are
+ * subtracted from the flow. The rest are packets that a rate limit kept out of the log. Flows have no addresses, so the peer is not compared.
  */
 export function createFlowTwins(hasFlows = false) {
   const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
 
   return {
-    /** Remembers how many packets lines have shown, if Calico's flows are read. */
+    /** Remembers how many packets were shown by lines, if Calico's flows are read. */
     note(findings: readonly Finding[], packets: number, time: Millis): void {
       if (!hasFlows) return;
       for (const finding of findings) {
@@ -36,7 +36,7 @@ export function createFlowTwins(hasFlows = false) {
         logged.set(key, { packets: packets + (known?.packets ?? 0), time });
       }
     },
-    /** Returns how many packets of a flow no line has shown. */
+    /** Returns how many packets of a flow were not shown by lines. */
     uncounted(findings: readonly Finding[], packets: number, time: Millis): number {
       const [finding] = findings;
       if (finding === undefined || !isFlow(finding)) return packets;
@@ -55,7 +55,7 @@ function isFlow({ details }: Finding): boolean {
   return details.kind === 'flow' && details.logger === 'calico-flow';
 }
 
-/** Names the end whose policies decided by its workload: a flow does not show the Pod. */
+/** Returns a key with the workload of the end whose policies decided, because a flow does not name the Pod. */
 function keyOf({ regarding, details, node }: Finding): string | undefined {
   if (details.kind !== 'flow' || details.enforcer !== 'network-policy') return undefined;
   const { direction, refusedBy, protocol, port } = details;
@@ -66,11 +66,11 @@ function keyOf({ regarding, details, node }: Finding): string | undefined {
 type Lost = PacketObservation | Martian;
 
 /**
- * Two lines may tell of a packet that is dropped: a logger's, which names the policy or has the prefix of the rule, and the drop itself, of Cilium
- * or of the kernel. Either may be missing, so the first that comes is counted, and as many of the other kind are skipped.
+ * A dropped packet may have two lines: the verdict, with the policy or the prefix of the rule, and the drop itself, from Cilium or from the
+ * kernel. Either may be missing, so the line that comes first is counted, and a line of the other kind is skipped.
  */
 export function createTwinLines(): (observation: Lost, time: Millis) => Lost | undefined {
-  /** `packets`: counted, while their other line has not come. */
+  /** `packets`: how many were counted, and have no other line yet. */
   const waiting = new LRUCache<string, { notice: PacketObservation['notice']; packets: number; time: Millis }>({
     max: flowsKept,
   });
@@ -81,7 +81,7 @@ export function createTwinLines(): (observation: Lost, time: Millis) => Lost | u
     return uncounted?.kind === 'packet' ? asLogged(uncounted, time) : uncounted;
   };
 
-  /** Says of a drop that the kernel tells of what the last LOG line of its flow said: the rule and the devices. */
+  /** Adds the rule and the devices from the last LOG line of the flow to a drop that the kernel reports. */
   function asLogged(observation: PacketObservation, time: Millis): PacketObservation {
     if (observation.logger !== kernelDrop || observation.dropReason !== undefined) return observation;
     const { packet, notice } = observation;
@@ -90,7 +90,7 @@ export function createTwinLines(): (observation: Lost, time: Millis) => Lost | u
     return { ...last.observation, packet, notice, repeat: 1 };
   }
 
-  /** Returns the packets that are to be counted; undefined if all of them were. */
+  /** Returns the packets that are not counted yet; undefined if there are none. */
   function withoutCounted(observation: Lost, time: Millis): Lost | undefined {
     const { notice } = observation;
     if (notice === undefined) return observation;
@@ -112,13 +112,13 @@ export function createTwinLines(): (observation: Lost, time: Millis) => Lost | u
   }
 }
 
-/** A packet is of the Pod behind its device, whatever its source address is. */
+/** The key contains the device, because the Pod behind it is the sender, whatever the source address is. */
 function flowKey({ inInterface, packet }: PacketObservation): string {
   const { source, destination, protocol, destinationPort, icmpType } = packet;
   return [inInterface, source, destination, protocol, destinationPort ?? icmpType].join(' ');
 }
 
-/** The kernel's log calls these martians, and names no ports. */
+/** Reasons that the kernel's log calls martians. It names no ports for them. */
 const martians = new Set<string | undefined>(['IP_LOCAL_SOURCE', 'IP_INVALID_SOURCE']);
 
 function packetKey(observation: Lost): string {
@@ -128,7 +128,7 @@ function packetKey(observation: Lost): string {
   return [source, destination, protocol, sourcePort, destinationPort ?? icmpType].join(' ');
 }
 
-/** Joins what some loggers write in two lines: the packet, then its verdict. */
+/** Joins the two lines that some loggers write for a packet: its content, then its verdict. */
 export function createVerdictLines(): (
   line: Pick<LogLine, 'source' | 'program' | 'host'>,
   part: PacketPart,

@@ -1,7 +1,7 @@
-/** Reads where fields of the kernel's structures stand, from its BTF (Linux Documentation/bpf/btf.rst). */
+/** Finds the offsets of fields in the kernel's structures, by its BTF (Linux Documentation/bpf/btf.rst). */
 
 const magic = 0xeb9f;
-/** Bytes after the first 12 of a type, by kind: for each member, and below, once for the type. */
+/** How many bytes follow the first 12 of a type, by its kind: for each member, and below, once for the type. */
 const perMember: Readonly<Record<number, number>> = { 4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12 };
 const perType: Readonly<Record<number, number>> = { 1: 4, 3: 12, 14: 4, 17: 4 };
 const struct = 4;
@@ -14,7 +14,7 @@ export interface Btf {
   offsetOf: (structure: string, ...path: [string, ...string[]]) => number;
 }
 
-/** `data`: the content of /sys/kernel/btf/vmlinux. Some 130,000 types take 60 ms, and 6 MB until the result is dropped. */
+/** Reads /sys/kernel/btf/vmlinux. Its 130,000 types take 60 ms, and 6 MB as long as the result is kept. */
 export function readBtf(data: Buffer): Btf {
   const u32 = (at: number): number => data.readUInt32LE(at);
   if (data.length < 24 || data.readUInt16LE(0) !== magic) throw new Error('the types of the kernel cannot be read');
@@ -72,7 +72,7 @@ export function readBtf(data: Buffer): Btf {
     return undefined;
   }
 
-  /** Where the structure or union stands that a type is; undefined if it is neither. */
+  /** Returns the position of the structure or union that a type stands for; undefined if it stands for neither. */
   function structureOf(type: number): number | undefined {
     for (let id = type, steps = 0; steps < 16; steps++) {
       const at = places[id];

@@ -16,18 +16,18 @@ import {
 } from './probe.ts';
 import { accessAdviceOn, createTrace, type TraceOptions } from './trace.ts';
 
-/** Also the group of the probe, in which no dash may stand. */
+/** The name of the instance, and of the probe's group, which may not contain a dash. */
 const instance = 'kube_netfilter_tailer_drops';
 const btfFile = '/sys/kernel/btf/vmlinux';
 
 export interface KernelDropsOptions extends TraceOptions {
-  /** The types of the running kernel. */
+  /** The file with the types of the running kernel. */
   btf?: string;
 }
 
 /**
- * Reads why the kernel throws packets away, from the tracepoint `skb:kfree_skb`, by an event probe that adds the begin of the packet, its device
- * and its network namespace.
+ * Reads why the kernel drops packets, from the tracepoint `skb:kfree_skb`. An event probe adds the beginning of the packet, its device and
+ * its network namespace.
  */
 export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
   const { tracefs } = options;
@@ -36,7 +36,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   let filter = '';
   let folder = '';
   let isNarrow = false;
-  // Reading the types takes 60 ms, too long to repeat at each attempt while the kernel refuses the probe.
+  // Kept, because reading the types takes 60 ms, and the kernel may refuse the probe again and again.
   let definition: string | undefined;
   const trace = createTrace(
     {
@@ -49,7 +49,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
         const told = toldNumbers(names);
         definition ??= definitionFor(readFileSync(btf));
         folder = join('events', instance, defineProbe(tracefs, definition, told, instance));
-        // Nothing but IP has addresses that are Pods'.
+        // Only IP packets have addresses of Pods.
         filter = `(${conditionOn('code', told)}) && (protocol == 0x800 || protocol == 0x86dd)`;
         isNarrow = false;
         return { folder, filter };
@@ -82,8 +82,8 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   }
 
   /**
-   * The first line names the node's own network namespace; from then on the kernel keeps out all others, so that a Pod that drops packets in
-   * its own takes no place in the buffer. If a pointer is 0, the number read through it is an old value.
+   * Lets the kernel filter out other network namespaces once the first line has named the node's own, so that drops inside of Pods do not
+   * fill the buffer. If a pointer is 0, the number that was read through it is an old value.
    */
   function narrow(printed: string): void {
     const node = / node=(\d{1,10}) /.exec(printed)?.[1];
@@ -93,7 +93,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
     try {
       writeFileSync(join(tracefs, 'instances', instance, folder, 'filter'), `${filter} && (${ofNode})`);
     } catch {
-      // Lines of other namespaces are refused when they are read, too.
+      // The parser refuses lines of other namespaces, too.
     }
   }
 }
@@ -106,7 +106,7 @@ export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
     const event = defineProbe(tracefs, definitionFor(readFileSync(btf)), told, group);
     order(tracefs, `-:${group}/${event}`);
     const trial = join(tracefs, 'instances', group);
-    // A check that was killed has left it.
+    // It exists if an earlier check was killed.
     if (!existsSync(trial)) mkdirSync(trial);
     rmdirSync(trial);
     return undefined;
@@ -122,7 +122,7 @@ function adviceOn(error: unknown): string {
   if (code === 'ENOENT' && path?.endsWith(`${tracepoint}/format`) === true)
     return 'no tracefs is mounted there, or the kernel has no event skb:kfree_skb (CONFIG_FTRACE)';
   if (code === 'EBUSY') return 'another agent on this node reads it, and each line can be read but once';
-  // It has no such file where it knows no probes; where it does not know the symbol, the write gives the same error.
+  // Without probes the file is missing. If the kernel does not know the symbol, writing gives the same error.
   if (code === 'EINVAL' || code === 'ENOENT')
     return 'the kernel does not take the probe (CONFIG_KPROBE_EVENTS, since Linux 6.17 CONFIG_EPROBE_EVENTS; CONFIG_KALLSYMS_ALL)';
   return accessAdviceOn(error) ?? reasonOf(error);

@@ -1,4 +1,4 @@
-/** The tracepoint `skb:kfree_skb`: the event probe on it (which reasons it tells of, what it fetches), and a histogram of all reasons. */
+/** Defines the event probe on the tracepoint `skb:kfree_skb`, with its reasons and fields, and a histogram of all reasons. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -17,8 +17,8 @@ import { readBtf } from './btf.ts';
 export const tracepoint = 'events/skb/kfree_skb';
 
 /**
- * The reasons that lead to Events: of each, src/drops/reasons.ts says what it means. With all of them `skb->dev` is a device: where a packet
- * waits in a tree or in a socket, the kernel keeps something else in its place, and what is fetched through it means nothing.
+ * The reasons that lead to Events. src/drops/reasons.ts explains each. With all of them `skb->dev` is a device. With others, the kernel may
+ * keep something else there, for example while a packet waits in a socket, and fields that are read through it are meaningless.
  */
 export const toldReasons = [
   'NETFILTER_DROP',
@@ -38,7 +38,7 @@ export const toldReasons = [
   'XDP',
 ] as const;
 
-/** Numbers of reasons differ from kernel to kernel, so they are taken from how the tracepoint prints them: `{ 6, "NETFILTER_DROP" }`. */
+/** Reads the numbers of the reasons from the tracepoint's format, `{ 6, "NETFILTER_DROP" }`, because they differ from kernel to kernel. */
 export function readReasons(tracefs: string): ReadonlyMap<number, string> {
   const format = readFileSync(join(tracefs, tracepoint, 'format'), 'latin1');
   const names = new Map<number, string>();
@@ -59,8 +59,8 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
 }
 
 /**
- * Defines the probe if it is not there yet, and returns the name of its event, which differs where the definition does. The
- * condition spares the kernel the fields of packets that it frees for other reasons: fetching them costs ten times as much as the check.
+ * Defines the probe if it is not there yet. Returns the name of its event, which is different for each definition. The probe has a condition,
+ * because fetching the fields of a packet costs ten times as much as checking its reason.
  */
 export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
   const condition = conditionOn('reason', told);
@@ -73,7 +73,7 @@ export function defineProbe(tracefs: string, definition: string, told: readonly 
     order(tracefs, `${probe} if ${condition}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-    // Before Linux 6.1 no probe has a condition. The first ones with it looked for its field in the probe, where it has another name.
+    // Before Linux 6.1 there are no conditions. The first kernels with them expect the probe's name of the field, which is another one.
     order(tracefs, probe);
   }
   return event;
@@ -89,7 +89,7 @@ export function order(tracefs: string, command: string): void {
   }
 }
 
-/** The name of the device stands last, because it may hold any character but white space. */
+/** Returns the fields of the probe. The name of the device is last, because it may contain any character except white space. */
 export function definitionFor(btf: Buffer): string {
   const { offsetOf } = readBtf(btf);
   const skb = (field: string): string => `+${offsetOf('sk_buff', field)}($skbaddr)`;
@@ -110,7 +110,7 @@ export function definitionFor(btf: Buffer): string {
     `data=${skb('data')}:x64`,
     `nh=${skb('network_header')}:u16`,
     `dst=${skb('_skb_refdst')}:x64`,
-    // The pointer to the route has its lowest bit set, unless somebody holds the route for longer (skb_dst_set_noref of the kernel).
+    // The offset is one less, because the lowest bit of the pointer is set, except for a route with a reference (skb_dst_set_noref).
     `mtu=+${offsetOf('net_device', 'mtu')}(${signed(offsetOf('dst_entry', 'dev') - 1)}(${skb('_skb_refdst')})):u32`,
     `bytes=+0(${skb('data')}):x64[8]`,
     `dev=+${offsetOf('net_device', 'name')}(${skb('dev')}):string`,
@@ -132,10 +132,10 @@ export function removeProbes(tracefs: string, group: string): void {
     if (entry.isDirectory()) order(tracefs, `-:${group}/${entry.name}`);
 }
 
-/** More than any kernel has reasons. What finds no room there is in no count. */
+/** The most reasons that are counted. No kernel has as many. */
 const size = 512;
 
-/** Lets the kernel count an event by the numbers in its field, which costs the reader nothing. `folder`: that of the event. */
+/** Lets the kernel count an event by the numbers in a field, which costs this process nothing. `folder`: the folder of the event. */
 export function startHistogram(folder: string, field: string): void {
   try {
     writeFileSync(join(folder, 'trigger'), `hist:keys=${field}:size=${size}`);

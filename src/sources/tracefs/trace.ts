@@ -7,7 +7,7 @@ import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
 import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
-/** KiB for each CPU, about 4,000 lines. The kernel's default takes 1.4 MB for each. */
+/** The size of the buffer of each CPU in KiB, for about 4,000 lines. The kernel's default is 1.4 MB. */
 const bufferKilobytes = 512;
 /** The most characters of one read, because the kernel's tracing_read_pipe hands over no more at once. */
 const longestRest = 16_384;
@@ -17,18 +17,18 @@ export interface TraceOptions {
   tracefs: string;
   listener: SourceListener;
   timing?: Timing;
-  /** CLOCK_MONOTONIC. */
+  /** Reads CLOCK_MONOTONIC. */
   monotonic?: () => Millis;
   device?: Device;
 }
 
 /** One event of the kernel, recorded in an instance of tracefs. */
 export interface TracedEvent {
-  /** Name of the source, and of the writer of its lines. */
+  /** The name of the source; below, of the writer of its lines, and of the instance. */
   source: string;
   program: string;
   instance: string;
-  /** The name of the event as it stands in a line: a part of a regular expression. */
+  /** The name of the event in a line, as part of a regular expression. */
   event: string;
   /** Makes the event ready, and returns its folder below that of the instance. */
   prepare: () => { folder: string; filter?: string };
@@ -36,26 +36,26 @@ export interface TracedEvent {
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
-  /** After a turn that read as many records as it may, the rest is so many times as long. */
+  /** The pause after a full turn, as a multiple of the turn's length. */
   restInFlood?: number;
   advise: (error: unknown) => string;
-  /** Makes the text that is handed over from what stands behind the event's name. Default: unchanged. */
+  /** Makes the text of a line from what follows the event's name; by default the same. */
   textOf?: (printed: string) => string;
 }
 
 const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
 
 /**
- * Reads one event of the kernel from an own instance of tracefs, so that other readers lose nothing. Reading removes lines: those of the
- * second before a SIGKILL are lost, and those printed between a stop and the next start. An instance that exists was left by a killed agent
- * of this boot, and is used again.
+ * Reads one event of the kernel from an instance of tracefs of its own, so that other readers lose nothing. Reading removes lines. So lines
+ * of the second before a SIGKILL are lost, and those between a stop and the next start. An instance that exists was left by a killed agent,
+ * and is used again.
  */
 export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
   const { source: name, program, textOf = (printed) => printed } = traced;
   const folder = join(tracefs, 'instances', traced.instance);
   const { device = deviceOf(folder, traced) } = options;
-  // `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`; the task's name before it may be anything of 15 bytes.
+  // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
   const line = new RegExp(String.raw` \[\d{3,5}\] \S{1,8} +(\d{1,10}\.\d{1,9}): ${traced.event}: (.*)$`);
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let rest = '';
@@ -135,17 +135,17 @@ function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
   };
 }
 
-/** Removes the instance, and its ring buffer with it. */
+/** Removes the instance with its ring buffer. */
 function remove(folder: string, { forget }: TracedEvent): void {
   try {
     if (existsSync(folder)) rmdirSync(folder);
     forget?.();
   } catch {
-    // Something has it open; the next agent uses it again.
+    // If another program has it open, it stays, and the next agent uses it again.
   }
 }
 
-/** The event behind bpf_trace_printk (Linux 5.9), below the folder of an instance. */
+/** The event of bpf_trace_printk (since Linux 5.9), as a path in an instance. */
 const printkEvent = 'events/bpf_trace/bpf_trace_printk';
 
 /** Reads what BPF programs print. */
@@ -170,14 +170,14 @@ function adviceOn(error: unknown): string {
   return accessAdviceOn(error) ?? reasonOf(error);
 }
 
-/** Says what keeps the agent from using a tracefs that is there; undefined for other errors. */
+/** Says why the agent may not use a tracefs; undefined for other errors. */
 export function accessAdviceOn(error: unknown): string | undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return undefined;
   return `${reasonOf(error)}. The agent must be root there and may write, and the kernel must not be locked down for confidentiality`;
 }
 
-/** Returns why it cannot be read; undefined if it can. It creates nothing. */
+/** Returns why the source cannot be read; undefined if it can. It creates nothing. */
 export function obstacleOf(tracefs: string): string | undefined {
   try {
     accessSync(join(tracefs, printkEvent, 'enable'), constants.W_OK);
