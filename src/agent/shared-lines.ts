@@ -15,7 +15,7 @@ export interface SharedLinesOptions {
 /** The most records that are remembered. A few are enough, because the sources show a record at nearly the same time. */
 const maxRecords = 1024;
 
-/** Another source may give ulogd's lines after the first one was silent for so long. */
+/** After a silence of this length, another source may take over ulogd's lines. */
 const ulogdSilence: Millis = 60_000;
 
 export type SharedLines = ReturnType<typeof createSharedLines>;
@@ -56,8 +56,8 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
   }
 
   /**
-   * The first source that shows a line gives all, until it is silent while another has newer lines: whoever may write one line must not hide a
-   * log. Lines that are not newer may be the same, read later.
+   * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines.
+   * Otherwise, a single forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
    */
   function isOfUlogdGiver(source: string, time: Millis): boolean {
     const present = now();

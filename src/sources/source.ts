@@ -37,7 +37,7 @@ export interface Repeat {
 export interface Repeats {
   /** Describes repeats of the last line that was handed over; undefined if repeats of it must be handed over, too. */
   last: () => Repeat | undefined;
-  /** Counts one more line, logged at `time`. False if the line must be handed over, because what was known no longer holds. */
+  /** Counts one more line, logged at `time`. Returns false if the line must be handed over, because the memo is no longer valid. */
   again: (repeat: Repeat, time: Millis) => boolean;
   /** Applies the counts that `again` has collected. Call it before the turn of the event loop ends. */
   flush: () => void;

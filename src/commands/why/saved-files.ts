@@ -77,7 +77,10 @@ function jsonLines(file: string, content: string): Json[] | undefined {
   });
 }
 
-/** V8 names a position, or for an unexpected token the text around it, of which ten characters stand before it; at the end of the text neither. */
+/**
+ * Adds the line and column to an error of JSON.parse. Its message has a position, or for an unexpected token the text around it, which begins
+ * ten characters before. At the end of the text it has neither.
+ */
 function jsonError(file: string, content: string, { message }: Error): WhyError {
   const position = / at position (\d+)/.exec(message)?.[1];
   const [, token = '', cut, around] = /^Unexpected token '(.)', (\.{3})?"(.*)"(?:\.{3})? is not/su.exec(message) ?? [];

@@ -63,7 +63,7 @@ export interface DevicePollOptions {
   schedule: Schedule;
   listener: Pick<SourceListener, 'notice'>;
   advise: (error: unknown) => string;
-  /** After a turn that read as many records as it may, the pause is so many times as long as the turn. */
+  /** The pause after a full turn, as a multiple of the turn's length. */
   restInFlood?: number;
   /** CLOCK_MONOTONIC. */
   monotonic?: () => Millis;

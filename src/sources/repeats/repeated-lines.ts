@@ -27,7 +27,8 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
   const lines = createKnownLines(places);
   let turn = 0;
   /**
-   * The line that `take` has left last. `place`: the place of the line that it repeats, if what is known about it no longer holds; else -1.
+   * The last line that `take` did not count. `place`: the place of the line that it repeats, if the memo of that line is no longer valid;
+   * else -1.
    */
   const last = { bytes: Buffer.alloc(0) as Buffer, start: 0, header: 0, end: 0, time: NaN, hash: 0, place: -1 };
 
