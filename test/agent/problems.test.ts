@@ -33,7 +33,7 @@ test('a source that cannot be read is logged once, and that it is read again, ea
   expect(keys().at(-1)).toBe('source /b.log well');
 });
 
-test('of a source with several files, each has its own problems, and its own end of them', () => {
+test('each file of a source has its own problems, which end separately', () => {
   const unreadable = { level: 'error', key: 'unreadable', text: 'a' } as const;
   for (const of of ['/a', '/b']) problems.source('containers', { ...unreadable, of });
   problems.source('containers', { level: 'info', key: 'well', text: 'b', of: '/b' });
@@ -205,7 +205,7 @@ test.each([
   expect(shown).toContain('event_writes_total{verb="create",result="denied"} 3');
 });
 
-test('what was lost of a log is counted by its unit', async () => {
+test('losses of a log are counted by their unit', async () => {
   problems.lost('/dev/kmsg', { count: 7, unit: 'records', time: nine, reason: '7 records are lost' });
   problems.lost('/var/log/kern.log', { count: undefined, unit: 'bytes', time: nine, reason: 'truncated' });
   expect(entries.map(({ text }) => text)).toEqual(['7 records are lost', 'truncated']);

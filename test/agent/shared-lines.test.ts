@@ -49,7 +49,7 @@ describe('records of programs', () => {
     expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
   });
 
-  test('of one source alone every record is news', () => {
+  test('every record is news if there is only one source', () => {
     const { program } = shared({ programSources: [] });
     expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
   });
@@ -59,7 +59,7 @@ describe('records of programs', () => {
     expect([program(file, `${record(1)}\t\u0001é`), program(containers, `${record(1)} `)]).toEqual([true, false]);
   });
 
-  test('of more than 1,024 the oldest is forgotten', () => {
+  test('the oldest of more than 1,024 records is forgotten', () => {
     const { program } = shared();
     for (let id = 0; id < 1025; id++) program(file, `${record(1)} ${id}`);
     expect([program(containers, `${record(1)} 0`), program(containers, `${record(1)} 2`)]).toEqual([true, false]);

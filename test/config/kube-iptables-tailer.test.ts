@@ -69,7 +69,7 @@ describe('a variable of kube-iptables-tailer has no effect', () => {
     expect(variablesOf(warnings)).toEqual(['JOURNAL_DIRECTORY', 'IPTABLES_LOG_PATH']);
   });
 
-  test('a port that is none, as there', () => {
+  test('an invalid port is ignored with a warning, as there', () => {
     expect(read({ METRICS_SERVER_PORT: 'http' }).config.metricsAddress).toBe(':9090');
     expect(read({ METRICS_SERVER_PORT: 'http' }).warnings).toHaveLength(1);
   });

@@ -69,7 +69,7 @@ test('what wrong config files are refused with is as expected', async () => {
   await expectLines(import.meta.dirname, 'files.expected.txt', said);
 });
 
-test('of many mistakes the first are shown', () => {
+test('the first of many mistakes are shown', () => {
   expect(problemsOf(`sources: [${'x,'.repeat(1000)}]`).at(-1)).toBe('and 976 more');
 });
 
@@ -123,7 +123,7 @@ test.each<[Record<string, string>, string]>([
   expect(loaded(env).warnings).toEqual([expected]);
 });
 
-test('what the warning on a variable of kube-iptables-tailer says to set sets the same', () => {
+test('a setting that a warning about a variable of kube-iptables-tailer proposes does the same as the variable', () => {
   const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
   const { config, warnings } = loaded(env);
   const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);

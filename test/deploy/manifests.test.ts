@@ -51,7 +51,7 @@ describe.each(kustomizations)('%s', (file) => {
   });
 });
 
-test('what reads the journal has the image with journalctl', () => {
+test('an agent that reads the journal has the image with journalctl', () => {
   expect(readKustomization('deploy/overlays/journal/kustomization.yaml').images?.[0]?.newTag).toBe(
     `${version}-journal`,
   );

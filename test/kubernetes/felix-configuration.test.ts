@@ -59,7 +59,7 @@ test.each<[string, Script, number]>([
   ['settings', { [`${v1}default`]: {} }, 2],
   ['absent', {}, 4],
   ['unreadable', { [`${v1}default`]: 403, [v1 + own]: 403, [`${v3}default`]: 403, [v3 + own]: 403 }, 6],
-])('what was read is kept for a minute: %s', async (_, script, requests) => {
+])('an answer is kept for a minute: %s', async (_, script, requests) => {
   const { felix, asked, pass } = reader(script);
   const first = await felix.read();
   pass(59);
@@ -77,7 +77,7 @@ test('a server that did not answer is asked again', async () => {
   expect(asked()).toHaveLength(4);
 });
 
-test('what changes is seen', async () => {
+test('a change is seen after a minute', async () => {
   const { felix, objects, pass } = reader({ [`${v1}default`]: { bpfEnabled: true } });
   await felix.read();
   objects[`${v1}default`] = { spec: { bpfEnabled: false } };

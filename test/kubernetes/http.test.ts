@@ -40,7 +40,7 @@ test.each([
   await expect(text(body)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('what is aborted while its answer comes says why', async () => {
+test('a request that is aborted during its answer fails with the reason', async () => {
   answer = ({ response }) => response.writeHead(200).write('a part');
   const caller = new AbortController();
   const { body } = await get(caller.signal);

@@ -18,7 +18,7 @@ test('panels lie beside each other, none lies on another', () => {
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
 });
 
-test('what all programs have is asked of the agents only', () => {
+test('metrics that all programs have are asked for with the labels of the agents', () => {
   // With `.*` for "All", `up{job=~"$job"}` would be every target of that Prometheus.
   expect(templating.list.find(({ name }) => name === 'job')).not.toHaveProperty('allValue');
   const shared = queries.flatMap((expr) => readQuery(expr).selectors).filter(({ metric }) => isShared.test(metric));

@@ -41,7 +41,7 @@ test('a value that was read after the time is not read again', async () => {
   expect(values.get('a')).toStrictEqual({ value: { text: 'two' }, at: 1001 });
 });
 
-test('who asks while it is read waits for that reading', async () => {
+test('calls during a reading share it', async () => {
   const { values, readings } = setUp();
   const both = Promise.all([values.refresh('a', 1000), values.refresh('a', 1000)]);
   expect(readings).toHaveLength(1);

@@ -39,7 +39,7 @@ test('time that runs backwards brings nothing, and does not shorten the wait', (
   expect(bucket.availableAt(nine - 60 * second)).toBe(nine + second);
 });
 
-test('what is given back can be taken again, up to the burst', () => {
+test('tokens that are given back can be taken again, up to the burst', () => {
   const bucket = createTokenBucket({ rate: 1, burst: 2 });
   bucket.giveBack();
   expect(taken(bucket, 5, nine)).toBe(2);

@@ -147,7 +147,7 @@ describe('by policy', () => {
     expect(policies.top).toMatchObject([{ namespaces: 5, topNamespaces: ['shop', 'a', 'b'] }]);
   });
 
-  test('against a baseline, policies that appeared and vanished; one whose verdict was unknown is none', async () => {
+  test('a baseline shows policies that appeared and vanished, but not those whose verdict was unknown', async () => {
     const before = [row(1), row(2, verdictOf('denied', 'NetworkPolicy shop/old')), row(3, verdictOf('admitted', web))];
     const after = [row(11, verdictOf('denied', deny)), row(12, verdictOf('denied', web)), row(13, verdictOf('denied'))];
     const { changes } = await aggregated(after, before);
@@ -317,7 +317,7 @@ const listed = (of: readonly Pair[] = []): Set<string> =>
 
 const sum = (values: readonly number[]): number => values.reduce((all, each) => all + each, 0);
 
-test('what is summed up is what a loop over the rows sums up', async () => {
+test('the sums are those of a loop over the rows', async () => {
   await fc.assert(
     fc.asyncProperty(flows, flows, async (after, before) => {
       const found = await aggregated(after.map(recordOf), before.map(recordOf));

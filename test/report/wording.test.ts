@@ -73,7 +73,7 @@ test('what is said where there is nothing to report on is as expected', async ()
   await expectLines(import.meta.dirname, 'nothing.expected.txt', said);
 });
 
-test('a baseline without rows is none', async () => {
+test('a baseline without rows is refused', async () => {
   const [rows, baseline] = [write('good.ndjson', linesOf([row(1)])), write('empty.ndjson', '')];
   await expect(printed({ rows: [rows], baseline: [baseline] })).rejects.toThrow(`${baseline}: has no rows. `);
 });

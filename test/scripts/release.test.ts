@@ -72,7 +72,7 @@ test('a release of another version than that of package.json is refused, and not
   expect(stderr).toContain('refused, nothing was made');
 });
 
-test('what npm installs needs no other package and runs no script', () => {
+test('the npm package needs no other package and runs no script', () => {
   expect(Object.keys(manifestOf(project))).toEqual(
     'name version description license keywords homepage bugs repository bin engines publishConfig'.split(' '),
   );
@@ -99,7 +99,7 @@ test('a Node.js that is too old gets one sentence on what is needed, and not a s
   }
 });
 
-test('what an old Node.js reads first has no syntax that it does not know', () => {
+test('the file that an old Node.js reads first has no syntax that it does not know', () => {
   const source = readFileSync(join(root, 'bin/kube-netfilter-tailer.cjs'), 'utf8');
   const modern = /=>|`|\b(?:const|let|class|async)\b|\?\.|\?\?|\.\.\./.exec(source.replaceAll(/^\s*\/\/.*$/gm, ''));
   expect(modern?.[0]).toBeUndefined();

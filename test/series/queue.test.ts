@@ -66,7 +66,7 @@ describe('whose turn it is', () => {
     expect(write(table, at(7), 2)).toContain(`${object} 5432 9`);
   });
 
-  test('of one object, what has most packets comes first, then the newest', () => {
+  test('of the series of one object, the one with the most packets comes first, then the newest', () => {
     const table = createSeriesTable();
     table.count(drop('shop/web', 1), at(0));
     table.count(drop('shop/web', 2, 2), at(0.5), 7);
@@ -93,7 +93,7 @@ describe('whose turn it is', () => {
     expect(table.next(at(3))).toMatchObject({ series: { finding: { elsewhere: true } }, kind: 'more' });
   });
 
-  test('what comes in another window is first again', () => {
+  test('the first Event of an object in a new window is a first one again', () => {
     const table = createSeriesTable();
     const { end } = windowOf(at(0), 'shop/web');
     for (const time of [end - minute, end + minute]) {
@@ -134,7 +134,7 @@ describe('whose turn it is', () => {
     expect(objectsOf(write(table, at(124)))).toEqual(['a/web', 'b/web']);
   });
 
-  test('what was not written for a reason that is not its own keeps its turn', () => {
+  test('a series that could not be written, but was not refused, keeps its turn', () => {
     const table = createSeriesTable();
     for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
     const first = table.next(at(2))?.series as Series;

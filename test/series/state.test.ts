@@ -182,7 +182,7 @@ test('packets and reports of lost lines make another revision, what was publishe
   expect(table.revision).toBe(revisions.at(-1));
 });
 
-test('what changed since it was last taken, on top of that, is all there is', () => {
+test('the changes since the last call, added to the state before it, give the whole state', () => {
   const disks = new WeakMap<SeriesTable, Map<string, unknown>>();
   check((table) => () => {
     const values = disks.get(table) ?? new Map<string, unknown>();
@@ -209,8 +209,8 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   return { table, series: series as Series, onEarlier, now };
 }
 
-describe('what was tried', () => {
-  test('comes again at the time that was asked for, with what was counted since', () => {
+describe('a series that was tried', () => {
+  test('is due at the time of the next try, with all packets that were counted since', () => {
     const { table, series, onEarlier, now } = tried();
     table.retry(series, now + minute);
     expect(onEarlier).toHaveBeenCalledTimes(1);
@@ -222,7 +222,7 @@ describe('what was tried', () => {
     expect(series.count).toBe(5);
   });
 
-  test('an Event that was given up comes no more, unless there is more to publish', () => {
+  test('is not due again after it was given up, unless there is more to publish', () => {
     const { table, series, now } = tried();
     table.abandon(series);
     expect(table.sizes.pending).toBe(0);

@@ -143,7 +143,7 @@ describe('due', () => {
     ]);
   });
 
-  test('what has waited longest stays first, however often it is postponed', () => {
+  test('the series that has waited longest stays first, however often it is postponed', () => {
     const table = createSeriesTable();
     table.count(drop(9), start);
     table.count(drop(1, { regarding: podRef('web-1') }), start + 10);
@@ -154,7 +154,7 @@ describe('due', () => {
     }
   });
 
-  test('what becomes due while others are postponed is not postponed with them', () => {
+  test('a series that becomes due while others are postponed is not postponed with them', () => {
     const table = createSeriesTable();
     table.count(drop(1), start);
     table.count(incident(), start + second);
@@ -296,7 +296,7 @@ describe('limits', () => {
     expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
   });
 
-  test('what is published makes room when its window is over', () => {
+  test('a published series makes room when its window is over', () => {
     const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
     table.count(drop(1), start + windowLength - minute);
     write(table, start + windowLength - second);
@@ -327,7 +327,7 @@ describe('suppress', () => {
     ['kernel-warnings', ['kernel', 'martian']],
     ['felix', ['felix']],
     ['nothing', []],
-  ])('of %s marks what it may have lost lines of, before it and after', (affects, expected) => {
+  ])('a loss that affects %s marks the series whose lines may be missing, before and after it', (affects, expected) => {
     const before = createSeriesTable();
     for (const each of counted) before.count(each, start);
     before.suppress(report(affects), 'node-a', start + 5 * second);
@@ -339,7 +339,7 @@ describe('suppress', () => {
     expect(marked(after)).toEqual(expected);
   });
 
-  test('of lines that an incident counts from marks it, though it opens long after', () => {
+  test('a loss of lines that an incident counts marks the incident, even if it opens long after', () => {
     const table = createSeriesTable();
     table.suppress(report('everything'), 'node-a', start);
     for (const each of counted) table.count(each, start + 60 * second);
@@ -348,15 +348,15 @@ describe('suppress', () => {
 
   test.each([
     ['another node', 'node-b', 5 * second],
-    ['long before', 'node-a', 11 * second],
-  ])('a loss does not bear on %s', (_, node, later) => {
+    ['a time long before', 'node-a', 11 * second],
+  ])('a loss does not mark a series of %s', (_, node, later) => {
     const table = createSeriesTable();
     table.count(drop(1), start);
     table.suppress(report('everything'), node, start + later);
     expect(marked(table)).toEqual([]);
   });
 
-  test('bears not on what begins long after', () => {
+  test('a loss does not mark a series that begins long after', () => {
     const table = createSeriesTable();
     table.suppress(report('everything'), 'node-a', start);
     table.count(drop(1), start + 11 * second);

@@ -33,7 +33,7 @@ test('nothing has been seen yet', async () => {
   await expect(shown()).resolves.toEqual(['drop 0', 'event 0']);
 });
 
-test('what has grown has the time of the look, and keeps it', async () => {
+test('a count that has grown has the time of the check, and keeps it', async () => {
   const { sources, verdicts, counts, clock, look, shown } = scene();
   sources[0].counts.lines = 5;
   verdicts.rejected = 1;
@@ -52,7 +52,7 @@ test('what has grown has the time of the look, and keeps it', async () => {
   ]);
 });
 
-test('a line that is only logged is no drop', async () => {
+test('a packet that was only logged or accepted is no drop', async () => {
   const { verdicts, look, shown } = scene();
   verdicts.logged = 1;
   verdicts.accepted = 1;

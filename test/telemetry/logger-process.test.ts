@@ -18,7 +18,7 @@ function numbersIn(output: string): unknown[] {
 
 const all = Array.from({ length: count }, (_, number) => number);
 
-test('what was logged right before the exit is there', async () => {
+test('a line that was logged right before the exit is printed', async () => {
   const child = spawn(process.execPath, [program, String(count)], { stdio: ['ignore', 'pipe', 'ignore'] });
   const closed = once(child, 'close');
   expect(numbersIn(await text(child.stdout))).toEqual(all);

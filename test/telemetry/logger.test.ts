@@ -150,7 +150,7 @@ test.each([
   ['nothing', undefined, { message: 'undefined' }],
   ['null', null, { message: 'null' }],
   ['any object', { status: 409 }, { status: 409 }],
-])('what the log keeps of an error: %s', (_, error, expected) => {
+])('an error is logged: %s', (_, error, expected) => {
   expect(errorFields(error, false)).toStrictEqual(expected);
 });
 

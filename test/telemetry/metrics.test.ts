@@ -142,7 +142,7 @@ test.each([
   expect([await lagOf('mean'), await lagOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
 });
 
-test('what is counted past 256 combinations of labels is counted under other', async () => {
+test('values that are added past 256 combinations of labels are added under other', async () => {
   const { metrics, samples } = scene();
   fill((source) => metrics.lostRecords.add(2, { source }));
   metrics.lostRecords.add(1, { source: 'source 0' });
@@ -163,7 +163,7 @@ test('256 combinations of labels are kept, whatever their number and order', asy
   expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
 });
 
-test('what is set past 256 combinations of labels is left out, rather than shown wrong', async () => {
+test('values that are set past 256 combinations of labels are left out, because under other they would be wrong', async () => {
   const { metrics, samples } = scene();
   fill((source) => {
     metrics.lines.setTotal(5, { source });

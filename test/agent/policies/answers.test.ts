@@ -14,7 +14,7 @@ test('a drop that policies have no part in asks for nothing', async () => {
   expect(scene.asked).toEqual([]);
 });
 
-test('what one Event needed is there for the next, until a packet comes after it was read', async () => {
+test('objects that were read for one Event are used for the next, except for packets after the reading', async () => {
   const { scene, answerOn } = setUp();
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
   const { length } = scene.asked;
@@ -35,7 +35,7 @@ test('an API server that hangs delays one Event by the longest wait, and others 
   expect(scene.asked.filter((path) => path === shopPolicies)).toHaveLength(1);
 });
 
-test('what comes late is there for the next Event', async () => {
+test('an answer that comes late is used for the next Event', async () => {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, 20);
   expect(await answerOn(dropped())).toBeUndefined();

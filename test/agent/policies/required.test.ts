@@ -140,7 +140,7 @@ test('a row of the audit does not take NetworkSets that no Event has needed for 
   expect(factsOn([drop.finding], nine)).toMatchObject({ verdict: 'unknown' });
 });
 
-test('what a policy needs is read again for a packet that comes after it was read', async () => {
+test('objects that a policy needs are read again for a packet after the reading', async () => {
   const given = withPolicy(denying(clients), { [slices]: none });
   const { scene, answerOn } = setUp(given);
   const peer = externalEnd();

@@ -59,7 +59,7 @@ test('the process that shows the host is the first process where its namespace m
   expect(await hostProcess(readerIn(procTree({ 'self/ns/net': '->net:[4026532317]' }), 'another'))).toBe('1');
 });
 
-test('the process that shows the host is none where all that can be seen is a Pod', async () => {
+test('no process shows the host if only a Pod can be seen', async () => {
   expect(await hostProcess(readerIn(procTree(links('4026532317', '4026532317')), 'another'))).toBeUndefined();
 });
 
