@@ -29,6 +29,9 @@ export interface Place {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
+/** On a loaded machine, where several start at once, it has taken more than a minute. */
+const READY_WITHIN_MS = 180_000;
+
 /** The port of the API server in a network namespace of its own. */
 const API_PORT = 6443;
 
@@ -98,7 +101,7 @@ async function untilReady(known: Unreached, failure: Promise<never>): Promise<Co
     reason = attempt;
     return undefined;
   };
-  return await until(reached, () => `not ready after a minute: ${reason}`);
+  return await until(reached, () => `not ready after three minutes: ${reason}`, READY_WITHIN_MS);
 }
 
 /** The connection, or why there is none yet. */

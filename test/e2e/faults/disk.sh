@@ -19,6 +19,9 @@ while read -r step; do
     fail) mount -o remount,abort "$place/disk" ;;
     repair)
       until umount "$place/disk" 2>/dev/null; do sleep 0.1; done
+      # A copy: where another mount namespace of the machine still has the broken one, the same file would be as broken.
+      cp "$image" "$image.repaired"
+      image=$image.repaired
       mount -o loop "$image" "$place/disk"
       ;;
   esac

@@ -1,4 +1,3 @@
-import type { Millis } from '../../../src/model/log-line.ts';
 import type { AgentProcess } from '../agent-process.ts';
 import type { AgentRig, StoredEvent } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
@@ -21,18 +20,12 @@ export interface Fault {
   readonly end?: (scene: Scene) => unknown;
   /** The log's names for it (`problem`); nothing else is logged as a warning or an error. */
   readonly problems: readonly string[];
-  /** Those of `problems` that last longer than the row, as documented: no line says that they are over. */
-  readonly outlasting?: readonly string[];
   /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
   readonly tolerated?: readonly string[];
   /** While it lasts, the Events of the first namespace are written within 20 s. */
   readonly goesOn?: boolean;
   /** Packets that no Event counts, as documented. */
   readonly lost?: Readonly<Partial<Record<PodName, number>>>;
-  /** Events end by themselves: what counts is that each packet has once been published, by the agent's own account. */
-  readonly expiring?: true;
-  /** How long the documented way back may take, counted from `end`; 95 s by default: a back-off of 60 s, and the 30 s of a second write. */
-  readonly backWithin?: Millis;
   /** Looks at the Events when all counts are right. */
   readonly check?: (scene: Scene, events: readonly StoredEvent[]) => unknown;
   /** Settings of the agent beside the usual ones; asked for before it starts. */
@@ -41,8 +34,15 @@ export interface Fault {
   readonly disk?: true;
   /** The node has a wall clock of its own. */
   readonly clock?: true;
-  /** An API server and an etcd of its own, which `scene.order` stops; with these flags. */
-  readonly own?: { readonly flags: readonly string[] };
+  /** An API server and an etcd of its own, which `scene.order` stops. */
+  readonly own?: true;
+}
+
+/** Rows of one kind. `name`: of their nodes and namespaces; `subnet`: of their Pods, `10.110`. Both are no other kind's. */
+export interface FaultRows {
+  readonly name: string;
+  readonly subnet: string;
+  readonly rows: readonly Fault[];
 }
 
 /** `steady` has drops in every phase, `other` is in another namespace and has them while the fault lasts, as `during`. */

@@ -27,9 +27,9 @@ export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 const day = 86_400_000;
 
-/** Makes a certificate for the address of a proxy, valid from so many days before now to so many after. */
-export function certificateFor(before = 1, after = 1): Certificate {
-  return createCertificate('127.0.0.1', Date.now() - before * day, Date.now() + after * day);
+/** Makes a certificate for the address of a proxy. */
+export function certificateFor(): Certificate {
+  return createCertificate('127.0.0.1', Date.now() - day, Date.now() + day);
 }
 
 /** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */

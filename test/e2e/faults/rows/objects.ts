@@ -1,66 +1,56 @@
 import { expect, vi } from 'vitest';
-import { podObject, sumOf } from '../agent-rig.ts';
-import { createObjects } from '../control-plane/objects.ts';
-import { failing } from './answers.ts';
-import type { Fault, Scene } from './fault.ts';
-import { testFaults } from './suite.ts';
+import { podObject } from '../../agent-rig.ts';
+import { createObjects } from '../../control-plane/objects.ts';
+import { failing } from '../answers.ts';
+import type { Fault, Scene, FaultRows } from '../fault.ts';
 
 /** Namespaces, Pods and Events that end under the agent: at a real API server. */
 
-/**
- * Pods that come and go in one row. By default what the API server and two cores bear beside the other rows in half a minute; each is
- * made, gets an address and is deleted, so that an agent that watches all Pods has three changes of each, and of those on nodes.
- */
-const churnedPods = Number(process.env['CHURNED_PODS'] ?? 1000);
+/** Pods that come and go in one row: each is made, gets an address and is deleted, so an agent that watches all Pods has three changes of each. */
+const churnedPods = 300;
 /** Requests at the same time. */
 const churnWidth = 16;
 
 const podPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/pods/${name}`;
 
-testFaults({ name: 'objects', subnet: '10.119' }, [
-  {
-    title: 'a namespace is being deleted: its Events are given up, those of others go on',
-    begin: ({ controlPlane, otherNamespace }) => controlPlane.request('DELETE', `/api/v1/namespaces/${otherNamespace}`),
-    goesOn: true,
-    lasts: ({ untilMetric }) => untilMetric(/events_abandoned_total\{reason="terminating"\} [1-9]/),
-    problems: [],
-    lost: { other: 6 },
-  },
-  namespaceGone(),
-  podDeletedInBetween(),
-  {
-    title: 'the Event of a Pod is deleted: it begins again with the packets since then',
-    async begin({ rig, controlPlane, namespace }) {
-      for (const { metadata } of await rig.events(namespace, 'steady'))
-        await controlPlane.request('DELETE', `/api/v1/namespaces/${namespace}/events/${metadata.name}`);
+export const objectsRows: FaultRows = {
+  name: 'objects',
+  subnet: '10.119',
+  rows: [
+    {
+      title: 'a namespace is being deleted: its Events are given up, those of others go on',
+      begin: ({ controlPlane, otherNamespace }) =>
+        controlPlane.request('DELETE', `/api/v1/namespaces/${otherNamespace}`),
+      goesOn: true,
+      lasts: ({ untilMetric }) => untilMetric(/events_abandoned_total\{reason="terminating"\} [1-9]/),
+      problems: [],
+      lost: { other: 6 },
     },
-    goesOn: true,
-    problems: [],
-    lost: { steady: 5 },
-  },
-  {
-    title: 'Events expire after seconds: each packet is published once',
-    // The API server joins what expires within a minute; the smallest that is good for the beginning of a row.
-    own: { flags: ['--event-ttl=20s'] },
-    begin: () => {},
-    lasts: ({ rig, namespace }) => rig.untilEvents(namespace, (all) => sumOf(all, 'before') === 0),
-    problems: [],
-    expiring: true,
-  },
-  {
-    title: `${churnedPods} Pods come and go, on this node and on others, before an agent that watches them all`,
-    settings: () => ({ POD_CACHE: 'cluster' }),
-    begin: () => {},
-    goesOn: true,
-    lasts: churn,
-    // A series that was written some minutes ago is not due sooner.
-    backWithin: Math.max(95_000, churnedPods * 25),
-    problems: [],
-    // An API server with so much to do may send no bookmark for two minutes.
-    tolerated: ['silence'],
-    check: expectOneList,
-  },
-]);
+    namespaceGone(),
+    podDeletedInBetween(),
+    {
+      title: 'the Event of a Pod is deleted: it begins again with the packets since then',
+      async begin({ rig, controlPlane, namespace }) {
+        for (const { metadata } of await rig.events(namespace, 'steady'))
+          await controlPlane.request('DELETE', `/api/v1/namespaces/${namespace}/events/${metadata.name}`);
+      },
+      goesOn: true,
+      problems: [],
+      lost: { steady: 5 },
+    },
+    {
+      title: `${churnedPods} Pods come and go, on this node and on others, before an agent that watches them all`,
+      settings: () => ({ POD_CACHE: 'cluster' }),
+      begin: () => {},
+      goesOn: true,
+      lasts: churn,
+      problems: [],
+      // An API server with so much to do may send no bookmark for two minutes.
+      tolerated: ['silence'],
+      check: expectOneList,
+    },
+  ],
+};
 
 /** Expects the list of the start alone, which may have several pages. */
 function expectOneList({ proxy }: Scene): void {

@@ -1,11 +1,10 @@
 import { expect, vi } from 'vitest';
-import { accountWith } from '../agent-rig.ts';
-import { rightsFile } from '../../../src/kubernetes/rights.ts';
-import { type Rule, rulesIn, untilRights } from '../granted.ts';
-import { failing, refusedWrites } from './answers.ts';
-import type { Fault, Scene } from './fault.ts';
-import { certificateFor } from './proxy.ts';
-import { testFaults } from './suite.ts';
+import { accountWith } from '../../agent-rig.ts';
+import { rightsFile } from '../../../../src/kubernetes/rights.ts';
+import { type Rule, rulesIn, untilRights } from '../../granted.ts';
+import { failing, refusedWrites } from '../answers.ts';
+import type { Fault, Scene, FaultRows } from '../fault.ts';
+import { certificateFor } from '../proxy.ts';
 
 /** Certificates, tokens and rights that end and are renewed while the agent runs. Tokens and rights are those of the real API server. */
 
@@ -20,50 +19,32 @@ const cut = failing(({ pass }) => pass());
 const renewKubeconfig = ({ proxy, kubeconfig, rig }: Scene, source = rig.kubeconfig): unknown =>
   proxy.kubeconfigOf(source, kubeconfig);
 
-testFaults({ name: 'credentials', subnet: '10.117' }, [
-  {
-    title: 'another certificate authority, until the kubeconfig names it',
-    begin: ({ proxy }) => proxy.present(certificateFor()),
-    lasts: refusedWrites(0, 3),
-    end: (scene) => renewKubeconfig(scene),
-    problems: ['api server'],
-  },
-  {
-    title: 'a certificate that has expired, until there is another',
-    begin(scene) {
-      scene.proxy.present(certificateFor(2, -1));
-      // Believed, but for its time.
-      renewKubeconfig(scene);
+export const credentialsRows: FaultRows = {
+  name: 'credentials',
+  subnet: '10.117',
+  rows: [
+    {
+      title: 'another certificate authority, until the kubeconfig names it',
+      begin: ({ proxy }) => proxy.present(certificateFor()),
+      lasts: refusedWrites(0, 3),
+      end: (scene) => renewKubeconfig(scene),
+      problems: ['api server'],
     },
-    lasts: refusedWrites(0, 3),
-    end(scene) {
-      scene.proxy.present(certificateFor());
-      renewKubeconfig(scene);
-    },
-    problems: ['api server'],
-  },
-  tokenFault(),
-  rightsFault({
-    title: 'the rights to watch Pods, Nodes and Services are taken away, and granted again',
-    resources: ['pods', 'nodes', 'services'],
-    problems: ['right watch pods', 'right watch nodes', 'right watch services'],
-    goesOn: true,
-  }),
-  rightsFault({
-    title: 'the right to watch EndpointSlices is taken away',
-    resources: ['endpointslices'],
-    problems: ['right watch endpointslices'],
-    // They are asked for again after ten minutes.
-    outlasting: ['right watch endpointslices'],
-    goesOn: true,
-  }),
-  rightsFault({
-    title: 'all rights to Events are taken away, and granted again',
-    resources: ['events'],
-    problems: ['right create events', 'right patch events'],
-    lasts: refusedWrites(403, 2),
-  }),
-]);
+    tokenFault(),
+    rightsFault({
+      title: 'the rights to watch Pods, Nodes and Services are taken away, and granted again',
+      resources: ['pods', 'nodes', 'services'],
+      problems: ['right watch pods', 'right watch nodes', 'right watch services'],
+      goesOn: true,
+    }),
+    rightsFault({
+      title: 'all rights to Events are taken away, and granted again',
+      resources: ['events'],
+      problems: ['right create events', 'right patch events'],
+      lasts: refusedWrites(403, 2),
+    }),
+  ],
+};
 
 /** The token is bound to a Secret, and ends with it as one of a Pod does with the Pod. */
 function tokenFault(): Fault {

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import type { StoredEvent } from '../agent-rig.ts';
-import type { Fault, Scene } from './fault.ts';
-import { testFaults } from './suite.ts';
+import type { StoredEvent } from '../../agent-rig.ts';
+import type { Fault, Scene, FaultRows } from '../fault.ts';
 
 /** The wall clock of a node that jumps while the agent runs, and is set right later; that of the API server does not. */
 
@@ -20,10 +19,14 @@ const jump = (title: string, seconds: number): Fault => ({
   check: (_, events) => expectStamps(events, seconds),
 });
 
-testFaults({ name: 'clock', subnet: '10.116' }, [
-  jump('the clock jumps an hour ahead, and back', hour),
-  jump('the clock jumps an hour back, and ahead again', -hour),
-]);
+export const clockRows: FaultRows = {
+  name: 'clock',
+  subnet: '10.116',
+  rows: [
+    jump('the clock jumps an hour ahead, and back', hour),
+    jump('the clock jumps an hour back, and ahead again', -hour),
+  ],
+};
 
 /** The wrong clock stamps all that is heard of the Pod from now on. */
 async function changePod({ controlPlane, namespace }: Scene, pod: string): Promise<void> {

@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import { sumOf } from '../../agent-rig.ts';
+import { endless, events, failing, heal, refusedWrites, status, watches } from '../answers.ts';
+import type { Scene, FaultRows } from '../fault.ts';
+
+/**
+ * Tests answers of an API server, or of what stands before it, that are none in time, whole or sound: a proxy in front of the real one gives
+ * them. What follows from each status: test/events/publisher.test.ts, test/kubernetes/informer.test.ts.
+ */
+
+const podLists = /^GET \/api\/v1\/pods\?(?!.*watch=true)/;
+
+/** A pause before each, which grows to half a minute. */
+function expectNoStorm({ proxy }: Scene): void {
+  expect(proxy.asked.filter((each) => podLists.test(each)).length).toBeLessThan(20);
+  expect(proxy.asked.filter((each) => watches.test(each)).length).toBeLessThan(80);
+}
+
+export const answersRows: FaultRows = {
+  name: 'answers',
+  subnet: '10.110',
+  rows: [
+    {
+      title: '429 to everything, with Retry-After',
+      begin: failing(status(429, 'TooManyRequests', { 'retry-after': '2' })),
+      lasts: refusedWrites(429, 3),
+      end: heal,
+      problems: ['throttled'],
+    },
+    {
+      title: 'Events of one namespace that are admitted after eight seconds: those of others are written meanwhile',
+      begin: failing(
+        ({ pass, response }) => {
+          const timer = setTimeout(pass, 8000);
+          response.on('close', () => clearTimeout(timer));
+        },
+        /^\w+ \/api\/v1\/namespaces\/[^/]+-other\/events/,
+        false,
+      ),
+      goesOn: true,
+      lasts: ({ rig, otherNamespace }) => rig.untilEvents(otherNamespace, (all) => sumOf(all, 'other') === 6),
+      end: heal,
+      problems: [],
+    },
+    {
+      title: 'answers that are cut in the middle, of requests that were carried out',
+      begin: failing(async ({ ask, response }) => {
+        const { status: code, body } = await ask();
+        response
+          .writeHead(code, { 'content-length': body.length })
+          .write(body.subarray(0, body.length / 2), () => response.destroy());
+      }, events),
+      lasts: refusedWrites(0, 3),
+      end: heal,
+      problems: ['api server'],
+    },
+    {
+      title: 'answers that come a byte a second',
+      begin: failing(({ response }) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const timer = setInterval(() => response.write(' '), 1000);
+        response.on('close', () => clearInterval(timer));
+      }),
+      lasts: refusedWrites(0, 1),
+      end: heal,
+      problems: ['api server'],
+    },
+    {
+      title: 'a page of HTML with status 200 to everything',
+      begin: failing(
+        ({ response }) =>
+          void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\u001b[31mPlease log in</html>'),
+      ),
+      lasts: refusedWrites(0, 3),
+      end: heal,
+      problems: ['api server'],
+    },
+    {
+      title: 'connections that are closed after each answer',
+      begin: failing(({ response, pass }) => {
+        response.shouldKeepAlive = false;
+        pass();
+      }),
+      end: heal,
+      problems: [],
+    },
+    {
+      title: 'lists, watches and answers that never end',
+      begin: failing(endless),
+      lasts: refusedWrites(0, 3),
+      end: heal,
+      problems: ['api server'],
+      // A list of policies that does not end is one that is too large.
+      tolerated: ['large networkpolicies of Namespace '],
+      check: expectNoStorm,
+    },
+  ],
+};
