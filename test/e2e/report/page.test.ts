@@ -261,6 +261,5 @@ test('names that are markup, scripts or styles are shown as they are written, an
     for (const cell of cells.slice(0, 10)) await cell.click();
     await page.locator('.time-line .interval').last().click();
     expect(await page.locator('img, iframe, script[src]').count()).toBe(0);
-    expect(await barriersIn(page)).toEqual([]);
   });
 });
