@@ -110,7 +110,7 @@ export interface PublishingOptions {
   clock: Clock;
 }
 
-/** The cold path: it saves counts on disk and then publishes them. */
+/** Makes the cold path, which saves counts on disk and then publishes them. */
 function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;

@@ -16,8 +16,8 @@ export interface ApiAnswersOptions {
 }
 
 /**
- * Learns about rights, the token and the API server from its answers. `verb` is one of RBAC's. `subject` is the kind of object that is read
- * (`pods`), or Events and their Namespace.
+ * Reports missing rights, a refused token and failures, as the API server's answers show them. `verb` is one of RBAC's. `subject` is the
+ * kind of object that is read (`pods`), the Events of a Namespace, or the Node's condition.
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
@@ -41,7 +41,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
         const text = 'The API server does not accept our token (401): it is read again and tried again';
         return shared.report('token', subject, 'error', about, text);
       }
-      // A server that did not answer throttles while it starts, so this is still the same problem.
+      // A server throttles while it starts, so after an outage this is still the same problem.
       if (status === 429 && !shared.affects('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
@@ -58,8 +58,8 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     denied,
     granted,
     /**
-     * Notes that the server has done what was asked. `but`: the problem of this subject that this answer does not end, such as an Event
-     * that admission denied.
+     * Notes that the server works and grants the right, whatever it decided on the request. `but`: the problem of this subject that the
+     * answer does not end, such as admission that denies an Event.
      */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
@@ -88,7 +88,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     // A starting server may not know any rights for a moment.
     if (starting) return;
     report(
-      // Only explanations need these rights.
+      // Only explanations and the Node's condition need these rights.
       ['endpointslices', 'felixconfigurations', 'nodes/status'].includes(resource) ? 'warn' : 'error',
       right,
       { verb, resource, answer },
@@ -119,7 +119,7 @@ const problems = Object.keys(endings) as Problem[];
 
 /**
  * Tracks problems that several subjects may have. A problem is logged when the first subject has it, and as over when no subject has had it
- * for a while. `subject`: a kind of object that is read (`pods`), Events and their Namespace, or the shared directory.
+ * for a while. `subject`: as for `ApiAnswers`, or the shared directory.
  */
 function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis) {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
@@ -130,7 +130,7 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
       reported.set(problem, now());
       report(level, problem, fields, text);
     },
-    /** Notes that the API server has done what was asked for this subject. `but`: the problem that this answer does not end. */
+    /** Notes that the subject has no problem any more, except `but`. */
     well(subject: string, but?: Problem): void {
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },

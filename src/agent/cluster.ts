@@ -41,14 +41,14 @@ export interface ClusterContextOptions {
 
 export interface ConnectOptions {
   kubeconfig: string | undefined;
-  /** Who asks, for the API server's log: the node of an agent. */
+  /** The client's name in the API server's log: the node of an agent, or `directory POD`. */
   who: string;
   metrics: Metrics;
   counts: ProblemCounts;
   clock: Clock;
 }
 
-/** Rejects if the kubeconfig is missing, or no API server can be found. */
+/** Rejects if no API server is configured, or the kubeconfig cannot be used. */
 export async function connect({ kubeconfig, who, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
     access: await findAccess(kubeconfig),
@@ -108,7 +108,7 @@ export function createClusterContext(options: ClusterContextOptions) {
   }
 }
 
-/** Returns whether opt-outs matter: only these settings name Namespaces. */
+/** Returns whether opt-outs matter: only the audit and the live flows respect them. */
 function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
@@ -129,7 +129,7 @@ function createPodLookups(
   });
 }
 
-/** Knows the Pod ranges of watched Nodes, and whether this node's Pods have addresses of its range. */
+/** Knows the Pod ranges of watched Nodes, and whether Pods of `node` have addresses of the node's range. */
 function createLiveRanges(node: string, lists: () => LiveLists, now: Clock['now']): PodRanges {
   return { homeOf: (address) => lists().directory.homeOf(address), followed };
 

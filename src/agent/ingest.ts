@@ -44,8 +44,7 @@ interface IngestOptions {
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
 /**
- * Enough for about 9 Events for each of 250 Pods, which are 2,250, and as many of the hour before that are not published yet. Metrics count
- * the rest.
+ * Enough for 250 Pods with 9 Events each (2,250), and for as many of the previous hour that are not published yet. Metrics count the rest.
  */
 const seriesLimits = { perObject: 8, total: 5000 };
 
@@ -159,7 +158,7 @@ function privacyOf({ config, context }: IngestOptions): Privacy {
   };
 }
 
-/** Counts a packet for the audit, the metric of workloads and the live flows. */
+/** Makes the sink that counts packets for the audit, the metric of workloads and the live flows. */
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

@@ -25,7 +25,7 @@ interface NodeChecksOptions {
   clock: Clock;
 }
 
-/** Checks what no log shows, and writes the Node's condition. */
+/** Checks how full connection tracking is, which the kernel logs only when it is full, and writes the Node's condition. */
 export function createNodeChecks({ config, context, ingest, problems, clock }: NodeChecksOptions) {
   const { connection, cluster } = context;
   const { incidents } = ingest;
@@ -54,11 +54,11 @@ export function createNodeChecks({ config, context, ingest, problems, clock }: N
   };
 }
 
-/** A True condition is written again this often, so that whoever drains nodes sees from the heartbeat that the agent runs. */
+/** How often a True condition is written again: its heartbeat shows a program that drains nodes that the agent runs. */
 const heartbeatEvery: Millis = 600_000;
 /** The shortest time between two writes, because a Node is a large object that many clients watch. */
 const shortestPause: Millis = 60_000;
-/** For each Node of the cluster: if a condition begins on 5,000 nodes at once, it is written over 75 s. */
+/** Writes are spread over this time for each Node: if a condition begins on 5,000 nodes at once, they write over 75 s. */
 const spreadPerNode: Millis = 15;
 const retries = { first: 30_000, longest: 600_000 };
 
@@ -73,8 +73,8 @@ interface NodeConditionOptions {
 }
 
 /**
- * Keeps this Node's condition in line with its open incidents. It is read once after a start. So an agent without state removes what an
- * earlier run set, and an agent without incidents writes nothing.
+ * Keeps this Node's condition in line with its open incidents. The condition is read once after a start, so that an agent without state
+ * clears the one of an earlier run, and a correct one is not written again.
  */
 export function createNodeConditionWriter(options: NodeConditionOptions) {
   const { store, node, incidents, nodeCount, problems, clock, random } = options;
@@ -152,15 +152,15 @@ function isSame(known: NodeCondition | undefined, { status, reason, message }: R
   return known?.status === status && known.reason === reason && known.message === message;
 }
 
-/** An incident begins at this share. From 95 % on, the kernel drops flows without replies. */
+/** An incident begins at this share. From 95 % on, the kernel evicts connections without replies. */
 export const highShare = 0.9;
-/** The incident ends below this share. It is lower, so that a table around one share makes one incident. */
+/** The incident ends below this lower share, so that a table that stays around one share makes one incident. */
 const lowShare = 0.8;
 const lookEvery: Millis = 30_000;
 
 interface ConntrackLevelOptions {
   proc: Pick<ConnectionTracking, 'conntrack'>;
-  /** Whether it was high when the last run ended. */
+  /** Whether an incident was open when the last run ended. */
   wasHigh: boolean;
   take: (observation: ConntrackHigh, time: Millis) => void;
   now: () => Millis;

@@ -67,12 +67,12 @@ type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 /** How far back the first run reads the ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
-/** Opens the logs. Once they are started, they hand lines to the pipeline. */
+/** Makes the sources, without starting them. Once started, they hand lines to the pipeline. */
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
   const { logs = nodeLogs } = options;
-  const found = settle(options, logs);
+  const found = findSources(options, logs);
   const giver = logs.chooseGiver(
     found.filter(
       (setting): setting is KernelSetting =>
@@ -88,7 +88,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     saved: options.once,
     now: options.clock.now,
   });
-  // Repeats may be counted without parsing only if every line of the source counts. Of two logs, ulogd's lines count from only one.
+  // Repeats may be counted without parsing only if every line of the source counts. If there are two logs, ulogd's lines count from only one.
   const hasRepeats = found.filter(({ kind }) => kind === 'file' || kind === 'journal').length < 2;
   const zone = zoneTime(config.timeZone);
   const since = first ? wall() - firstReach : wall();
@@ -134,7 +134,7 @@ function nameOf(setting: Found): string {
   return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
 }
 
-function settle(
+function findSources(
   { config, problems }: OpenSourcesOptions,
   { choose, findPrograms }: Pick<typeof nodeLogs, 'choose' | 'findPrograms'>,
 ): Found[] {
@@ -186,7 +186,7 @@ function listenerOf(
     notice: (notice) => problems.source(name, notice),
   };
 
-  /** Limits a stamp to the present, because a stamp from the future has a wrong zone or comes from another clock. */
+  /** Converts a stamp to the agent's clock, and limits it to the present, because one from the future has a wrong zone or clock. */
   function timeOf(stamp: Millis): Millis {
     return Math.min(clock.fromWall(stamp), clock.now());
   }

@@ -95,7 +95,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   };
 }
 
-/** Totals of problems, for the log line of each minute. */
+/** Totals since the start, of problems and written Events, for the log line of each minute. */
 export type ProblemCounts = ReturnType<typeof noProblems>;
 
 export function noProblems() {
@@ -126,7 +126,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
     const right = eventVerbs[verb];
-    // A single Namespace may be throttled (429), or have a webhook that fails.
+    // Each Namespace is a subject, because a single one may be throttled (429) or have a failing webhook.
     const subject = `events of ${namespace}`;
     switch (result) {
       case 'ok':
@@ -141,7 +141,7 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
-        // Admission or a webhook failed on this Event. A failure of the server itself has no reason.
+        // With this reason, admission or a webhook failed on the Event. A failure of the server itself has no reason.
         if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
         const text = 'The API server failed on an Event; it is tried again every minute';
         return shared.report('event failed', subject, 'warn', about, text);

@@ -70,7 +70,7 @@ function collectIngest(
 
 /** Exported for its test. */
 export function collectDrops({ drops }: Pick<Metrics, 'drops'>, dropsByOwner: Pick<DropsByOwner, 'cells'>): void {
-  // Cells of workloads that made room for others are gone.
+  // Clear first, because cells of workloads that made room for others are gone.
   drops.clear();
   for (const { labels, packets } of dropsByOwner.cells()) drops.setTotal(packets, { ...labels });
 }

@@ -21,12 +21,12 @@ const ulogdSilence: Millis = 60_000;
 export type SharedLines = ReturnType<typeof createSharedLines>;
 
 /**
- * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and lines of programs from the
- * first source that shows them.
+ * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and klog's records from the
+ * first source that shows them. Other lines of programs always pass.
  */
 export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions) {
   const programs = restore(saved, programSources);
-  /** `seen`: when its last line was read; `last`: the newest time of its lines. */
+  /** `seen`: when the giver's last line was read; `last`: the newest time of its lines. */
   let ulogd: { giver: string; seen: Millis; last: Millis } | undefined;
   let repeats = 0;
 
@@ -56,8 +56,8 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
   }
 
   /**
-   * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines.
-   * Otherwise, a single forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
+   * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines:
+   * if it gave them forever, one forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
    */
   function isOfUlogdGiver(source: string, time: Millis): boolean {
     const present = now();

@@ -1,4 +1,4 @@
-/** Makes flow records of the packets that a node dropped: counts them by flow and interval, saves them on disk, and sends them to sinks. */
+/** Makes flow records of the packets that a node logs: counts them by flow and interval, saves them on disk, and sends them to sinks. */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
@@ -35,7 +35,7 @@ export interface AuditOptions {
   cluster: string | undefined;
   interval: Millis;
   sinks: readonly Sink[];
-  /** The most bytes of rows that wait for receivers. */
+  /** The most characters of all rows that wait for receivers. */
   queueSize: number;
   restored: AuditState | undefined;
   privacy: Privacy;
@@ -78,7 +78,7 @@ export function createAudit(options: AuditOptions) {
   return {
     count: (...packet: Parameters<typeof intervals.count>): void => intervals.count(...packet),
     lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
-    /** Closes intervals that are over, saves their records on disk, and wakes the deliveries. */
+    /** Closes intervals that are over, saves their records on disk by `keep`, and wakes the deliveries. Rejects if `keep` does. */
     async round(keep: () => Promise<void>): Promise<void> {
       while (!closeSome()) await nextTurn();
       const { newest } = queue;

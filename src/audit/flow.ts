@@ -18,13 +18,13 @@ export interface AuditedPacket {
   findings?: readonly Finding[];
 }
 
-/** What all packets of one flow have in common. */
+/** The common part of all packets of one flow. */
 export interface Flow {
   /** Equal for all packets that are counted together, whatever their Pod, address or interface. */
   key: string;
   /** The workload of the sending Pod; or else of the receiving Pod, or else ''. */
   subject: string;
-  /** The subject's Namespace. Both limit the room for flows, so that no Pod takes that of others. */
+  /** The subject's Namespace. `subject` and `namespace` limit the room for flows, so that no Pod takes the room of others. */
   namespace: string;
   fields: FlowRecord;
 }
@@ -71,18 +71,18 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
 /** Returns the fields of one packet, apart from its time and name. */
 function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
   const { fields } = flowOf(packet);
-  const of: FlowRecord = {
+  const common: FlowRecord = {
     ...fields,
     'event.time_estimated': line.timeIsExact ? undefined : true,
     'log.file.path': line.source,
     'log.file.line': line.line,
   };
   const { observation, ends } = packet;
-  if (observation.kind === 'martian') return of;
+  if (observation.kind === 'martian') return common;
   const { sourcePort, destinationPort, tcpFlags, length, ttl, incomplete } = observation.packet;
   const { inner } = observation;
   return {
-    ...of,
+    ...common,
     'source.port': sourcePort,
     'destination.port': destinationPort,
     'source.k8s.pod.uid': ends.source.kind === 'pod' ? ends.source.object?.uid || undefined : undefined,
@@ -151,7 +151,7 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   };
 }
 
-/** Returns the direction by the interfaces, or else by the nodes of the Pods. */
+/** Returns the direction that the interfaces and the nodes of the Pods show; undefined if neither end is on the node. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
   const isOut = ends.fromPodInterface || isOn(source, node);
@@ -188,7 +188,7 @@ function namespaceIn(address: string): string | undefined {
   return slash < 0 ? undefined : address.slice(address.indexOf(' ') + 1, slash);
 }
 
-/** Written out, because V8 makes a hash table of an object with computed names, and a flow would take twice the memory. */
+/** The fields are written out, because V8 makes a hash table of an object with computed names, and a flow would take twice the memory. */
 function endsOf({ source, destination }: Ends): FlowRecord {
   const from = endOf(source);
   const to = endOf(destination);
@@ -215,7 +215,7 @@ function endsOf({ source, destination }: Ends): FlowRecord {
   };
 }
 
-/** Returns `SYN ACK`; undefined if the line showed no TCP header. */
+/** Returns the names of TCP flags: `SYN ACK`; undefined if the line showed no TCP header. */
 export function flagNames(flags: number | undefined): string | undefined {
   if (flags === undefined) return undefined;
   return Object.entries(TcpFlag)

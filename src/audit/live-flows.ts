@@ -41,14 +41,14 @@ interface Held extends Flow {
 
 export type LiveFlowTable = ReturnType<typeof createLiveFlows>;
 
-/** 10,000 usual flows take 6 MB. A Pod that scans has at most 500 of them. */
+/** 10,000 usual flows take 6 MB. A workload that scans has at most 500 of them. */
 const defaultLimits = { total: 10_000, perSubject: 500, joined: 1000, bytes: 16 * 1024 * 1024 };
 const keptFor: Millis = 3_600_000;
 const sweepInterval: Millis = 60_000;
 const longestText = 253;
-const ofEach = 300;
+const bytesOfEach = 300;
 
-const left: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
+const leftOut: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
 /** Counts packets by flow. Bytes and flows are limited, and also the flows of each workload and Namespace. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
@@ -97,7 +97,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     const same = flows.get(flow.key);
     if (same !== undefined) return join(same, flow.fields);
     const fields = slim(flow.fields);
-    const size = ofEach + 2 * flow.key.length + JSON.stringify(fields).length;
+    const size = bytesOfEach + 2 * flow.key.length + JSON.stringify(fields).length;
     const start = Math.min(time, clock.now());
     const made: Held = { ...flow, fields, start: 0, packets: 0, first: start, last: start, bytes: size };
     flows.set(flow.key, made);
@@ -141,7 +141,7 @@ function join(flow: Held, given: FlowRecord): Held {
 }
 
 function slim(fields: FlowRecord): FlowRecord {
-  const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !left.has(name));
+  const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !leftOut.has(name));
   return Object.fromEntries(
     kept.map(([name, value]) => [name, typeof value === 'string' ? cutBytes(value, longestText) : value]),
   );

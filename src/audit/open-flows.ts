@@ -23,7 +23,7 @@ const mostAddresses = 255;
 
 const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
-/** Keeps the flows of open intervals, and tracks what is not on disk yet. */
+/** Keeps the flows of open intervals, and tracks changes that are not on disk yet. */
 export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
   const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
   const room = createFlowRoom<OpenFlow>(limits, (start, key) => flows.has(idOf({ start, key })));
@@ -130,7 +130,7 @@ function copy(flow: OpenFlow): OpenFlow {
 export interface RecordContext {
   interval: Millis;
   cluster: string | undefined;
-  /** The number of the closing. It makes a separate record of lines that come late. */
+  /** The number of the closing, because late lines make another record of the same flow, with another id. */
   closing: number;
   atLeast: boolean;
   toWall: (time: Millis) => Millis;
@@ -171,7 +171,7 @@ function idOf({ start, key }: Pick<OpenFlow, 'start' | 'key'>): string {
   return `${start} ${key}`;
 }
 
-/** Adds packets of other Pods or interfaces: a field that has several values is left out. Returns whether a field changed. */
+/** Merges the fields of more packets: a field with several values is removed, addresses are collected. Returns whether the flow changed. */
 function join(flow: OpenFlow, fields: FlowRecord): boolean {
   let hasChanged = false;
   for (const name of mayDiffer) {

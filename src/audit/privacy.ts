@@ -3,10 +3,11 @@ import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { rowOf, withoutHiddenPolicies } from './record.ts';
 
-/** What is removed from records before they are written anywhere. */
+/** Settings that remove data from records, before these are written anywhere. */
 export interface Privacy {
   /** Whether peers in other Namespaces are named. */
   peers: 'shown' | 'redacted';
+  /** The prefix lengths to which addresses are shortened. */
   bits: { ipv4: number; ipv6: number };
   /** Returns whether a Namespace asked not to be named. */
   isHidden: (namespace: string) => boolean;
@@ -55,7 +56,7 @@ function foreignPeerOf(fields: FlowRecord): End | undefined {
   return fields['network.direction'] === 'egress' ? 'destination' : 'source';
 }
 
-/** Removes the fields of an end. The interface is one of them, because CNI plug-ins name interfaces after Pods. */
+/** Removes the fields of an end, except its port. The interface is removed, too, because CNI plug-ins name interfaces after Pods. */
 function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
   const kept = Object.entries(fields).filter(
     ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),
@@ -65,7 +66,7 @@ function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
 
 const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
 
-/** Removes a policy that would name a Namespace which is named nowhere else in the record. */
+/** Removes the policy if its Namespace must not be named, and the record does not name it elsewhere. */
 function withoutPolicy(
   redacted: FlowRecord,
   fields: FlowRecord,
@@ -73,7 +74,7 @@ function withoutPolicy(
 ): FlowRecord {
   const policy = fields['policy.namespace'];
   if (policy === undefined || ends.some((end) => namespaceOf(redacted, end) === policy)) return redacted;
-  // If the Pod of an address is not known, no end has its Namespace.
+  // Ask about the Namespace itself, too, because an end whose Pod is unknown has none.
   if (!hidden.some((end) => namespaceOf(fields, end) === policy) && !isHidden(policy)) return redacted;
   const kept = Object.entries(redacted).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
@@ -121,8 +122,8 @@ interface Restorable {
 }
 
 /**
- * Redacts records of an earlier run by the present settings, because other labels may be asked for now. Hidden Namespaces are not known
- * yet. Undefined if there is nothing to redact.
+ * Returns the redaction of an earlier run's records by the present settings, because other labels may be asked for now. Hidden Namespaces
+ * are not known yet. Undefined if there is nothing to redact.
  */
 export function redactionOfKept(
   privacy: Privacy,

@@ -8,6 +8,7 @@ export interface QueueState {
 
 export interface Batch {
   rows: readonly string[];
+  /** The number of the last row. */
   through: number;
   /** Rows that the sink lost before this batch. */
   lost: LostRows | undefined;
@@ -99,6 +100,7 @@ export interface LostRows {
 }
 
 export interface SinkPlace {
+  /** The number of the last row that the sink has, or has lost. */
   confirmed: number;
   lost?: LostRows | undefined;
 }

@@ -41,10 +41,10 @@ export interface PolicyAnswersOptions {
 
 export type PolicyAnswers = ReturnType<typeof createPolicyAnswers>;
 
-/** How long Events do not wait after one has waited in vain. */
+/** After an Event has waited in vain, no Event waits for this long. */
 const noWaitFor: Millis = 10_000;
 
-/** How old policies and Pods may be for an Event, if the packet is not newer. */
+/** How old Pods and policies may be for an Event. If the packet is newer, policies must be read after it. */
 const freshFor: Millis = 60_000;
 
 /** How long a denial is still reported if nothing newer can be read. */
@@ -56,7 +56,7 @@ const usableForEvents: Millis = 600_000;
  */
 const usableForRows: Millis = 1_200_000;
 
-/** The share of the time for rows. It is enough for some thousand rows at once if a hundred policies select each Pod. */
+/** The share of the time for rows. It is enough for a few thousand rows at once if a hundred policies select each Pod. */
 const rowsShare = { part: 0.01, atOnce: 100 };
 
 export function createPolicyAnswers({
@@ -117,13 +117,13 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Returns undefined if any part was read before `since`. */
+  /** Returns undefined if policies, or other objects that they need, are not known or were read before `since`. */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;
   }
 
-  /** Catches errors, because a fault in the evaluation must not cost the Event or the row. */
+  /** Catches errors, because a fault in the evaluation must not prevent the Event or the row. */
   function evaluated<T>(evaluate: () => T | undefined): T | undefined {
     try {
       return evaluate();

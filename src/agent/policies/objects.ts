@@ -17,15 +17,15 @@ import {
 } from '../../policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
-/** The look-ups of one node: a Pod, a Namespace with its policies, or the policies of the cluster. */
+/** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. */
 const budget = { rate: 30 / 60, burst: 60 };
 
 const failedFor: Millis = 10_000;
 
-/** The most objects in memory. `policies` counts those of all Namespaces together. */
+/** The most objects in memory. `policies` limits those of the cluster, and separately those of all Namespaces together. */
 const most = { policies: 10_000, namespaces: 256, pods: 512 };
 
-/** The labels and ports of a usual Pod. A Pod with more counts as several. They take up to 24 KB, if all have the greatest length. */
+/** The labels and ports of a usual Pod. A Pod with more counts as several. 64 values of the greatest length take 24 KB. */
 const valuesOfPod = 64;
 
 export interface PolicyObjectsOptions {
@@ -35,11 +35,11 @@ export interface PolicyObjectsOptions {
 }
 
 export interface Known {
-  /** Its `trace` is valid only for this connection. If a verdict needs an unknown object, it is unknown. */
+  /** `trace` is valid only for the connection of this finding. A verdict that needs an unknown object is unknown. */
   readonly policies: KnownPolicies;
   /** Other objects that policies need, for each end that is asked. */
   readonly required: readonly Requirements[];
-  /** When the oldest of the known parts was read. */
+  /** When the oldest of the policies and of the other objects was read. Pods do not count. */
   readonly at: Millis;
 }
 
@@ -140,7 +140,7 @@ function createStores({ reader, common }: StoresOptions) {
   return { cluster, namespaces, pods };
 }
 
-/** Returns how many usual Pods a Pod counts for, because anybody may give one ten thousand labels and ports. */
+/** Returns how many usual Pods a Pod counts for, because anybody may give a Pod ten thousand labels and ports. */
 function sizeOfPod(pod: Pod | undefined): number {
   const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
   return 1 + Math.floor(values / valuesOfPod);

@@ -4,7 +4,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
 import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
 
-/** The most objects in memory, over all policies. */
+/** The most objects in memory, for all policies together. */
 const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
 
 /** The most Services and Namespaces that are read for one Pod's policies, whose authors may name any number. */
@@ -18,6 +18,7 @@ export interface RequiredObjectsOptions {
 export interface KnownRequired {
   /** The names and values of all parts, so that two results can be compared. Unknown values are undefined. */
   readonly parts: readonly unknown[];
+  /** When the oldest known part was read; Infinity if none is known. */
   readonly at: Millis;
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
 }

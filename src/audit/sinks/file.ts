@@ -7,7 +7,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
 
 export interface FileSinkOptions {
-  /** The path of the current file. Older files are beside it as `NAME-STAMP-N.ndjson.gz`. */
+  /** The path of the current file. Finished files are beside it: `audit-2026-11-21-090000-1.ndjson.gz`. */
   path: string;
   /** The size of one file in MiB. */
   size: number;
@@ -43,7 +43,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     },
   };
 
-  /** Opens the file, also when it was moved or removed. Resolves to its length. */
+  /** Opens the file unless it is open, and again if it was moved or removed. Resolves to its length in bytes. */
   async function openFile(): Promise<number> {
     const found = await stat(path).catch(() => undefined);
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
@@ -57,7 +57,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     try {
       return await cutTornRow(handle, path);
     } catch (error) {
-      // Closed, because the next attempt must look at the file again.
+      // Close the file, because the next attempt must look at it again.
       await closeFile();
       throw error;
     }
@@ -72,7 +72,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     finished.tidy();
   }
 
-  /** Writes all bytes or none: on a full disk the kernel writes a part, and only the next attempt fails. */
+  /** Writes all bytes or none: on a full disk the kernel writes a part, and only the next write fails. */
   async function append(bytes: Buffer, length: number): Promise<void> {
     const file = handle as FileHandle;
     try {
@@ -159,7 +159,7 @@ function createFinishedFiles(path: string, mostBytes: number) {
     const names = await namesOf();
     for (const name of names) {
       if (name.endsWith('.gz')) continue;
-      // A run that was killed had already packed it.
+      // An earlier run may have packed it, and been killed before it removed it.
       if (!names.includes(`${name}.gz`)) await pack(join(folder, name), join(folder, `.${stem}.part`));
       await rm(join(folder, name), { force: true });
     }

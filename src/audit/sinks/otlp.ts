@@ -21,8 +21,8 @@ export interface OtlpSinkOptions {
 const longestAnswer = 64 * 1024;
 
 /**
- * Sends rows by OTLP over HTTP with protobuf, one request at a time. Records that are refused for good are counted, and others are sent
- * again.
+ * Sends rows by OTLP over HTTP with protobuf, one request at a time. `send` resolves to the number of rows that the receiver refuses for
+ * good, and rejects if all rows must be sent again.
  */
 export function createOtlpSink(options: OtlpSinkOptions): Sink {
   const { timeout = 10_000 } = options;

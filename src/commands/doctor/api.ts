@@ -22,7 +22,7 @@ import { indexPodRanges, type Node, type Pod, type WayState } from '../../resolv
 
 /** `request` never rejects; a refusal with status 0 means that there was no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
-  /** Why no API server can be asked: there is neither a kubeconfig nor a ServiceAccount. */
+  /** Why no API server can be asked, for example without a kubeconfig and a ServiceAccount. */
   readonly unusable?: string | undefined;
 }
 
@@ -80,7 +80,7 @@ function withProvider(item: Json): FoundNode {
   return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
-/** Returns the names of a few Nodes; empty if the API server does not answer. */
+/** Resolves to the names of at most 5 Nodes; empty if the API server refuses or does not answer. */
 export async function someNodes({ request }: Asked): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
@@ -98,8 +98,8 @@ export async function askVersion(api: Api, now: () => Millis) {
 }
 
 /**
- * Reads FelixConfiguration as the agent does, and two settings that only the checks need: the prefix of LOG rules, and whether Felix sends its flows
- * (`Enabled`, `Disabled`). The node's own setting overrides the default.
+ * Reads FelixConfiguration as the agent does, and two settings that only doctor needs: the prefix of LOG rules, and whether Felix sends its
+ * flows (`Enabled`, `Disabled`). The node's own setting overrides the default.
  */
 export async function lookAtFelix({ request }: Asked, node: string) {
   const specs: { default?: Json; node?: Json } = {};

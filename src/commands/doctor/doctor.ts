@@ -59,7 +59,7 @@ const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan
   string
 >;
 
-/** Resolves to the exit status. */
+/** Resolves to the exit status: 1 if there is a problem, no test Event was written, or no plug-in can log. */
 export async function doctor(options: DoctorOptions, out: (text: string) => void): Promise<0 | 1> {
   const { config, problems, warnings, output } = options;
   const { node } = config;

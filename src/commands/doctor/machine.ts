@@ -1,6 +1,6 @@
 /**
- * Reads the machine, or the container, that doctor runs on: programs, the agent, the state folder, and which logs are there. Functions here open no
- * log, change nothing, and never throw or reject.
+ * Reads the machine, or the container, that doctor runs on: programs, the agent, the state folder, and which logs exist. Functions here open
+ * no log, change nothing, and never throw or reject.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -116,8 +116,8 @@ export function findOwnPod(env: NodeJS.ProcessEnv): PodName | undefined {
 }
 
 /**
- * The network that doctor sees. `initial`: the kernel's first namespace; `node`: that of a node that is itself a container; `pod`: a Pod's own,
- * without the node's rules.
+ * The network that doctor sees. `initial`: the kernel's first namespace; `node`: that of a node that is itself a container; `pod`: a Pod's
+ * own, without the node's rules.
  */
 export type NetworkView = 'initial' | 'node' | 'pod';
 
@@ -169,7 +169,7 @@ export function lookAtFolder(path: string): StateFolder {
 
 export interface ContainerLogFile extends ContainerName {
   path: string;
-  /** The time of the last write, or why it cannot be read. */
+  /** The time of the last write, or why the log cannot be read. */
   state: { written: Millis } | { reason: string };
 }
 

@@ -18,7 +18,7 @@ export interface Check {
   advice: string | undefined;
 }
 
-/** Returns functions that make the findings of a check. `unknown` is no problem, because what cannot be seen may be right. */
+/** Returns functions that make the findings of a check. `unknown` is not a problem, because a thing that cannot be seen may be right. */
 export function answersOf(name: string) {
   const answer =
     (status: Status) =>

@@ -1,4 +1,4 @@
-/** Reads the rules that log in this network namespace, and counts those of iptables, with the programs that are installed. */
+/** Reads the rules that log in this network namespace, and counts all rules of iptables, with the programs that are installed. */
 import type { Machine, Ran } from './machine.ts';
 
 export interface LogRule {
@@ -22,7 +22,7 @@ export interface Backend {
 export interface Rules {
   /** One entry for all rules of the same target, prefix and group, with the sum of their packets. */
   logs: readonly LogRule[];
-  /** Undefined if its rules cannot be seen. */
+  /** A backend of iptables is undefined if its rules cannot be seen. */
   legacy: Backend | undefined;
   nft: Backend | undefined;
   /** The backends whose rules could not all be read, so that more of them may log. */
@@ -137,7 +137,7 @@ interface Word {
   isQuoted: boolean;
 }
 
-/** Reads what `iptables-save --counters` prints, of either backend and address family. */
+/** Reads the output of `iptables-save --counters`, of either backend and address family. */
 export function readIptablesSave(text: string): Saved {
   const logs: LogRule[] = [];
   let rules = 0;
@@ -169,8 +169,8 @@ function iptablesWords(rule: string): Word[] {
 }
 
 /**
- * Reads the rules with a `log` statement from `nft list ruleset` (nft(8), LOG STATEMENT). A group means NFLOG. The JSON of `nft -j` cannot be used:
- * it lacks the prefixes of iptables, is many times as long, and not every nft can print it.
+ * Reads the rules with a `log` statement from `nft list ruleset` (nft(8), LOG STATEMENT). A group means NFLOG. The JSON of `nft -j` cannot be
+ * used: it lacks the prefixes of iptables, is many times as long, and not every nft can print it.
  */
 export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {

@@ -51,7 +51,7 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
 
 /**
  * Yields Events as they are written, without end. `tell` gets one line when the watch breaks, and one when it works again. Throws a
- * `RefusedError` when the API server refuses.
+ * `RefusedError` if the token or a right is refused (401, 403).
  */
 export async function* watchDrops(
   wanted: Wanted,
@@ -92,7 +92,7 @@ export async function* watchDrops(
     await delay(pauses.next());
   }
 
-  /** Returns whether an Event is new or has changed, because Events are listed again after a break. */
+  /** Notes the Event. Returns whether it is new or has changed, because Events are listed again after a break. */
   function isUnseen(event: Json): boolean {
     const [key, state] = [keyOf(event), stateOf(event)];
     if (shown.get(key) === state) return false;

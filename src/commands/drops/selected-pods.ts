@@ -13,12 +13,12 @@ export async function selectedPods(
   if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
   const labelSelector =
     target.kind === 'all' ? selector : await selectorOf(cluster, podOwners[target.kind], target.name);
-  // Bounded, because whoever may write Events may name any number of Pods while they are watched.
+  // The cache is limited, because Events may name any number of Pods during a watch.
   const found = new LRUCache<string, boolean>({ max: 100_000 });
-  const look = async (place: string | undefined, fieldSelector?: string): Promise<string[]> => {
+  const look = async (namespace: string | undefined, fieldSelector?: string): Promise<string[]> => {
     const { items } = await listAll(
       cluster.connection,
-      apiPath('/api/v1', place, 'pods'),
+      apiPath('/api/v1', namespace, 'pods'),
       { labelSelector, fieldSelector, pageSize: 500 },
       (pod) => `${text(at(pod, 'metadata', 'namespace')) ?? ''}/${text(at(pod, 'metadata', 'name')) ?? ''}`,
     );
@@ -28,7 +28,7 @@ export async function selectedPods(
   return watchedPods(look, found);
 }
 
-/** Asks once about a Pod that is not known, because it may be new. Invalid names are not asked for: an Event may contain any text. */
+/** Asks the API server once about an unknown Pod, which may be new, but not about an invalid name: an Event may contain any text. */
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
   found: LRUCache<string, boolean>,
@@ -43,8 +43,8 @@ function watchedPods(
   };
 }
 
-async function selectorOf({ connection, namespace }: Cluster, place: string, name: string): Promise<string> {
-  const [api = '', plural = ''] = place.split('|');
+async function selectorOf({ connection, namespace }: Cluster, apiAndPlural: string, name: string): Promise<string> {
+  const [api = '', plural = ''] = apiAndPlural.split('|');
   const answer = await connection.request('GET', `${apiPath(api, namespace, plural)}/${name}`);
   if (answer.kind === 'refused') throw new RefusedError(answer);
   const selector = at(answer.body, 'spec', 'selector');

@@ -9,10 +9,13 @@ import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, listDrops, apiPath } from './events.ts';
 import { withStatus, annotationsIn } from './drops.ts';
 
-/** The newest ones are explained. */
+/** The most connections that are explained, the newest first. */
 const mostConnections = 5;
 
-/** Resolves to the exit status of `why` for all connections together: denied wins over unknown, and unknown over admitted. */
+/**
+ * Resolves to the exit status of `why` for all connections together: an error (2) wins over denied (1), denied over unknown (3), and unknown
+ * over admitted (0). Without a connection: 3, or 2 if there is no such Pod.
+ */
 export async function whyPod(
   options: DropsOptions,
   program: string,

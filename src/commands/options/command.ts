@@ -19,7 +19,7 @@ export class UsageError extends Error {
 
 export interface CommandParts {
   readonly summary?: string;
-  /** The operands, as the first line of the help shows them. */
+  /** The operands and options, as the first line of the help shows them. */
   readonly usage?: string;
   readonly about: string;
   readonly more?: string;
@@ -65,7 +65,7 @@ export function createCommand(name: string, parts: CommandParts): Command {
       formatHelp: (shown, helper) => formatHelp(shown, helper, parts),
     })
     .exitOverride((error) => {
-      // The user has asked for help, or named no command.
+      // The user has asked for help or the version, or named no command.
       if (error.code.startsWith('commander.help') || error.code === 'commander.version') throw error;
       throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], pathOf(command));
     });
@@ -100,7 +100,7 @@ export function option(flags: string, text: string, { choices, many = false }: O
   return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
 }
 
-/** Returns a sentence for each option whose value is not one of its choices. */
+/** Returns a sentence for each option whose value is not one of its choices. Repeatable options are not checked. */
 export function problemsOf(command: Command): string[] {
   return command.options.flatMap((each) => {
     const value: unknown = command.opts()[each.attributeName()];
@@ -115,7 +115,7 @@ export function stdinProblems(files: readonly string[]): string[] {
 
 const units: Readonly<Record<string, Millis>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads `90s`, `10m` or `1h30m` as milliseconds; undefined for other texts. */
+/** Reads `90s`, `10m` or `1h30m` as milliseconds; undefined for other texts, and for 0. */
 export function durationOf(text = ''): Millis | undefined {
   const parts = /^(?:\d{1,6}[smhd]){1,4}$/.test(text) ? [...text.matchAll(/(\d{1,6})([smhd])/g)] : [];
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0) || undefined;

@@ -10,7 +10,7 @@ const or = new Intl.ListFormat('en', { type: 'disjunction' });
 const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
-/** Kinds of workloads by their names on the command line, each with its path at the API server. */
+/** Kinds of workloads by their names on the command line, each with its path at the API server as `API|PLURAL`. */
 export const podOwners = {
   deployment: '/apis/apps/v1|deployments',
   statefulset: '/apis/apps/v1|statefulsets',

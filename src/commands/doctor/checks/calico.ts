@@ -61,13 +61,13 @@ function checkSeverity({ logSeverityScreen = 'Info' }: FelixSettings, facts: Nod
   return warning(hint, patchWith(look, { logSeverityScreen: 'Warning' }));
 }
 
-/** Returns the command that sets the fields, where the node's own object or `default` has the first one. */
+/** Returns the command that sets the fields in the object in force for the first one: the node's own, or `default`. */
 function patchWith({ objectWith }: Felix, spec: Readonly<Record<string, string>>): string {
   const [field = ''] = Object.keys(spec);
   return `kubectl patch felixconfiguration ${objectWith(field)} --type=merge --patch='${JSON.stringify({ spec })}'`;
 }
 
-/** Felix's own default (felix/config/config_params.go). */
+/** Felix's default of logPrefix (felix/config/config_params.go). */
 const defaultPrefix = 'calico-packet';
 
 function checkPrefix(look: Felix, prefixes: PrefixTable): Check {

@@ -56,7 +56,7 @@ export function checkState({ config, folder, state, now }: Known): Check {
   }
 }
 
-/** The clocks of a node and of its log daemon differ by less than this. */
+/** How far ahead a line may be, because the clocks of a node and of its log daemon may differ. */
 const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 

@@ -23,7 +23,7 @@ export type Version = readonly [major: number, minor: number, patch: number];
 export interface Seen {
   plugIns: readonly PlugIn[];
   calico: {
-    /** From the tag of calico-node's image; undefined if the tag is not a version. */
+    /** The version in the tag of calico-node's image; undefined if the tag has none. */
     version: Version | undefined;
     /** Undefined if FelixConfiguration could not be read. */
     bpf: boolean | undefined;
@@ -36,7 +36,10 @@ export interface Seen {
   obstacles: readonly string[];
 }
 
-/** The labels of each plug-in's Pods, and its Namespaces besides kube-system. Other Namespaces do not count, because a tenant may give any label to a Pod there. */
+/**
+ * The labels of each plug-in's Pods, and its Namespaces besides kube-system. Other Namespaces do not count, because a tenant may give any
+ * label to a Pod there.
+ */
 const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: readonly string[]])[] = [
   ['calico', 'k8s-app=calico-node', ['calico-system']],
   ['canal', 'k8s-app=canal'],
@@ -52,7 +55,7 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
   ['weave', 'name=weave-net'],
 ];
 
-/** Needs only rights that the agent has, too. Never rejects. */
+/** Finds the plug-ins, with no more than the agent's rights. Never rejects. */
 export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Seen> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
@@ -61,8 +64,8 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
     return found.kind === 'refused' ? undefined : found.items[0];
   };
   const anyPod = async (labelSelector: string, namespaces: readonly string[]): Promise<unknown> => {
-    const places = ['kube-system', ...namespaces].map((namespace) => `/api/v1/namespaces/${namespace}/pods`);
-    const found = await Promise.all(places.map((path) => first(path, { labelSelector })));
+    const paths = ['kube-system', ...namespaces].map((namespace) => `/api/v1/namespaces/${namespace}/pods`);
+    const found = await Promise.all(paths.map((path) => first(path, { labelSelector })));
     return found.find((pod) => pod !== undefined);
   };
   const [pods, anyNode, groups, { felix, logPrefix }] = await Promise.all([
