@@ -3,15 +3,16 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { program, replay } from './program.ts';
+import { program, replay as start } from './program.ts';
+import { replay } from './replaying.ts';
 import { eventsIn, json, policyDeny, policyDenyText, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
 
-describe.concurrent('pipes', () => {
+describe('pipes', () => {
   test('standard input is a log like any other', async () => {
-    const outcome = await replay([...json, '-'], { stdin: policyDenyText });
+    const outcome = await start([...json, '-'], { stdin: policyDenyText });
     expect(outcome).toMatchObject({ status: 0, err: '' });
     expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
   });
@@ -45,7 +46,7 @@ describe.concurrent('pipes', () => {
     const stdin = addresses.map((address) => stamped.replace('10.244.1.30', address)).join('');
     const args = ['-q', '--pods', objects, '-o', format, '-'];
     expect((await replay(args, { stdin })).out.length).toBeGreaterThan(300_000);
-    expect(await replay(args, { stdin, readsOnlyTheStart: true })).toMatchObject({ status: 0, err: '' });
+    expect(await start(args, { stdin, readsOnlyTheStart: true })).toMatchObject({ status: 0, err: '' });
   });
 
   test('whoever reads the help may stop', async () => {

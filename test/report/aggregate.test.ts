@@ -9,6 +9,7 @@ import { readRows } from '../../src/report/read/read-rows.ts';
 import { rowsIn } from '../corpus/lines.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { gap, linesOf, now, row, start, verdictOf, withRows, writer } from './scene.ts';
+import { runs } from '../runs.ts';
 
 const path = temporaryFolder();
 const write = writer(path);
@@ -45,15 +46,17 @@ const external = (end: 'source' | 'destination', address: string): FlowRecord =>
 const namesIn = (pairs: readonly Pair[]): string[] =>
   pairs.map(({ from, to, service }) => `${from} > ${to} ${service}`);
 
-/** Rows of names.txt: a title, the fields of a record that differ, and those of the pair that it makes. */
-const rowsOfNames = rowsIn(join(import.meta.dirname, 'names.txt')).map(({ id, text }) => {
+/** Rows of names.txt: the fields of a record that differ, and those of the pair that it makes, which an action of its own tells. */
+const rowsOfNames = rowsIn(join(import.meta.dirname, 'names.txt')).map(({ text }, number) => {
   const [changes, pair] = text.split('\n-> ').map((part) => load(`{${part}}`) as FlowRecord);
-  const missing = Object.entries({ ...changes }).map(([name, value]) => [name, value ?? undefined]);
-  return [id, Object.fromEntries(missing) as FlowRecord, pair] as const;
+  const all = Object.entries({ ...changes, 'event.action': `${number}`, 'network.packets': 1000 - number });
+  const record = row(number, Object.fromEntries(all.map(([name, value]) => [name, value ?? undefined])));
+  return { record, pair: Object.assign({ action: `${number}` }, pair) };
 });
 
-test.each(rowsOfNames)('names: %s', async (_, changes, pair) => {
-  expect((await aggregated([row(1, changes)])).top.top).toMatchObject([pair as object]);
+test('names: each end, service and rule has its own', async () => {
+  const { top } = await aggregated(rowsOfNames.map(({ record }) => record));
+  expect(top.top).toMatchObject(rowsOfNames.map(({ pair }) => pair));
 });
 
 test('names: workloads of several clusters carry the name of theirs', async () => {
@@ -347,6 +350,6 @@ test('the sums are those of a loop over the rows', async () => {
       expect(listed(found.changes?.vanished.top)).toEqual(keysOf(before).difference(keysOf(after)));
     }),
     // To open the databases of one program takes longer than `npm run fuzz -- --short` gives a property.
-    { numRuns: 30, interruptAfterTimeLimit: 10_000 },
+    { numRuns: runs(100), interruptAfterTimeLimit: 60_000 },
   );
 });
