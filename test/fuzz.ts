@@ -28,7 +28,7 @@ const forVitest = args.filter(
 );
 
 const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/e2e/**'] }).filter((path) =>
-  readFileSync(join(root, path), 'utf8').includes("from 'fast-check'"),
+  /from '(?:fast-check|[./]*\/runs\.ts)'/.test(readFileSync(join(root, path), 'utf8')),
 );
 const again = `npm run fuzz -- --seed ${seed}`;
 process.stdout.write(`fuzz: ${files.length} files, seed ${seed}; the same programs again: ${again}\n`);

@@ -6,6 +6,7 @@ import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbit
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
 import { randomCases } from './cilium/random.ts';
 import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
+import { runs } from '../runs.ts';
 
 /** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
 const strange = fc.oneof(
@@ -53,7 +54,7 @@ test('no object, however broken, makes a verdict anything but one of the three',
       const compiled = objects.flatMap(compilePolicy);
       suggest({ flow, policies: compiled, namespaces, pods: [], calico: policySet(objects).calico });
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(6000) },
   );
   expect([...seen].toSorted()).toEqual(['admits', 'denies', 'unknown']);
 });

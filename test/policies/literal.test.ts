@@ -5,15 +5,16 @@ import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbit
 import { hiddenFacts, hideFacts } from './hiding.ts';
 import { literalVerdict } from './literal.ts';
 import { evaluator } from './objects.ts';
+import { runs } from '../runs.ts';
 
 const directions = ['ingress', 'egress'] as const satisfies Direction[];
 const onlyNetworkPolicies = fc.array(networkPolicies, { maxLength: 4 });
 const allKinds = fc.array(fc.oneof(networkPolicies, clusterPolicies), { maxLength: 5 });
 
 test.each([
-  ['NetworkPolicies', onlyNetworkPolicies, 4000],
-  ['policies of all kinds', allKinds, 6000],
-])('%s mean what a literal reading of the API says', (_title, policies, numRuns) => {
+  ['NetworkPolicies', onlyNetworkPolicies],
+  ['policies of all kinds', allKinds],
+])('%s mean what a literal reading of the API says', (_title, policies) => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(policies, namespaceLists, flows, (given, namespaces, flow) => {
@@ -24,7 +25,7 @@ test.each([
         expect(verdict(flow, direction).outcome).toBe(literal === 'any' ? 'unknown' : literal);
       }
     }),
-    { numRuns },
+    { numRuns: runs(15_000) },
   );
   expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
 });
@@ -48,7 +49,7 @@ test('what is not known makes a verdict unknown, and never another one', () => {
           expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
       }
     }),
-    { numRuns: 6000 },
+    { numRuns: runs(15_000) },
   );
   // Other seeds give other shares; neither kind may be left out.
   expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);

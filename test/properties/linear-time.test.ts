@@ -8,6 +8,7 @@ import { kindOfLine } from '../../src/sources/kubelet/saved-log.ts';
 import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { lines as packets } from '../corpus/lines.ts';
 import { lines as records } from '../incidents/catalogue/lines.ts';
+import { isFuzz } from '../runs.ts';
 
 /** Milliseconds of processor time for the longest line that is read. What is linear takes some ten, what is quadratic a thousand. */
 const bound = 250;
@@ -15,7 +16,7 @@ const [short, long] = [3000, 64 * 1024];
 /** Milliseconds for the short one that make the long one worth a try. */
 const suspicious = 2;
 /** Places of a line at which something is repeated, and how many words are. */
-const [places, spans] = [40, [1, 4]];
+const [places, spans] = [isFuzz ? 40 : 10, [1, 4]];
 
 const prefixes = createPrefixTable([]);
 const clock = createClock({ latest: Date.UTC(2026, 10, 21) });

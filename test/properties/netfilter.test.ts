@@ -6,8 +6,9 @@ import { printedLine } from './arbitraries.ts';
 import { mutated, wordSalad } from './mutators.ts';
 import { referenceParse, unparsable } from './reference.ts';
 import type { BareObservation } from './reference.ts';
+import { runs } from '../runs.ts';
 
-const runs = { numRuns: 2000 };
+const often = { numRuns: runs(5000) };
 const prefixes = createPrefixTable();
 const line = printedLine.map((printed) => printed.line);
 
@@ -35,30 +36,30 @@ test('the reference parser reads back what the kernel prints', () => {
     fc.property(printedLine, (printed) => {
       expect(referenceParse(printed.line)).toStrictEqual(printed.expected);
     }),
-    runs,
+    often,
   );
 });
 
 describe('parse', () => {
   test('agrees with the reference on what the kernel prints', () => {
-    fc.assert(fc.property(line, agrees), runs);
+    fc.assert(fc.property(line, agrees), often);
   });
 
   test('agrees with the reference on damaged lines', () => {
-    fc.assert(fc.property(mutated(line), agrees), runs);
+    fc.assert(fc.property(mutated(line), agrees), often);
   });
 
   test('agrees with the reference on lines damaged after they were read as bytes', () => {
     const bytes = line.map((text) => Buffer.from(text, 'utf8').toString('latin1'));
-    fc.assert(fc.property(mutated(bytes), agrees), runs);
+    fc.assert(fc.property(mutated(bytes), agrees), often);
   });
 
   test('agrees with the reference on the words of the format in any order', () => {
-    fc.assert(fc.property(wordSalad, agrees), runs);
+    fc.assert(fc.property(wordSalad, agrees), often);
   });
 
   test('agrees with the reference on any text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), agrees), runs);
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), agrees), often);
   });
 });
 
