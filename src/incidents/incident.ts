@@ -33,14 +33,15 @@ const incidentShape = z.object({
 /** An incident, with the data that decides whether it begins, goes on or ends. */
 export const trackedShape = z.object({
   incident: incidentShape,
-  /** The last failed attempts, earliest first. Two failures may be flaps; a third one makes an incident of them. */
+  /** Up to three last failed attempts, earliest first. Three within 15 minutes are no flaps, even if others succeeded in between. */
   attempts: z.array(z.object({ time: z.number(), failures: z.number() })),
-  /** The time of the latest line about a failure. `incident.last` may be later after a restart. */
+  /** The time of the latest line about a failure. `incident.last` may be later, by a restart or a failed sync without a reason. */
   heard: z.number(),
+  /** The longest time between two failed attempts. */
   longestGap: z.number(),
-  /** The failure came back after a success, so another program may be working against this one. */
+  /** The failure came back after a success or after its end. Another program may be working against the failing one. */
   fight: z.boolean(),
-  /** The first success after the last failure. */
+  /** The time of the first success after the last failure. */
   healthy: z.optional(z.number()),
   /** Families that failed and have not succeeded since; '' if the line names none. */
   broken: texts,
@@ -50,7 +51,7 @@ export const trackedShape = z.object({
   doubtful: z.boolean(),
   /** It has failed since the last start of the program. */
   inThisLife: z.boolean(),
-  /** When the end was certain. An incident that ends by silence ended earlier. */
+  /** When the end was certain. `incident.ended` may be earlier. */
   closed: z.optional(z.number()),
   /** Hashes of the subjects that are not kept as text. */
   pastSubjects: z.array(z.number()),
@@ -68,7 +69,7 @@ export interface IncidentChange {
   incident: Incident;
 }
 
-/** Returns the key of an incident. A cause and a program have at most one incident at a time. */
+/** Returns the key of an incident. Each pair of cause and program has at most one incident at a time. */
 export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
   return `${code} ${failing}`;
 }

@@ -40,7 +40,7 @@ export interface NodeIncidentsState {
 
 export type NodeIncidents = ReturnType<typeof createNodeIncidents>;
 
-/** Handles a line in steps: is it of a restart, which sign does it give, does that begin or end an incident, who is notified. */
+/** Handles each line in steps: notes a restart, finds the sign of a failure or success, begins or ends incidents, and reports them. */
 export function createNodeIncidents(options: NodeIncidentsOptions) {
   const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
@@ -82,7 +82,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions) {
     },
     /** The time of the next `tick`; Infinity: none is needed. */
     nextTick: (): Millis => Math.min(tracker.nextTick, reporter.nextTick()),
-    /** Decides what still waits for another line, because none comes. It ends no incident. */
+    /** Opens incidents that wait for another line, because none comes. Ends no incident. */
     endOfLog: (): void => void report(tracker.endOfLog()),
     /** Notifies Pods as `tick` does, but ends nothing. */
     notifyPods: (now: Millis): void => reporter.tick(now),
@@ -126,7 +126,7 @@ function podOfLog(container: ContainerName | undefined): ObjectRef | undefined {
   return container && podRef({ ...container, name: container.pod, resourceVersion: undefined });
 }
 
-/** Returns whether the failure only repeats an earlier one: felix first logs why its rules are refused, and then that they are. */
+/** Notes reasons. Returns whether the failure only repeats one: felix first logs why its rules are refused, and then that they are. */
 function followsReason({ code, failing }: FailureSign, time: Millis, reasons: NodeIncidentsState['reasons']): boolean {
   if (causeOf(code).isConsequence !== true) {
     reasons[failing] = time;
@@ -137,8 +137,8 @@ function followsReason({ code, failing }: FailureSign, time: Millis, reasons: No
 }
 
 /**
- * Returns whether a reload of the host's firewall caused the incident. It puts its rules before Calico's once, and drops packets from then
- * on. felix logs the overwritten rules once, before or after the drops.
+ * Returns whether a reload of the host's firewall caused the incident. A reload puts the firewall's rules before Calico's, where they drop
+ * packets. felix logs the overwritten rules once, before or after the drops.
  */
 function isReload({ code, first }: Incident, recent: Recent): boolean {
   return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;

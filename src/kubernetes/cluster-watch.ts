@@ -40,10 +40,10 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   report: ClusterWatchReport;
 }
 
-/** How long until Nodes that are not watched are counted again, or up to twice as long. */
+/** Nodes that are not watched are counted again after this time, or up to twice as long. */
 const countInterval: Millis = 3_600_000;
 
-/** How long until optional objects are asked for again, or up to twice as long. */
+/** Optional objects are asked for again after this time, or up to twice as long. */
 const optionalInterval: Millis = 600_000;
 
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
@@ -72,7 +72,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     get missing(): readonly WatchedResource[] {
       return missing();
     },
-    /** Returns whether all objects of the kind are known. */
+    /** Returns whether the kind was listed. Of Pods and Nodes, these may be only those of this node. */
     watches,
     start(): void {
       begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
@@ -116,7 +116,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** Waits before the next attempt, because a server that has just started may refuse what it will grant a moment later. */
+  /** Tries again after 10 to 20 minutes, because a server that has just started may refuse what it grants later. */
   function giveUpSlices(): void {
     informers.get('endpointslices')?.stop();
     informers.delete('endpointslices');
@@ -136,7 +136,7 @@ async function countAgain(
   }
 }
 
-/** Counts objects. Returns undefined if they are optional, and may not be read or do not exist. Waits while the server does not answer. */
+/** Counts objects, and waits while the server does not answer. Undefined for optional objects that may not be read, or do not exist. */
 async function countOf(
   resource: WatchedResource,
   { connection, report }: ClusterWatchOptions,
@@ -159,7 +159,7 @@ async function countOf(
       },
     });
   } catch (error) {
-    // Without the right to list none is counted: the list will be refused, too, and is tried again.
+    // Without the right to list, return 0, so that an informer begins: it will be refused, too, and tries again.
     return isFinal(resource, refusalOfError(error).status) ? undefined : 0;
   }
 }

@@ -14,7 +14,7 @@ export interface Access {
   readonly server: string;
   /** Called before each request, because the token changes. */
   readonly authenticate: () => Promise<Credentials>;
-  /** Called when the server refuses the credentials, or cannot be reached: it may be known by other ones now. */
+  /** Called when the server refuses the credentials or cannot be reached, because its credentials or address may have changed. */
   readonly reload?: () => void;
 }
 
@@ -151,7 +151,7 @@ export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
 
-/** Turns any other error into a refusal with status 0. */
+/** Returns the refusal of a `RefusedError`. Any other error becomes a refusal with status 0. */
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
   const reason = error instanceof TooLargeError ? tooLarge : '';

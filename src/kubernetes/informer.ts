@@ -60,7 +60,7 @@ export const retryIntervals = { first: 1000, longest: 60_000 };
 /** How long a connection may be silent before it counts as dead. The API server sends a bookmark about every minute. */
 const defaultSilence: Millis = 100_000;
 
-/** How long a watch lasts, or up to twice as long, so that not all nodes ask at the same time. The server has the same limit. */
+/** The least duration of a watch, half of the longest, so that not all nodes ask at the same time. The server has the same limits. */
 const lifetime: Millis = 1_800_000;
 
 /**
@@ -72,8 +72,8 @@ const reconnectIntervals = { first: 2000, longest: 30_000 };
 export type Informer = ReturnType<typeof createInformer>;
 
 /**
- * Keeps one kind of object up to date: it lists, then watches. It lists again only if the server no longer knows where the watch ended (410).
- * Without bookmarks that is always the case.
+ * Keeps one kind of object up to date: lists, then watches. Lists again only if the server no longer knows where the watch ended (410).
+ * Bookmarks make that rare.
  */
 export function createInformer<T extends Named>(options: InformerOptions<T>) {
   const { connection, resource, fieldSelector, labelSelector, report, now, random, pause = sleep } = options;

@@ -19,8 +19,8 @@ export interface UserFlags {
 const reloadInterval = 5000;
 
 /**
- * Without a path, reads the files that kubectl reads; reads them again every five seconds at most. Throws an error with the path of a file
- * that cannot be used.
+ * Reads the kubeconfig at `path`, or else the files that kubectl reads. `reload` reads them again, at most every five seconds. Throws an
+ * error with the path of a file that cannot be used.
  */
 export function readKubeconfig(path: string | undefined): Access {
   const read = (): Access => accessOf(loadKubeconfig(path), path);
@@ -37,13 +37,13 @@ export function readKubeconfig(path: string | undefined): Access {
       try {
         access = read();
       } catch {
-        // The file is being replaced at this moment, so keep the old access.
+        // The file may be being replaced at this moment, so keep the old access.
       }
     },
   };
 }
 
-/** Also returns the namespace of the context. Throws an error that says what cannot be used. */
+/** Returns the access that the flags choose, and the namespace of the context. Throws an error that says what cannot be used. */
 export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
   const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
   const config = loadKubeconfig(kubeconfig);

@@ -16,12 +16,12 @@ export interface WatchEvent {
 
 const newline = 10;
 
-/** The longest event in characters: etcd takes objects of 1.5 MiB, and JSON may need six characters for one. */
+/** The longest event in characters: etcd takes objects of 1.5 MiB, and JSON may need six characters for one byte. */
 const longestEvent = 10 * 1024 * 1024;
 
 /**
- * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte. This also counts before
- * the head of the answer, because a proxy may hold it back until the first event, which is a bookmark after a minute.
+ * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte. The time before
+ * the head of the answer counts, too, because a proxy may hold it back until the first event, which is a bookmark after a minute.
  */
 export async function* watchEvents(
   { stream }: Pick<Connection, 'stream'>,
@@ -80,7 +80,7 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       return resourceVersion;
     },
     slim,
-    /** Removes objects that are not in the complete list. */
+    /** Stores the objects of a complete list, and removes all others. */
     replaceAll(list: ObjectList<T>): void {
       for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
       for (const item of list.items) set(item);
@@ -142,8 +142,8 @@ interface Page {
 const mostOfLarge = 100;
 
 /**
- * Keeps only one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one object, because
- * strangers may create Pods of a megabyte each. Rejects with a `RefusedError`.
+ * Lists all objects, with one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one
+ * object, because strangers may create Pods of a megabyte each. Rejects with a `RefusedError`.
  */
 export async function listAll<T>(
   { request }: Pick<Connection, 'request'>,

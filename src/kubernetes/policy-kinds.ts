@@ -14,7 +14,7 @@ export interface PolicyKind {
   readonly plural: string;
 }
 
-/** Cluster-wide kinds of policies. Kinds that the API server does not have are left out. */
+/** Cluster-wide kinds of policies. Discovery leaves out those that the API server does not have. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
@@ -35,7 +35,7 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
-/** The stored objects of Calico. Its own API server asks for a right for each tier. */
+/** The API of Calico's stored objects. Unlike Calico's own API server, it needs no right for each tier. */
 const withoutTiers = calicoVersions[0];
 
 /** Calico's cluster-wide objects that are not policies. */
@@ -139,7 +139,7 @@ export async function discoverKinds(
       served.set(versions[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
   const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
   const ofCalico = (found.find(({ apiVersion }) => apiVersion === preferred) ?? found.find(isCalico))?.apiVersion;
-  // A tiered list may be incomplete, so it does not replace stored objects that cannot be had for now.
+  // A tiered list may be incomplete, so it does not replace stored objects that cannot be read now.
   const isWanted = (apiVersion: string): boolean => apiVersion === preferred && preferred === withoutTiers;
   const isNeeded = (apiVersion: string): boolean =>
     ofCalico === undefined || ofCalico === apiVersion || !isCalico({ apiVersion }) || isWanted(apiVersion);
@@ -158,8 +158,8 @@ const kindsAge: Millis = 600_000;
 const awayAge: Millis = 10_000;
 
 /**
- * Discovers the kinds at most every ten minutes. If the server behind an APIService does not answer, its policies are unknown; it may be
- * away for long. Rejects with a `RefusedError` if any other server does not answer.
+ * Discovers the kinds every ten minutes, or every ten seconds while a server does not answer. The policies of an APIService that does not
+ * answer are unknown, because it may be away for long. Rejects with a `RefusedError` if any other server does not answer.
  */
 export function createDiscovery(
   connection: Pick<Connection, 'request'>,

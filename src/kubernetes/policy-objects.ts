@@ -39,7 +39,7 @@ import { ifUsable, slimPod } from './slim.ts';
 /** The most objects of one kind in a Namespace or in the cluster. If there are more, all objects of the kind count as unknown. */
 export const maxObjects = 5000;
 
-/** The values of a usual policy, at most 5 KB (127 bytes for each ipBlock): a larger one counts as several, because 10,000 may be kept. */
+/** The values of a usual policy, at most 5 KB (127 bytes for each ipBlock). A larger one counts as several of the 10,000 in memory. */
 const valuesOfPolicy = 40;
 
 /** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
@@ -85,7 +85,7 @@ interface Listed {
 
 export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
-/** Reads from the API server's cache. A missing right to list is no error; other refusals reject with a `RefusedError`. */
+/** Reads from the API server's cache. Rejects with a `RefusedError`; a missing right to list is an error only for NetworkPolicies. */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const discover = createDiscovery(connection, all, now);

@@ -38,7 +38,7 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-/** Returns undefined if the API server does not say. */
+/** Returns whether RBAC allows the verb in all namespaces; undefined if the API server does not say. */
 export async function may(
   connection: Pick<Connection, 'request'>,
   verb: string,

@@ -165,7 +165,7 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   ];
 }
 
-/** A node sends its own packets to Pods on other nodes from these tunnel addresses. */
+/** Annotations with further addresses of a Node. It sends its own packets to Pods on other nodes from its tunnel addresses. */
 const tunnelAnnotations = [
   'projectcalico.org/IPv4IPIPTunnelAddr',
   'projectcalico.org/IPv4VXLANTunnelAddr',
@@ -178,8 +178,8 @@ const tunnelAnnotations = [
 ];
 
 /**
- * Returns when the Pod gave up its addresses: another Pod may have them after it completed. Without an end time, it counts as never having
- * had them.
+ * Returns when the Pod gave up its addresses, because another Pod may have them after it completed; Infinity while it runs. A completed Pod
+ * without an end time counts as never having had them.
  */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
@@ -209,7 +209,7 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
   throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
 }
 
-/** Keeps valid addresses only: no host names, no `None`, and no length of a CIDR. */
+/** Keeps valid addresses only, without host names, `None` and the prefix length of a CIDR. */
 function addresses(values: Json[]): string[] {
   const found = new Set<string>();
   for (const value of values) {

@@ -51,7 +51,7 @@ export function collectSnapshot() {
   }
 }
 
-/** Undefined if no FelixConfiguration was saved. */
+/** Returns Felix's settings for a node; undefined if no FelixConfiguration was saved. */
 export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
   if (felixConfigurations.size === 0) return undefined;
   const own = `node.${node}`;

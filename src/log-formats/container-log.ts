@@ -1,4 +1,4 @@
-/** Paths of containers' logs, and lines as container runtimes write them: CRI (Kubernetes, KEP "CRI container log format") and Docker's json-file. */
+/** Reads paths and lines of container logs: CRI (Kubernetes, KEP "CRI container log format") and Docker's json-file. */
 import { sep } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
 import { isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
@@ -27,7 +27,7 @@ export function containerOf(path: string): ContainerName | undefined {
   return { ...pod, container, restarts: Number(restarts) };
 }
 
-/** Reads the name of its folder; none of the parts can have a `_` in it (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
+/** Reads the name of a Pod's log folder. None of its parts can contain `_` (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
 export function podOf(folder: string): PodName | undefined {
   const [namespace, pod, uid, more] = folder.split('_');
   if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;
@@ -48,7 +48,7 @@ export interface ContainerRecord {
 /** Matches stream and tags, behind the stamp. Only the first tag has a meaning so far: P (partial) or F (full). */
 export const criMarks = /^ (stdout|stderr) ([^ :]{1,16})(?::[^ ]{0,256})?(?: |$)/;
 
-/** Returns undefined for what is neither of the two formats. Never throws. */
+/** Reads a line of CRI or Docker; undefined for other lines. Never throws. */
 export function readRecord(line: string): ContainerRecord | undefined {
   return line.startsWith('{') ? readDocker(line) : readCri(line);
 }
@@ -76,7 +76,7 @@ function readDocker(line: string): ContainerRecord | undefined {
   const stamp = readRfc3339(time);
   if (stamp?.length !== time.length) return undefined;
   const partial = !log.endsWith('\n');
-  // JSON is text already; everything here is bytes.
+  // JSON is decoded text, but records have one character for each byte.
   const text = Buffer.from(partial ? log : log.slice(0, -1)).toString('latin1');
   return { time: stamp.time, stream, partial, text };
 }

@@ -26,12 +26,12 @@ export function nodeRefByName(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
 }
 
-/** Returns a key that only the same object has. Without a uid, the name takes its place. */
+/** Returns a key that is unique among objects of one kind: the uid, or else namespace and name. */
 export function objectKey({ uid, namespace, name }: Pick<ObjectRef, 'uid' | 'namespace' | 'name'>): string {
   return uid || `${namespace ?? ''}/${name}`;
 }
 
-/** The controller of a Pod that its owner knows: a Deployment, not its ReplicaSet. */
+/** The controller that a user created for a Pod: a Deployment, not its ReplicaSet. */
 export interface Workload {
   kind: string;
   namespace: string;
@@ -43,8 +43,8 @@ export function workloadKey({ kind, namespace, name }: Workload): string {
 }
 
 /**
- * How the owner was found; the first that applies. `pod-name`: the logger names Pods and has no addresses. `earlier-run`: only the saved
- * state has the Pod, because the API server has not listed it since this agent started.
+ * How the owner was found; the first way that applies. `pod-name`: the logger names Pods and has no addresses. `earlier-run`: only the
+ * saved state has the Pod, because the API server has not listed it since this agent started.
  */
 export type Evidence =
   | 'interface'

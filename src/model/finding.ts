@@ -30,7 +30,7 @@ export interface FlowDetails {
   verdict: 'dropped' | 'rejected';
   prefix: string;
   enforcer: Enforcer;
-  /** As in `PacketObservation`. */
+  /** See `PacketObservation`. */
   logger?: string | undefined;
   policy: PolicyName | undefined;
   /** The end whose policies refused the packet, as far as the interfaces or the logger show. */
@@ -44,7 +44,7 @@ export interface FlowDetails {
   martian: boolean;
 }
 
-/** Counts the remaining findings of a Pod that has too many: how many, from which peers and on which ports. */
+/** Counts the remaining findings of an object that has too many: how many, from which peers and on which ports. */
 export interface OverflowDetails {
   kind: 'overflow';
   example: FlowDetails;

@@ -75,7 +75,7 @@ export function orient(packet: Packet): Orientation {
   return wellKnown ? reply : request;
 }
 
-/** Returns the lowest source port from which on the port changes neither orientation nor noise; Infinity if every port matters. */
+/** Returns the lowest source port from which on all ports give the same `orient` and `isDhcp`; Infinity if every port matters. */
 export function leastClientPort(packet: Packet): number {
   const { sourcePort, destinationPort = 0 } = packet;
   const least = destinationPort < firstEphemeral ? 1024 : firstEphemeral;

@@ -11,7 +11,7 @@ export interface NamedService {
   /** The first few Pods behind it: `shop/db-0 on node-b`. */
   backends: string[];
   moreBackends: number;
-  /** Whether the Service was already deleted when its chain was named. */
+  /** Whether the Service no longer exists. */
   deleted: boolean;
 }
 
@@ -54,10 +54,7 @@ export interface NodeFacts {
 
 export interface IncidentDetails {
   kind: 'incident';
-  /**
-   * `full`: with all details, on the failing Pod, the Node and Services. `pod-notice` (older state files have another word): a short one on
-   * an affected Pod.
-   */
+  /** `full`: with all details, on the failing Pod, the Node and Services. `pod-notice`: a short one on an affected Pod. */
   role: 'full' | 'pod-notice';
   phase: 'open' | 'over';
   /** The cause that the lines show. `diagnosis` is the cause that the facts show. Both are rows of the catalogue. */
@@ -69,7 +66,7 @@ export interface IncidentDetails {
   since: Millis;
   last: Millis;
   failures: number;
-  /** What showed that the incident was over. */
+  /** The sign that the incident was over: a successful attempt, or no further failure. */
   endedBy: 'success' | 'silence' | undefined;
   ended: Millis | undefined;
   families: string[];

@@ -1,4 +1,4 @@
-/** What parsing returns about one log line. Plain data: it can be written as JSON and read back unchanged. */
+/** The result of parsing one log line. Plain data: it can be written as JSON and read back unchanged. */
 import type { kernelDrop, PacketObservation, Verdict } from './packet.ts';
 import type { ProgramRecord } from './program-record.ts';
 
@@ -30,7 +30,7 @@ export interface Martian {
   kind: 'martian';
   /** Set if the kernel's own probe reported the drop; undefined for a line of its log. */
   logger?: typeof kernelDrop;
-  /** As in `PacketObservation`. */
+  /** See `PacketObservation`. */
   notice?: 'drop' | 'verdict' | undefined;
   /** Which of the two addresses the kernel calls impossible. */
   impossible: 'source' | 'destination';
@@ -65,7 +65,7 @@ export interface Unparsable {
 /** One line about a packet, if the logger writes several (pipeline/twins.ts). */
 export interface PacketPart {
   kind: 'packet-part';
-  /** As in `PacketObservation`. */
+  /** See `PacketObservation`. */
   logger: string;
   /** The logger's number for the packet. It begins again at 1 when the logger restarts. */
   id: string;

@@ -19,7 +19,7 @@ export interface Packet {
   /** RFC 5952 text for IPv6, dotted decimal for IPv4. A name if the logger has no addresses: `shop/web-*`, `public network`. */
   source: string;
   destination: string;
-  /** IANA's keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number if IANA has no short keyword. */
+  /** IANA's keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number of a rare protocol. */
   protocol: string;
   sourcePort: number | undefined;
   destinationPort: number | undefined;
@@ -123,7 +123,7 @@ const keywords: Record<number, string> = {
   136: 'UDPLITE',
 };
 
-/** Returns the keyword: `6` → `TCP`, `TCP` → `TCP`, `200` → `200`; undefined if the text is neither a number up to 255 nor a keyword. */
+/** Returns the keyword: `6` → `TCP`, `200` → `200`, and any word as it is; undefined for numbers above 255 and other texts. */
 export function protocolName(text: string): string | undefined {
   // Compare these two first, because they are by far the most frequent, and comparing is cheaper than a look-up.
   if (text === 'TCP' || text === 'UDP' || named.has(text)) return text;

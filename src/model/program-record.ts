@@ -1,13 +1,13 @@
 /**
- * What kube-proxy and calico-node log about their own work, and what a line says about failure or success. Plain data: it can be written as
- * JSON and read back unchanged.
+ * Records of kube-proxy and calico-node about their own work, and the signs of failure or success in them. Plain data: it can be written
+ * as JSON and read back unchanged.
  */
 import type { Millis } from './log-line.ts';
 
 /** The writer of a record in a container's log. `felix`, `confd` and `bird` are parts of calico-node. */
 export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
 
-/** What a program wrote about its own work, without any interpretation. */
+/** A record of a program about its own work, without any interpretation. */
 export interface ProgramRecord {
   kind: 'program-record';
   program: Program;
@@ -22,10 +22,10 @@ export interface ProgramRecord {
   error: string;
 }
 
-/** What fails: a program, or the kernel. */
+/** The failing program, or the kernel. */
 export type Failing = Program | 'kernel';
 
-/** What one line says about failure or success. */
+/** A sign of failure or success in one line. */
 export type Sign = FailureSign | SyncSign;
 
 export interface FailureSign {
@@ -35,7 +35,7 @@ export interface FailureSign {
   failing: Failing;
   /** `IPv4`, `IPv6`, or '' if the line names neither. */
   family: string;
-  /** What varies between lines of one cause: a chain, a kernel module, a BGP peer, a network namespace. */
+  /** The part that varies between lines of one cause: a chain, a kernel module, a BGP peer, a network namespace. */
   subject: string | undefined;
   /** The line of the text that shows the failure to a person; at most 200 characters. */
   quote: string;

@@ -102,7 +102,7 @@ export type WriteKind = 'first' | 'rest' | 'more';
 export interface Turn {
   series: Series;
   kind: WriteKind;
-  /** The number of the waiting line. Series of lower lines are written first. */
+  /** The number of its queue (series/lines.ts). Series of lower queues are written first. */
   line: number;
 }
 
@@ -135,12 +135,11 @@ export interface SeriesState {
 }
 
 /**
- * What is left of a node's hourly budget of writes. It is saved, so that an agent that is killed again and again writes no more than
- * others.
+ * The rest of a node's hourly budget of writes. It is saved, so that an agent that is killed again and again writes no more than others.
  */
 export interface WriteBudgetState {
   /** The number of writes left; it may have a fraction. */
   left: number;
-  /** When that was so, counted from the start of the machine, because the wall clock may be changed meanwhile. */
+  /** The time of `left`, counted from the start of the machine, because the wall clock may be changed meanwhile. */
   at: Millis;
 }

@@ -1,4 +1,4 @@
-/** A binary heap with the least value first. It is a class, because there may be thousands. */
+/** A binary heap with the least value first. It is a class, because thousands of heaps made of closures would take more memory. */
 export class Heap<T> {
   readonly #compare: (a: T, b: T) => number;
   readonly #values: T[] = [];

@@ -15,8 +15,8 @@ export function parsed(line: string): Json {
 let last: { text: string; value: Json } = { text: '', value: undefined };
 
 /**
- * Does the same for a line with one character per byte. It remembers the last value, because a line of JSON is read twice: for its envelope
- * and as a packet.
+ * Parses a line with one character per byte, as `parsed` does. It remembers the last value, because a line of JSON is read twice: for its
+ * envelope and as a packet.
  */
 export function parsedBytes(line: string): Json {
   if (line !== last.text)

@@ -10,7 +10,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Does the same for JSON, and keeps its value and line ends. */
+/** Escapes the same characters in JSON, except line feeds, and keeps its value. */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
     character

@@ -21,7 +21,7 @@ export const conntrackFull: CauseRow = {
     const whose = subjects(details) === '' ? '' : ` of ${subjects(details)}`;
     const figures = levels(conntrack);
     const fail = `fail at random on ${node}: `;
-    if (ofNamespaces(details))
+    if (isOfNamespaces(details))
       return `New connections of ${agreeing(details, 'a Pod', 'Pods')} ${fail}the connection tracking table${whose} is full${figures}.`;
     if (namespacePod !== undefined)
       return `New connections of a Pod ${fail}the connection tracking table of a network namespace is full, not the node's own${figures}.`;
@@ -86,7 +86,7 @@ function isUnsure({ subjects: named, facts: { conntrack } }: IncidentDetails): b
 }
 
 /** Returns whether only tables of Pods' namespaces are full, and not the host's. */
-function ofNamespaces({ subjects: named }: IncidentDetails): boolean {
+function isOfNamespaces({ subjects: named }: IncidentDetails): boolean {
   return named.length > 0 && named.every((name) => /\d/.test(name));
 }
 

@@ -92,7 +92,7 @@ export const nftSyncFailed: CauseRow = {
     const text = nftablesFailure(record);
     if (text === undefined) return undefined;
     return {
-      // The line after the error contains the rule or element that was refused.
+      // Below the error, nft repeats the refused command. The subject is its chain, set or map.
       subject:
         /^[ \t]*(?:add|insert|create|replace|delete|flush|destroy) (?:rule|element|chain|set|map) ip6? kube-proxy ([^\s;{]{1,160})/m.exec(
           text,
@@ -149,7 +149,7 @@ export const chainBusy: CauseRow = {
   impact: () => 'Services may be out of date on this node.',
 };
 
-/** Beginnings in kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
+/** Beginnings of kube-proxy's errors in mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
 const openings = [
   'Failed to sync endpoint for service',
   'Failed to sync service',
@@ -171,7 +171,7 @@ const openings = [
   'Error adding entry to ipset',
 ];
 
-/** Match a Service or an IP set in kube-proxy's logs: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
+/** Match the address of a Service, or an IP set, in an error: `10.96.0.10:53/UDP`, `KUBE-CLUSTER-IP`. */
 const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
 
 export const ipvsFailed: CauseRow = {

@@ -36,7 +36,7 @@ function moduleOf(extension: string, ipv6: boolean): string {
   return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
 }
 
-/** Errors that prove that a module is missing. The first group is the name, if `module` uses it. */
+/** Errors of a missing module. The first group is the name, if `module` uses it. For `--random-fully`, iptables may also be too old. */
 const certain: readonly { expression: RegExp; module: (name: string, ipv6: boolean) => string }[] = [
   { expression: /Couldn't (?:load|find) match [`'‘]([\w-]{1,29})['’]/, module: moduleOf },
   { expression: /Couldn't (?:load|find) target [`'‘]([A-Z][A-Z0-9]{1,28})['’]/, module: moduleOf },
@@ -60,7 +60,7 @@ const certain: readonly { expression: RegExp; module: (name: string, ipv6: boole
   },
 ];
 
-/** The literals (see `Cause.needles`) of iptables' own lines. */
+/** The literals (see `Cause.needles`) of iptables' own lines, and of kube-proxy's lines about IPVS modules. */
 const moduleNeedles = [
   'unknown option ',
   'unrecognized option',
@@ -70,7 +70,7 @@ const moduleNeedles = [
   'required kernel modules are not loaded',
 ];
 
-/** This is only a warning, so the failure may have another reason. */
+/** Matches a warning. The failure after it may have another reason. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 
 /** Returns the kernel module that iptables misses according to its error. */

@@ -1,13 +1,13 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { Match } from './cause.ts';
 
-/** The most characters of an error that are read. It may contain all rules of a node, but the reason is in its first lines. */
+/** The most characters of an error that are read. An error may contain all rules of a node, but the reason is in its first lines. */
 const textLimit = 16_384;
 
 /** The longest quote, in characters. */
 const quoteLimit = 200;
 
-/** Returns the text of a record. Old releases put the error into the message, newer ones into a field. */
+/** Returns message and error of a record, at most 16,384 characters. Old releases put the error into the message. */
 export function textOf(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
@@ -35,7 +35,7 @@ export function quotable(line: string): string {
   return text.length > quoteLimit ? `${text.slice(0, quoteLimit - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** Returns the default quote: the first line of the error that is more than an exit status, or else the message. */
+/** Returns the default quote: the first line of the error that is more than an exit status, or else that of the message. */
 export function firstLine({ error, message }: ProgramRecord): string {
   for (const line of error.slice(0, textLimit).split('\n')) {
     const text = quotable(line);
@@ -64,7 +64,7 @@ export function find(text: string | undefined, expressions: readonly RegExp[]): 
   return undefined;
 }
 
-/** Returns `IPv4`, `IPv6` or '': the record's field, or else the family of the tool that the error names. */
+/** Returns `IPv4`, `IPv6` or '': the record's field, or else the family of the tool or table in the text. */
 export function familyOf(record: ProgramRecord, text: string): string {
   const field = record.fields['ipFamily'] ?? record.fields['ipVersion'] ?? record.fields['family'] ?? '';
   if (/^(?:IPv6|0x6|6|inet6|ip6)$/i.test(field)) return 'IPv6';
@@ -111,7 +111,7 @@ const kubeProxyNftables = [
   'Unable to delete stale chains',
 ];
 
-/** Beginnings in felix [felix/iptables/table.go]. The name of the command before ` command failed` varies. */
+/** Beginnings in felix [felix/iptables/table.go]. `saveCommandFailed` matches messages that begin with a command's name. */
 const felixIptables = [
   'Failed to execute ip(6)tables-restore command',
   'Failed to program iptables, will retry',
@@ -132,7 +132,7 @@ export const nftablesNeedles = [...kubeProxyNftables, ...felixNftables, '/dev/st
 
 const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 
-/** Returns the text of a failed call of iptables that writes rules; undefined for anything else. */
+/** Returns the text of a failed call of iptables, also of iptables-save; undefined for other records. */
 export function iptablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   const { message, program } = record;
@@ -144,7 +144,7 @@ export function iptablesFailure(record: ProgramRecord): string | undefined {
   return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? textOf(record) : undefined;
 }
 
-/** Returns the text of a failed call of nft that writes rules; undefined for anything else. */
+/** Returns the text of a failed call of nft, also of one that only lists; undefined for other records. */
 export function nftablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
@@ -166,7 +166,7 @@ export function programmingFailure(record: ProgramRecord): string | undefined {
   return iptablesFailure(record) ?? nftablesFailure(record);
 }
 
-/** Returns whether kube-proxy cleans up the rules of another mode. It does so once at its start, and nothing depends on it. */
+/** Returns whether kube-proxy was removing the rules of another mode. It does that only at its start, and no Service depends on it. */
 export function isCleanup(record: ProgramRecord): boolean {
   return record.caller.endsWith('cleanup.go');
 }

@@ -16,7 +16,7 @@ const wants: readonly { expression: RegExp; module: string }[] = [
   { expression: /\bipvs (?:not supported|is not)|can't use the IPVS proxier/i, module: 'ip_vs' },
 ];
 
-/** Errors that cobra finds before anything runs. Later errors are logged twice, the second time as `Error running ProxyServer`. */
+/** Errors in options and configuration, before the proxy runs. Later errors are logged twice, first as `Error running ProxyServer`. */
 const configuration =
   /^(?:failed (?:complete|validate|os init)|initialize logging|unknown (?:short)?hand flag|unknown flag|"[^"\n]{1,200}" does not take)/;
 
@@ -69,7 +69,7 @@ export function isStart({ program: writer, caller, message }: ProgramRecord): bo
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 
-/** Ends of felix that are intended, or whose reason it has already logged. */
+/** Matches felix's last message before an exit that is intended, or whose reason felix has already logged. */
 const orderly =
   /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
 

@@ -3,8 +3,8 @@ import type { IncidentDetails } from '../../model/incident.ts';
 
 /*
  * Names in texts come from strangers. Names of Kubernetes, chains and modules are ASCII, so other characters become question marks, as do
- * those that a chat program reads as a mention or a link. White space and unprintable characters become one space, and long names are cut,
- * so that each text stays one line of bounded length.
+ * characters that a chat program reads as a mention or a link. White space and unprintable characters become one space, and long names are
+ * cut, so that each text stays one line of bounded length.
  */
 
 /** Returns a name for a sentence, at most `limit` characters long. */
@@ -17,7 +17,7 @@ export function short(name: string, limit = 40): string {
   return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
 }
 
-/** Limits numbers that are impossibly large. */
+/** Limits a count to whole numbers from 0 to 999,999,999. Infinity and NaN become 0. */
 function whole(count: number): number {
   return Number.isFinite(count) ? Math.min(Math.max(0, Math.trunc(count)), 999_999_999) : 0;
 }
@@ -55,7 +55,7 @@ export function shellWords(names: readonly string[], limit = 4): string[] {
   return safe;
 }
 
-/** Returns ` (IPv6)` if only one family of addresses fails. */
+/** Returns ` (IPv4)` or ` (IPv6)` if only that family of addresses fails, otherwise ''. */
 export function onlyFamily(details: IncidentDetails): string {
   return details.families.length === 1 && /^IPv[46]$/.test(details.families[0] ?? '')
     ? ` (${details.families[0]})`
@@ -105,7 +105,7 @@ export function felixPatch(name: string, setting: string): string {
   return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
 }
 
-/** Tells a Pod that the rules of its node are out of date. */
+/** Returns what a Pod cannot rely on while the rules of its node are out of date. */
 export function unreachable(details: IncidentDetails): string {
   return details.failing === 'felix' || details.failing === 'calico-node'
     ? 'Policy changes do not reach this node: new Pods may have no network.'

@@ -124,7 +124,7 @@ export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
   return objects.filter((_, i) => keys.indexOf(keys[i] ?? '') === i);
 }
 
-/** Stays the same when an incident comes back. Otherwise a problem that comes and goes would make new Events all the time. */
+/** Returns the same text when an incident comes back. Otherwise a problem that comes and goes would make new Events all the time. */
 function identityOf(what: string, code: string, { failing }: Incident, object: ObjectRef, node: string): string {
   return ['incident', what, code, failing, objectKey(object), node].join('|');
 }
@@ -192,7 +192,7 @@ const spacing: Millis = 15_000;
 /** How long the API server keeps an Event. */
 const lifetime: Millis = 3_600_000;
 
-/** Sorts unhealthy Pods first and the others by uid, so that nodes do not all begin with the same Pods. */
+/** Returns running Pods with their own network: unhealthy ones first, then by uid, so that nodes do not all begin with the same Pods. */
 export function affectedPodsOf(pods: readonly AffectedPod[]): AffectedPod[] {
   return pods
     .filter(({ hostNetwork, running }) => running && !hostNetwork)
@@ -206,7 +206,10 @@ export interface NextPodNotice {
   inPlaceOf: string | undefined;
 }
 
-/** Undefined if all Pods are notified. Deleted Pods stay listed for an hour, so that replaced ones do not cause more and more Events. */
+/**
+ * Returns the next notice: to a further Pod, or to a notified one an hour after its notice; undefined if no Pod is affected. Deleted Pods
+ * stay listed for an hour, so that replaced ones do not cause more and more Events.
+ */
 export function nextPodNotice(
   affected: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

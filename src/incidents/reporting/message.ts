@@ -67,7 +67,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Tells a healthy Pod only what it cannot rely on. The Node's Event has the rest. */
+/** Returns the message for a Pod. A healthy Pod learns only what it cannot rely on, because the Node's Event has the rest. */
 function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
@@ -113,7 +113,7 @@ function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): s
   return whole();
 }
 
-/** Quotes the first line of the incident, because it stays the same. */
+/** Quotes the last line before the incident opened, because it stays the same. */
 function quoteText({ quote }: IncidentDetails): string {
   const text = withoutMarkup(quotable(quote));
   if (text === '') return '';
@@ -207,7 +207,7 @@ export interface RulesCondition {
 
 const namedCauses = 4;
 
-/** Returns `True` while kube-proxy or Calico cannot write rules. It contains no number of failures, so it changes seldom. */
+/** Returns the condition: `True` while kube-proxy or Calico cannot write rules. Its texts have no counts, so it changes seldom. */
 export function rulesConditionOf(incidents: readonly Incident[], node: string): RulesCondition {
   const open = incidents
     .filter(({ phase, code }) => phase === 'open' && isAboutRules(code))

@@ -58,7 +58,7 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
 export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
   const { incident } = tracked;
   if (failingPod !== undefined) incident.failingPod = failingPod;
-  // Keep the quote of the first line, because nobody can read an Event whose text keeps changing.
+  // Keep the quote of an open incident, because nobody can read an Event whose text keeps changing.
   if (incident.phase !== 'open') incident.quote = shortened(sign.quote);
   noteFamily(tracked, sign.family);
   if (sign.subject !== undefined) noteSubject(tracked, shortened(sign.subject));
@@ -120,7 +120,7 @@ export function noteConsequence({ attempts }: TrackedFailure): Noted {
   return { repeats: false, flaps: 0 };
 }
 
-/** Takes back the last attempt, because it succeeded after all. Returns how many attempts were taken back. */
+/** Takes back the last attempt, unless it is the only one, because it succeeded after all. Returns how many were taken back. */
 export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
   if (attempts.length < 2) return 0;
   incident.failures -= attempts.pop()?.failures ?? 0;
@@ -133,7 +133,7 @@ function addAttempt(tracked: TrackedFailure, time: Millis): number {
   // Several logs are read, so lines may be out of order.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  // Once it has repeated, dropped attempts are part of the incident, so they stay counted.
+  // Once the failure has repeated, dropped attempts are part of the incident, so they stay counted.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
   // Older flaps do not belong to this incident.
   for (const { failures } of dropped) incident.failures -= failures;
@@ -146,7 +146,7 @@ function spanOf({ attempts }: TrackedFailure, count: number): Millis {
   return first === undefined || last === undefined ? Infinity : last.time - first.time;
 }
 
-/** Notes that an attempt of this family has failed. Returns whether the incident failed in it. */
+/** Notes that an attempt of this family has failed. Returns whether the incident concerns this family. */
 export function noteEnd(tracked: TrackedFailure, family: string): boolean {
   if (!tracked.broken.some((other) => isSameFamily(other, family))) return false;
   tracked.unfinished = false;
@@ -165,7 +165,7 @@ export function noteSuccess(tracked: TrackedFailure, family: string, time: Milli
   return tracked.broken.length === 0;
 }
 
-/** Moves stamps that are far ahead back to the present. Else a wrong year would keep the incident open until then. */
+/** Moves stamps that are far ahead to the present, because a wrong year would keep the incident open. Returns whether any was. */
 export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
   const { incident, attempts } = tracked;
   if (Math.max(incident.last, tracked.closed ?? 0) <= now + farAhead) return false;

@@ -14,7 +14,7 @@ export interface IncidentCounts {
   flaps: Record<string, number>;
 }
 
-/** How long an attempt may go on after its first error. A large restore takes seconds. */
+/** How long after its latest error an attempt may still succeed. A large restore takes seconds. */
 const verdictTime: Millis = 10_000;
 /** The shortest silence that ends an incident. Even retries of every few seconds may pause for a minute. */
 const leastSilence: Millis = 90_000;
@@ -46,7 +46,7 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
         incident.unpublished++;
         changes.push({ kind: 'continued', incident });
       } else {
-        // It came back so soon that it certainly lasts. It stays one incident, because a flapping problem must not count as many.
+        // The failure came back so soon that it certainly lasts. A flapping problem must not count as many incidents.
         tracked.fight = true;
         open(tracked, time, incident.unpublished + 1);
       }
@@ -129,7 +129,7 @@ function setOpen(tracked: TrackedFailure, time: Millis, failures: number): void 
   incident.ended = undefined;
   incident.endedBy = undefined;
   incident.unpublished = failures;
-  // Nobody was told of the end, so it is as if the incident had not ended.
+  // An end that no Event has reported yet no longer needs one.
   incident.endUnpublished = false;
 }
 

@@ -14,7 +14,7 @@ const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 export const syncShape = z.object({
   /** The time to the next attempt, as last logged. */
   retry: z.optional(z.number()),
-  /** The program logs failed attempts as such, as newer releases do. Then an attempt that completes without such a line has succeeded. */
+  /** The program logs that attempts failed, as newer releases do. Then an attempt that completes without such a line has succeeded. */
   reportsFailures: z.boolean(),
   /** Families whose last attempt failed and has not completed yet. */
   failed: z.array(z.string()),
@@ -26,7 +26,7 @@ type Sync = z.infer<typeof syncShape>;
 
 export type Syncs = ReturnType<typeof createSyncs>;
 
-/** Tracks which attempts of programs to write their rules have failed. */
+/** Tracks failed attempts of programs to write their rules. */
 export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
@@ -47,7 +47,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    /** Notes a completed attempt. Returns whether it had failed. */
+    /** Notes a completed attempt. Returns whether the attempt had failed. */
     completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
@@ -75,7 +75,7 @@ export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }
 
-/** felix, confd and bird run in the container of calico-node. */
+/** Returns the program that a container is named after. felix, confd and bird run in the container of calico-node. */
 export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }

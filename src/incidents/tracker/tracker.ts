@@ -110,7 +110,7 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** Opens repeated failures without confirmation, because no further line comes. */
+  /** Opens repeated failures that wait for confirmation, because no further line comes. */
   endOfLog(): IncidentChange[] {
     for (const tracked of this.#table.values()) {
       if (!tracked.doubtful) continue;
@@ -130,8 +130,8 @@ export class Tracker {
   }
 
   /**
-   * Ends and forgets incidents that are due: all, or those that run in one container with `failing`. It does not forget those in `kept`.
-   * Publish the changes before the next call, which may forget their incidents. Without changes, nothing more is due.
+   * Opens, ends or forgets incidents that are due: all, or those of `failing` and of other programs in its container. Those in `kept` are
+   * not forgotten. Publish the changes before the next call, which may forget their incidents. Without changes, nothing more is due.
    */
   settle(now: Millis, kept: ReadonlySet<string>, failing?: Failing): IncidentChange[] {
     const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOf(failing));
@@ -209,7 +209,7 @@ export class Tracker {
   }
 }
 
-/** Returns an empty state if the saved one is damaged. Causes of newer releases are left out. */
+/** Returns an empty state if the saved one is damaged. Incidents whose causes only newer releases know are left out. */
 function readState(kept: unknown): TrackerState {
   const { data } = stateShape.safeParse(kept);
   if (data === undefined)

@@ -174,7 +174,7 @@ function readBlock(text: string, at: number, close: RegExp): Value {
   return { value: unindent(block), end: found === null ? text.length : close.lastIndex };
 }
 
-/** Removes from each line the tab, or the four or eight spaces, that the first line has. */
+/** Removes from each line the tab, or the four or eight spaces, that the first line has. Other lines lose all leading white space. */
 export function unindent(block: string): string {
   const indentation = /^(?:\t| {8}| {4})/.exec(block)?.[0] ?? '';
   if (indentation === '') return block;

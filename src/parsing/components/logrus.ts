@@ -116,7 +116,7 @@ function createLogrusText(text: string, from: number) {
       if (char === '"') i = skipQuoted(i) - 1;
       else if (char === '(') depth++;
       else if (char === ')') depth = Math.max(0, depth - 1);
-      // `established = 0` is not a pair.
+      // A key before a space, `established= 0`, is part of the message.
       else if (char === ' ' && depth === 0 && keyEnd(i) > 0 && text[keyEnd(i)] !== ' ') return i;
     }
     return text.length;
@@ -140,7 +140,7 @@ function createLogrusText(text: string, from: number) {
   function endOfOpening(i: number): number {
     groupAt.lastIndex = i;
     const end = groupsClose && groupAt.test(text) ? endOfGroup(text, groupAt.lastIndex) : i;
-    // Searched only once, because each search reads the whole text.
+    // After one group without an end, do not search again, because each search reads the whole text.
     groupsClose &&= end >= 0;
     return Math.max(i, end);
   }
@@ -153,7 +153,7 @@ function createLogrusText(text: string, from: number) {
     return text.length;
   }
 
-  /** Returns the end of the string that begins here; if no string begins here, the end of the quote. */
+  /** Returns the end of the string that this quote opens; if it is not closed, the end of the quote. */
   function skipQuoted(i: number): number {
     const end = i < quotesEnd ? endOfQuoted(text, i) : -1;
     if (end < 0) quotesEnd = Math.min(quotesEnd, i);

@@ -64,7 +64,7 @@ const longestEscape = 10;
 const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{3})|([^]))/g;
 const letters: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Decodes escapes of Go (strconv.Quote) and JSON, which are the same. Invalid escapes stay as they are. */
+/** Decodes escapes of Go (strconv.Quote) and JSON, which are the same. An invalid escape loses its backslash. */
 export function decodeQuoted(inner: string, limit: number): string {
   if (!inner.includes('\\')) return cut(inner, limit);
   const decoded = inner
@@ -125,7 +125,7 @@ function cut(text: string, limit: number): string {
   return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** The writer of a line, as a syslog names it; undefined if it names none, or if several programs have the name. */
+/** The writer of a line, as a syslog or the journal names it; undefined without a name. */
 export type Tag = string | undefined;
 
 /** Match `kube-proxy[12085]: `, and below, names that are certain even without a number. */
@@ -144,7 +144,7 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/** A record without a program's name is kube-proxy's, unless its file is the kubelet's. In `k3s`, the file decides. */
+/** Without a tag, a record is kube-proxy's, unless its file is the kubelet's. With another program's tag (`k3s`), the file decides. */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';

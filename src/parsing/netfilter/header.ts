@@ -38,7 +38,7 @@ export function newHeader() {
     inner: undefined as Packet | undefined,
     /** The line has `ARP HTYPE=`, and so other fields than an IP header: see `readArp`. */
     arp: false,
-    /** There are words before `SRC=` that no rule prints. */
+    /** Words that a LOG rule does not print stand before `SRC=`. */
     hasForeignWords: false,
     problem: { text: undefined } as ParseProblem,
     innerProblem: { text: undefined } as ParseProblem,

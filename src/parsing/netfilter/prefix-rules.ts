@@ -117,7 +117,7 @@ function wholeWord(alternatives: string): RegExp {
   return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])${notTakenBack}`, 'i');
 }
 
-/** Matches the end of a word, or a part in camel case: `LOGDROP`, `DropInvalid`. The last part of a compound counts. */
+/** Matches the end of a word, or a part in camel case: `LOGDROP`, `DropInvalid`. */
 function partOfWord(alternatives: string): RegExp {
   return new RegExp(
     `(?i:${notNegated}${notPartOfName}(?:${alternatives})${notTakenBack})(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`,

@@ -21,7 +21,7 @@ const byteCount = /^ +\[\d+ +bytes\](?= |$)/;
 
 /**
  * Reads the tokens from `IN=` on. For each key the first token counts, in the outer packet and in the inner one. Up to `SRC=` every token
- * must have a known key, because a process may be named `drop IN=a OUT= `, and the kernel writes words of its own after that name.
+ * must contain `=`, because a process may be named `drop IN=a OUT= `, and the kernel writes words of its own after that name.
  */
 export function readHeader(text: string, start: number): Header {
   const bytes = bytesOf(text);

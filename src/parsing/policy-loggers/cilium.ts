@@ -6,8 +6,8 @@ import { at, type Json, list, parsedBytes, text as textOf } from '../../platform
 import { fieldOf, isCount, observePacket, podName, sideOf, unparsable } from './record.ts';
 
 /**
- * Reads a flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or masked are
- * left out:
+ * Reads a flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or
+ * masked are left out:
  *
  *     {"flow":{"time":"…","verdict":"DROPPED","IP":{"source":"10.0.1.235","destination":"10.0.0.21"},"l4":{"TCP":{…}},"event_type":{"type":5},
  *      "traffic_direction":"EGRESS","drop_reason_desc":"POLICY_DENY","egress_denied_by":[{"name":"p","namespace":"ns","kind":"…"}]},…}
@@ -83,7 +83,7 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   });
 }
 
-/** Part of both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
+/** Stands for both reasons with which policies drop: a rule that denies (181), and no rule that allows (133). */
 const byPolicy = 'POLICY';
 
 /** Returns the reason by Cilium's name, and `L7_HTTP` for requests that its proxy refused; undefined if the line has none. */
@@ -143,7 +143,7 @@ function countOf(flow: Json): number {
 }
 
 /**
- * Reads GKE Dataplane V2's network policy log, with keys in any order. The denied connections of five seconds are one line without a policy:
+ * Reads GKE Dataplane V2's network policy log, with keys in any order. One line without a policy counts the denials of five seconds:
  *
  *     {"connection":{"src_ip":"10.84.1.8","dest_ip":"10.84.0.11","src_port":45084,"dest_port":8080,"protocol":"tcp","direction":"ingress"},
  *      "disposition":"deny","src":{…},"dest":{…},"count":3,"node_name":"n","timestamp":"2020-06-13T21:30:22.292379064Z"}

@@ -24,7 +24,7 @@ export interface PacketRecord
   laterFragment?: boolean;
 }
 
-/** Checks addresses and numbers. `unparsable` names the first invalid field. */
+/** Returns `unparsable` for an invalid address or protocol. Invalid numbers become undefined. */
 export function observePacket(record: PacketRecord): PacketObservation | Unparsable {
   const endOf = (text: string): string => (record.isNamed === true ? text : canonicalAddress(text));
   const source = endOf(String(record.source ?? ''));
@@ -50,7 +50,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     laterFragment: record.laterFragment ?? false,
     incomplete: protocol === undefined,
   };
-  // Some loggers print 0 for the ports of protocols without ports.
+  // Some loggers print port 0 for ICMP, which has no ports.
   if (packet.protocol.startsWith('ICMP')) packet.sourcePort = packet.destinationPort = undefined;
   return {
     kind: 'packet',
