@@ -70,6 +70,9 @@ const fromAddress = (index: number) =>
 
 const web = () => ends({ source: workerEnd(1), destination: podEnd() });
 
+const fromWorker = (labels: string, evidence: 'pod-address' | 'interface') =>
+  ends({ source: { ...workerEnd(1), labels, evidence }, destination: podEnd() });
+
 describe('a flow in one interval', () => {
   test('is one record with all of its packets', () => {
     const { drop, closeAt } = open();
@@ -107,6 +110,18 @@ describe('a flow in one interval', () => {
     drop(1, ends({ source: workerEnd(3), destination: podEnd() }));
     const others = { source: [workerEnd(2).address, workerEnd(3).address] };
     expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
+  });
+
+  test('what turns out to differ between Pods of one address is gone from the disk, too', () => {
+    const { intervals, drop } = open();
+    drop(1, fromWorker('version=1', 'pod-address'));
+    intervals.takeChanges();
+    drop(1, fromWorker('version=2', 'interface'));
+    const [[, , kept] = [], ...more] = intervals.takeChanges();
+    expect(more).toEqual([]);
+    const { fields } = kept as OpenFlow;
+    expect(fields).toMatchObject({ 'source.k8s.pod.name': 'worker-1' });
+    for (const name of ['source.k8s.pod.labels', 'source.evidence']) expect(fields).not.toHaveProperty([name]);
   });
 
   test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
@@ -416,7 +431,8 @@ describe('past the limits packets are counted and not lost', () => {
     for (let index = 0; index < 3; index++) drop(1, fromAddress(index));
     intervals.lost({ kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' }, 'node-a', nine + 2000);
     for (let port = 1; port < 4; port++) drop(1, web(), 1, {}, port);
-    expect(closeAt(66).at(-1)).toMatchObject({ 'event.name': 'network.flow.gap', 'log.records_lost': 7 });
+    const gap = { 'event.name': 'network.flow.gap', 'event.reason': 'kmsg', 'log.records_lost': 7 };
+    expect(closeAt(66).at(-1)).toMatchObject(gap);
   });
 });
 

@@ -119,6 +119,19 @@ test('a Pod that scans has flows of its own up to a limit, then one for the othe
   expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
 });
 
+test('a Pod has room for as many flows of its own as were forgotten, and for no more', () => {
+  const { drop, at, answer } = open({ limits: { ...limits, perSubject: 3 } });
+  for (const port of [1, 2, 3]) drop(toWorker(), port);
+  at(50);
+  drop(toWorker(), 1);
+  at(61);
+  answer();
+  for (let port = 4; port <= 10; port++) drop(toWorker(), port);
+  const { flows } = answer();
+  expect(flows.map((flow) => flow['destination.port'])).toEqual([4, 5, undefined, 1]);
+  expect(flows[2]).toMatchObject({ 'destination.kind': 'other', 'network.packets': 5 });
+});
+
 test('a namespace that floods leaves room to others', () => {
   const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
   for (let port = 1; port <= 400; port++) drop(toWorker(), port);

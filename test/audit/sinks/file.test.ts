@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -119,10 +120,14 @@ test.each<[string, Buffer]>([
   expect(readdirSync(logs)).toEqual(['audit.ndjson']);
 });
 
-test('a folder in the place of the file is refused', async () => {
-  const { sink, path } = scene('folder');
-  mkdirSync(path, { recursive: true });
-  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
+test.each([
+  ['folder', 'mkdir'],
+  ['pipe', 'mkfifo'],
+])('a %s in the place of the file is refused', async (name, make) => {
+  const { sink, path, logs } = scene(name);
+  mkdirSync(logs);
+  execFileSync(make, [path]);
+  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(`${path} is no file`);
 });
 
 test('a file that was moved away or removed while it is open is followed by another one', async () => {
