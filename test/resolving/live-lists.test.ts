@@ -290,10 +290,12 @@ describe('a Pod', () => {
     }
   });
 
-  test('a Pod that lost one of its addresses was no stranger to the one it kept', () => {
+  test('a Pod that lost one of its addresses was no stranger to the one it kept, which leads to it as it is now', () => {
     const lists = create();
-    lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine }), nine);
-    lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine }), nine + minute);
+    lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine, resourceVersion: '1' }), nine);
+    lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine, resourceVersion: '2' }), nine + minute);
+    const kept = lists.directory.byAddress('fd00:65::4', at(nine + 1000));
+    expect(kept).toMatchObject({ object: { resourceVersion: '2' } });
     const [veth = ''] = interfaceNames('shop', 'web-0');
     const noteOf = (address: string, time: number): string | undefined =>
       lists.directory.podByInterface(veth, address, at(time))?.note;
