@@ -1,8 +1,8 @@
 /**
  * Keeps the ready series sorted, so that the next one is found without checking each. A line (`times.ts`) contains namespaces, a namespace
  * has one group for each peer, and a group has series sorted by due time. A turn moves the namespace and the peer back. A heap of times
- * moves a series to another line when its flow becomes quiet or its window ends. A quiet flow that gets packets again is moved when it
- * comes to the front of its group.
+ * shows when a series moves to another line, because its flow becomes quiet or its window ends. A quiet flow that gets packets again is
+ * moved when it comes to the front of its group.
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
@@ -17,7 +17,7 @@ export interface Party {
 export interface ReadySeries {
   series: Series;
   key: string;
-  /** The window of the last drop without an Event for which this object had a turn. */
+  /** The latest window in which this object had a turn for a drop without an Event; -1 if there was none. */
   object: { window: number };
   namespace: Party;
   peer: Party | undefined;
@@ -37,7 +37,7 @@ interface Place {
 interface Namespace {
   groups: Map<Party | undefined, Group>;
   order: Heap<Place>;
-  /** The only entry in the line that is valid for this namespace. Others are outdated. */
+  /** The valid entry of this namespace in the line. Its other entries there are outdated. */
   front: Front | undefined;
 }
 
@@ -47,7 +47,7 @@ interface Front {
   turn: number;
 }
 
-/** One half of a line: either the first series of objects, or further ones. */
+/** One half of a waiting line: either the first series of each object, or the further ones. */
 interface Line {
   namespaces: Map<Party, Namespace>;
   order: Heap<Front>;
@@ -66,9 +66,9 @@ interface Sorted {
 }
 
 export const lineCount = 2 * lastLine + 2;
-/** Series leave a heap only at its front. So after two puts for each ready series, and this many more, the heaps are made anew. */
+/** Outdated entries leave a heap only at its front. So the heaps are made anew after two puts for each ready series, and this many more. */
 const putsBeforeReset = 10_000;
-/** How often the time of a flow is checked, because a flow with new packets becomes quiet later. */
+/** How often the time of a flow is checked. New packets may shorten its average pause, so that it becomes quiet earlier. */
 const lookAgain: Millis = 60_000;
 
 export function createLines() {
@@ -99,7 +99,7 @@ export function createLines() {
       if (sorted.groups.size === 0) reset();
     },
     reset,
-    /** Puts new series into lines, and moves series whose line has changed. */
+    /** Puts new series into lines, and moves series whose line may have changed. */
     update(now: Millis): void {
       if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
       for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);
@@ -109,6 +109,7 @@ export function createLines() {
         if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
       }
     },
+    /** Returns the first ready series of a half-line; undefined if there is none. `index`: as in `indexOf`. */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
       const line = sorted.lines[index] as Line;
       for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
@@ -116,7 +117,7 @@ export function createLines() {
         const namespace = line.namespaces.get(party);
         const isLatest = namespace?.front === front;
         const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
-        // If the namespace had a turn since, it moves back.
+        // An outdated entry is replaced. A namespace that had a turn since then moves back.
         if (at !== undefined && at === front.at && frontTurn(party, at) === front.turn) return at.first;
         line.order.pop();
         if (at !== undefined) setFront(line, party, namespace as Namespace, at);
@@ -199,7 +200,7 @@ function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): Read
   return undefined;
 }
 
-/** Returns the half of a line: the first series of every object comes before any second one. */
+/** Returns the number of a half-line. In each line, the first series of every object comes before any second one. */
 function indexOf({ series, object }: ReadySeries, now: Millis): number {
   const isMore = !isUpdate(series) && object.window === series.window;
   return 2 * lineOf(series, now) + Number(isMore);

@@ -18,7 +18,7 @@ import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { objectKey } from '../model/endpoint.ts';
 
 export interface SeriesLimits extends SlotLimits {
-  /** The most series in memory. Packets of further ones count only in `counts.uncounted`. */
+  /** The most series in memory, besides overflow series. Packets without a series count only in `counts.uncounted`. */
   total: number;
 }
 
@@ -26,7 +26,7 @@ interface OpenSeriesOptions {
   limits: SeriesLimits;
   restored: SeriesState | undefined;
   changes: SeriesChanges;
-  /** Removes a series from the queue; false if an Event may already count it. */
+  /** Removes a series from the queue. Returns false, and leaves it there, if an Event may already count its packets. */
   withdraw: (series: Series) => boolean;
 }
 
@@ -65,7 +65,7 @@ export function createOpenSeries(options: OpenSeriesOptions) {
       held.remove(series);
       slots.giveBack(series);
     },
-    /** A time is null if it has not come yet. */
+    /** `clock` is null before the first packet, and `nextSweep` before the first sweep. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
     takeChanges: (): StateChange[] => [...held.takeChanges(), ...slots.takeChanges()],
     *entries(): Generator<StateChange> {
@@ -100,7 +100,7 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
     get size(): number {
       return current.size + past.size;
     },
-    /** The latest series. The windows of some may be over. */
+    /** The latest series of each identity, even if its window is over. */
     current: (): Iterable<Series> => current.values(),
     isPast: (series: Series): boolean => past.has(series),
     get: (identity: string): Series | undefined => current.get(identity),
@@ -117,7 +117,7 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
       scans.add(series);
     },
     remove,
-    /** Removes a published series if its window is over. */
+    /** Removes a published series if a newer one of its identity has replaced it. */
     published(series: Series): void {
       if (past.delete(series)) changes.removed(series);
     },
@@ -205,7 +205,7 @@ function createPlacement(
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
-    // The rate of packets is carried over from the hour before.
+    // The signs of a scan are carried over from the hour before, but the conclusion (`look`) is drawn anew.
     const before = held.get(finding.identity)?.scan;
     if (before !== undefined) series.scan = { ...before, look: undefined };
     held.add(series);

@@ -7,7 +7,7 @@
  *                   └──── put (refused, delayed) ──┼──────────────────┘   │
  *                                                  └──── giveBack ────────┘
  *
- * It is due a second after its first packet, then after its back-off while packets keep coming, or once it is quiet (`times.ts`).
+ * A series is due a second after its first packet, then after its back-off while packets keep coming, or once it is quiet (`times.ts`).
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
@@ -78,8 +78,8 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 
   /**
-   * Returns the series that is next. It stays the same until it is begun, or is no longer due. `availableAt`: when the budget allows a
-   * write of this kind.
+   * Returns the next series, which stays in the queue until `begin`; undefined if none may be written now. `availableAt`: when the budget
+   * allows a write of this kind.
    */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
     admit(now);

@@ -8,7 +8,7 @@ import type { Millis } from '../model/log-line.ts';
 const manyObjects = 8;
 const podsKnown = 4096;
 
-/** Knows which peers scan. It follows from the series, so it is the same after a restart. */
+/** Knows which peers scan. After a restart, the series show this again, but a scanner's own Pod is known only from its next try on. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
   let hasBegun = false;
@@ -94,7 +94,10 @@ function createRefusals() {
   };
 }
 
-/** Makes the finding about the Node. It counts a packet of a scan whose scanner cannot have an Event. */
+/**
+ * Makes the finding about the Node that counts a packet of a scan whose scanner cannot have an Event. Returns undefined if the scanner is a
+ * Pod, or the node is unknown.
+ */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -134,7 +137,10 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
   return details.kind === 'ports' ? details.example : undefined;
 }
 
-/** Returns whether a Pod or an unknown address opened the connection. Replies and services of the cluster itself do not count. */
+/**
+ * Returns whether a Pod or an address outside the cluster tried to open a connection. Replies, ICMP errors, martians and the cluster's own
+ * services do not count.
+ */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
@@ -149,17 +155,17 @@ function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
 
 /** This many ports of a Pod for each peer mean a scan. Monitoring uses only a few ports. */
 const manyPorts = 16;
-/** More addresses than this within a minute cannot be health checks. */
+/** This many sources within a minute cannot be health checks. */
 const manySources = 64;
 const fewSources = 8;
 
 /** One attempt to connect has at most seven packets (net.ipv4.tcp_syn_retries), so a peer with more has come back. */
 const packetsOfAttempt = 7;
 const minute: Millis = 60_000;
-/** The longest pause in minutes. A check every minute may be late, so that a minute has none. */
+/** The longest pause between packets, in minutes. A check every minute may come late, so that one minute has none. */
 const longestPause = 2;
 const steadyMinutes = 7;
-/** How many times the average the busiest minute may have. */
+/** The busiest minute may have at most this many times the average. */
 const steadyPeak = 3;
 
 /** Updates the signs of a scan or of monitoring. `tried`: finds the series of the Pod that a scanner tries to reach. */
@@ -196,7 +202,7 @@ function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): bo
   return most * minutes <= steadyPeak * packets;
 }
 
-/** Returns whether the series is a target's. Its peers are those that try to reach it. */
+/** Returns whether the series is a target's, whose peers are the ones that try to reach it. */
 function isOfTarget({ finding: { details } }: Series): boolean {
   return details.kind === 'scan' && details.of === 'target';
 }

@@ -7,7 +7,7 @@ import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './times.ts';
 
 export interface SlotLimits {
-  /** The most Events of one object in one window. The overflow counts the rest. */
+  /** The most Events of one object in one window. Only incidents and scans get more. An overflow Event counts the rest. */
   perObject: number;
   /** The most Events about one peer among these. An Event for all its ports counts the rest. Default: 3. */
   perPeer?: number;
@@ -19,7 +19,7 @@ export type Slots = ReturnType<typeof createSlots>;
 export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: Pick<SeriesState, 'objects'>) {
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
-  /** Series of an earlier run are left out, because they may have Events already, so they are never moved. */
+  /** The flows of this run. Those of an earlier run may have Events already, so they are never moved. */
   const flows = createFlows();
   /** The last slot is reserved for peers without an Event. */
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
@@ -36,6 +36,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
+    /** Returns whether no slot is left, apart from the reserved one. */
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
     },
@@ -57,7 +58,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
     },
     /** Frees the slot of a series, because another series counts its packets. */
     giveBack: (series: Series): void => release(series, true),
-    /** Does the same, but keeps the peer's share as used. */
+    /** Frees the slot, too, but keeps the peer's share as used. */
     giveUp: (series: Series): void => release(series, false),
     sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {
@@ -125,7 +126,7 @@ function countPeer(slots: ObjectSlots, { finding: { details } }: Series, change:
   if (details.kind === 'flow') setPeer(slots, details.peer, (slots.peers[details.peer.identity] ?? 0) + change);
 }
 
-/** Keeps no peer without Events, because whoever changes its address for each packet would fill the state with them. */
+/** Removes a peer without Events, because a sender that changes its address for each packet would fill the state. */
 function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): void {
   const { [identity]: _, ...others } = slots.peers;
   slots.peers = events === 0 ? others : { ...others, [identity]: events };

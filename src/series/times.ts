@@ -1,4 +1,4 @@
-/** Decides when windows end, when a series is due, and how urgent it is, as far as each series shows it by itself. */
+/** Decides from a series alone when its window ends, when it is due, and how urgent it is. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
@@ -30,12 +30,12 @@ const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });
 
-/** Returns the window of a time. Windows of different objects begin at different minutes. */
-export function windowOf(time: Millis, uid: string): { number: number; end: Millis } {
-  let phase = phases.get(uid);
+/** Returns the window of a time. Windows of different objects begin at different minutes. `object`: as in `objectKey`. */
+export function windowOf(time: Millis, object: string): { number: number; end: Millis } {
+  let phase = phases.get(object);
   if (phase === undefined) {
-    phase = createHash('sha256').update(uid).digest().readUInt32BE(0) % windowLength;
-    phases.set(uid, phase);
+    phase = createHash('sha256').update(object).digest().readUInt32BE(0) % windowLength;
+    phases.set(object, phase);
   }
   const number = Math.floor((time + phase) / windowLength);
   return { number, end: (number + 1) * windowLength - phase };
@@ -81,8 +81,8 @@ export function readSpreadOf(nodes: number): Millis {
 }
 
 /**
- * The waiting lines in the order of writing. Thousands of nodes may report on a Pod of another node (`elsewhere`), so that Pod's own node
- * comes first.
+ * The waiting lines in the order of writing. `late`: the window is over, or the Pod is on another node (`elsewhere`), on which thousands of
+ * nodes may report. `rest`: the flow is quiet.
  */
 const lines = {
   incident: { first: 0, late: 1, rest: 4, update: 5 },
@@ -95,7 +95,7 @@ export const lastLine: number = lines.notice.update;
 export function lineOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;
   const line = lines[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
-  // Refused series must not delay updates.
+  // A refused series no longer goes before the updates of others.
   if (series.published.retried === true) return line.update;
   if (series.published.writes > 0) return isQuiet(series, now) ? line.rest : line.update;
   return series.windowEnd <= now || elsewhere === true ? line.late : line.first;

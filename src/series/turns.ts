@@ -1,6 +1,6 @@
 /**
  * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
- * namespace and peer have waited longest for a turn, and of that object the series with the most unpublished packets.
+ * namespace and peer have waited longest for a turn, and of that object the most important series (`byWeight`).
  */
 import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
@@ -116,7 +116,7 @@ function createLatest<T extends {}>(create: () => T): (key: string) => T {
   };
 }
 
-/** Keeps the ready series. There may be tens of thousands, in a storm or at the end of a long log, so none is checked twice. */
+/** Keeps the ready series sorted, because in a storm or at the end of a long log there may be tens of thousands. */
 export function createReady() {
   const lines = createLines();
   const objects = new Map<string, Set<ReadySeries>>();
@@ -135,7 +135,7 @@ export function createReady() {
       lines.remove(entry);
       const same = objects.get(entry.key);
       if (same?.delete(entry) === true && same.size === 0) objects.delete(entry.key);
-      // A turn moves the object's other series to another line.
+      // A turn may move the object's other series to the second half of their line.
       for (const other of same ?? []) lines.again(other);
     },
     /** Sorts all series again, because a turn that was given back moves some of them forward. */

@@ -40,9 +40,9 @@ const bootSlack: Millis = 60_000;
 const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
- * A log file is trusted if its last line of the kernel is of this boot and at most seven days old, because a kernel that is silent for longer
- * probably logs elsewhere. Other files may be left over from an image or a log daemon, lack the kernel's lines, or have just been rotated. Such a
- * file is used only if the ring buffer cannot be read.
+ * Chooses the journal, else a trusted log file, else the ring buffer, else a doubtful log file. A file is trusted if the kernel's last line
+ * in it is of this boot and at most seven days old. A doubtful file may be left over from an image or a log daemon, lack the kernel's
+ * lines, or have just been rotated. A file without the kernel's lines to which nobody writes is not used.
  */
 export function chooseKernelSource(looks: Looks): Choice {
   const { root = '' } = looks;
@@ -90,8 +90,8 @@ export type ConfiguredKernelSource =
   | { kind: 'kernel' };
 
 /**
- * Chooses the source of the kernel's lines among several: the first that certainly has them; else the first that can be read; else the
- * first.
+ * Chooses the source of the kernel's lines among several: the first that certainly has them; else the first file, which may get them; else
+ * the first.
  */
 export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
@@ -140,7 +140,9 @@ function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | 
   return written >= floor ? "none of its last lines is the kernel's" : 'nobody writes to it any more';
 }
 
-/** Finds the device. If only the node's /var/log is mounted below the root, a privileged container has the device at its usual place. */
+/**
+ * Finds the ring buffer. If only the node's /var/log is mounted below the root, a privileged container has the device at its usual place.
+ */
 function lookAtRing(root: string, device: Device): { path: string } | { reason: string } {
   const [path, usual] = [join(root, '/dev/kmsg'), '/dev/kmsg'];
   const reason = whyNotRing(path, device);
@@ -151,8 +153,8 @@ function lookAtRing(root: string, device: Device): { path: string } | { reason: 
 }
 
 /**
- * Returns why the path is not the ring buffer. The ring buffer is never empty, so without a record the path is a link to a console, or a
- * folder created by a mount.
+ * Returns why the ring buffer cannot be read at this path; undefined if it can. The ring buffer is never empty, so a path without a record
+ * is a link to a console, or a folder created by a mount.
  */
 function whyNotRing(path: string, device: Device): string | undefined {
   let fd: number | undefined;
@@ -206,7 +208,7 @@ function tracesOfKernel(path: string): Traces | { reason: string } {
 function lookAtEnd(path: string): Traces | { reason: string } {
   let fd: number | undefined;
   try {
-    // Opening a pipe or a device can change it, so this is checked first.
+    // Opening a pipe or a device can change it, so the kind of file is checked first.
     if (!statSync(path).isFile()) return { reason: 'it is no regular file' };
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size, mtimeMs: written } = fstatSync(fd);

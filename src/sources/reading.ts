@@ -1,4 +1,4 @@
-/** The door for who reads logs and follows none. The other door loads what follows logs, and with it the package `tail`. */
+/** The door for modules that follow no logs. `sources.ts` also loads the code that follows logs, and with it the package `tail`. */
 export { type Clock, type ClockOptions, createClock, zoneTime } from './envelopes/clock.ts';
 export type { Envelope } from './envelopes/envelope.ts';
 export { readEnvelope } from './envelopes/read-envelope.ts';

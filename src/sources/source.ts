@@ -20,12 +20,15 @@ export interface Loss {
 export interface Notice {
   level: 'info' | 'warn' | 'error';
   key: string;
-  /** Which of the files of the source, if it has several. */
+  /** The file that the notice is about, if the source has several. */
   of?: string;
   text: string;
 }
 
-/** The writer of a line. A `container` or `program` writes the node's rules, so none of its lines reports a packet. */
+/**
+ * The writer of a line. A `program` is a component such as kube-proxy, whose lines report no packets. Of `container` lines, only those of
+ * packet loggers do.
+ */
 export type LineOrigin = Origin | 'container' | 'program';
 
 export interface Repeat {
@@ -33,7 +36,7 @@ export interface Repeat {
   readonly sourcePortsFrom: number;
 }
 
-/** Counts lines that repeat an earlier line: the same ends, rule and verdict. */
+/** Counts lines that repeat an earlier line: the same endpoints, rule and verdict. */
 export interface Repeats {
   /** Describes repeats of the last line that was handed over; undefined if repeats of it must be handed over, too. */
   last: () => Repeat | undefined;
@@ -63,7 +66,7 @@ export interface Source {
   readonly position: Position | undefined;
   /** Physical lines or records that were read, including those that were not handed over. */
   readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
-  /** Packets that the kernel has dropped in all network namespaces, by its reason, also those of which there is no line. */
+  /** Packets that the kernel has dropped in all network namespaces, by its reason, including those without a line. */
   readonly dropReasons?: () => ReadonlyMap<string, number>;
   start: () => void;
   stop: () => void;

@@ -29,7 +29,7 @@ export interface BatchWriterOptions {
   state: KeptState;
   /** Called if the files are gone or changed. The whole state is then written again. */
   lost: (reason: string) => void;
-  /** How many bytes a segment may have before the next one begins. */
+  /** How many bytes a segment has before the next one begins, but at least twice the whole state. Default: 1 MiB. */
   segmentSize?: number;
 }
 
@@ -46,6 +46,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
   let whole = 0;
 
   return {
+    /** Writes all changes, and returns the revision that is then on disk. Rejects if the disk fails. */
     write: (): Promise<number> =>
       writeAll().catch(async (error: unknown) => {
         // A failed disk can be unmounted only if no file on it is open.
@@ -107,7 +108,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
   }
 }
 
-/** How many characters of unchanged parts follow the changes. They take a few milliseconds of the event loop. */
+/** How many characters of unchanged parts follow the changes of a batch. They take a few milliseconds of the event loop. */
 const sliceSize = 256 * 1024;
 
 /** A round writes the whole state once more, with a slice in each batch, so that older segments can be removed. */

@@ -7,7 +7,7 @@ export const format = 'kube-netfilter-tailer state log';
 export const version = 1;
 const name = /^state-(\d{10})\.log$/;
 
-/** One change in a batch. `clear`, as the first one, forgets everything before it. A text is JSON. */
+/** One change in a batch. `clear`, as the first one, forgets everything before it. A string is a change in JSON. */
 export type KeptChange = StateChange | readonly ['clear'] | string;
 
 export type Segment = ReturnType<typeof segmentOf>;
@@ -87,8 +87,8 @@ function segmentOf(file: FileHandle, number: number, header: number) {
 }
 
 /**
- * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). The lines count only together with the last
- * one, which is a list.
+ * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). They count only together with the last line,
+ * which is a JSON list.
  */
 export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 1024): Generator<Buffer> {
   let line: string[] = [];

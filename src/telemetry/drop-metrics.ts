@@ -33,7 +33,7 @@ export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
 
 const other = 'other';
 
-/** A workload without drops for this long makes room for others: Jobs end, and would else hold their places for ever. */
+/** A workload without drops for this long makes room for others, because ended Jobs would hold their places for ever. */
 const idleAfter: Millis = 3_600_000;
 const lookEvery: Millis = 60_000;
 
@@ -106,7 +106,6 @@ export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits
   }
 }
 
-/** Finds cells by their labels. */
 function createCells() {
   /** By namespace, then by workload, because making one joined key would cost more than all the rest. */
   const places = new Map<string, Map<string, Cell[]>>();

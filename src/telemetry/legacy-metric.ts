@@ -35,8 +35,8 @@ interface Pair {
 }
 
 /**
- * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it. The time
- * series of a pair only grows while the pair is shown.
+ * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it.
+ * The time series of a pair only grows while the pair is shown.
  */
 export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions) {
   const registry = new Registry();

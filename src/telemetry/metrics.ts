@@ -177,7 +177,10 @@ function createBounds({ labels }: MetricRow) {
   };
 }
 
-/** Returns the label values of a counter to create at the start, because Prometheus misses the first increase of a new series. Only for one label with a list of values. */
+/**
+ * Returns the label values with which a counter is created, because Prometheus misses the first increase of a new series. Only for a
+ * counter with one label that has a list of values.
+ */
 function combinationsOf({ labels }: MetricRow): Labels[] {
   const [[name, values] = ['', ''], ...more] = Object.entries(labels);
   return typeof values === 'string' || more.length > 0 ? [] : values.map((value) => ({ [name]: value }));

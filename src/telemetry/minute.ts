@@ -44,7 +44,7 @@ export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: Minute
   let last = snapshot();
   const timer = setInterval(summarize, 60_000).unref();
   return {
-    /** Logs what has been counted since the last line. */
+    /** Logs the counts since the last line, and ends. */
     stop() {
       clearInterval(timer);
       summarize();

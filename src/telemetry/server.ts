@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
-/** Each function returns why the program is not healthy; it is called at each request. */
+/** Each function returns the reasons why the program is not healthy, at each request; none if it is. */
 export interface Health {
   live: () => readonly string[];
   ready: () => readonly string[];
@@ -26,6 +26,7 @@ export interface ServerOptions {
   health: Health;
   /** The longest time to send a request, to take the answer, and between two requests; each has this limit. */
   timeout?: Millis | undefined;
+  /** All requests within this time get the same text. Default: 1000. */
   scrapeInterval?: Millis | undefined;
 }
 

@@ -6,7 +6,8 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
 /**
- * A flow in one interval. Fields that are zero are missing. An enumeration has its name, or its number if it is newer than this program.
+ * A flow in one interval. Fields that are zero are missing. The value of an enumeration is its name, or its number if this program does not
+ * know it.
  */
 export interface Flow {
   readonly Key?: FlowKey;

@@ -3,7 +3,10 @@ import type { Millis } from '../../model/log-line.ts';
 
 const day = 86_400_000;
 
-/** Reads date and time in a zone: an IANA name, or an offset such as `+02:00`. Throws a RangeError for other zones. */
+/**
+ * Returns the function that reads the date and time of a zone: an IANA name, or an offset such as `+02:00`. Throws a RangeError for other
+ * zones.
+ */
 export function zoneTime(timeZone: string): ToInstant {
   if (timeZone === 'UTC') return Date.UTC;
   const format = new Intl.DateTimeFormat('en-US', {
@@ -37,6 +40,7 @@ export interface ClockOptions {
   zone?: ToInstant;
   /** The machine's boot time, for stamps that count from it. If undefined, it is inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
+  /** The last stamp of the log that counts from the boot, in seconds. */
   lastUptime?: number | undefined;
 }
 
@@ -61,10 +65,10 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       }
       return undefined;
     },
-    /** `exact` is false if the boot time was inferred. */
+    /** Returns the time of a stamp in seconds since the boot; NaN for garbage. `exact` is false if the boot time was inferred. */
     sinceBoot(seconds: number): { time: Millis; exact: boolean } {
       if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
-      // A stamp of more than a century is garbage, and would shift all others.
+      // A stamp of more than 95 years is garbage, and would shift all others.
       if (seconds > 3e9) return { time: NaN, exact: false };
       guessedBoot ??= latest - (lastUptime ?? seconds) * 1000;
       return { time: guessedBoot + seconds * 1000, exact: false };

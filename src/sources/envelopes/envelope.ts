@@ -2,8 +2,8 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Only the kernel and ulogd are believed when a line says that a packet was dropped, because other programs may forge it. `unknown`: the
- * envelope does not say who wrote the line.
+ * The writer of a line: the kernel or ulogd, another program, or unknown if the envelope does not say it. A `userspace` line in the format
+ * of the kernel or ulogd is not believed, because any program may forge it.
  */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
@@ -22,7 +22,7 @@ export function newEnvelope(text: string) {
   };
 }
 
-/** Sets the first exact stamp. It is the log daemon's; inner stamps are the application's. */
+/** Sets the time, unless an outer layer has set it exactly. Outer stamps are the log daemon's; inner ones are the application's. */
 export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
   if (envelope.time !== undefined && (envelope.timeIsExact || !exact)) return;
   if (time === undefined || !(Math.abs(time) <= 8.64e15)) return;
@@ -45,7 +45,8 @@ const kmsgLayer = 'kmsg record';
 export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
-  // Any program may write to /dev/kmsg, but only the kernel with facility 0. Any program may also write a text that looks like a record.
+  // Any program may write to /dev/kmsg, but only the kernel with facility 0. An outer origin stays, because any program may write a text
+  // that looks like a record.
   if (Number(found[1]) >>> 3 !== 0) envelope.origin = 'userspace';
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   const { time, exact } = clock.sinceBoot(Number(found[3]) / 1e6);
@@ -113,8 +114,8 @@ function takeKernel(envelope: Envelope, at: number): void {
 }
 
 /**
- * Reads `sshd[123]: ` without a time before it, as some log daemons and writers to /dev/kmsg have it. Directly before a packet, it is a LOG
- * prefix.
+ * Reads `sshd[123]: ` without a time before it, as some log daemons and writers to /dev/kmsg have it. Directly before a packet, such a text
+ * is a LOG prefix.
  */
 export function readTag(envelope: Envelope): void {
   const { layers, origin, program, text } = envelope;

@@ -54,7 +54,9 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
   if (!fromDmesg) readHost(envelope);
 }
 
-/** Remembers the last minute, because a busy log has thousands of lines in each. */
+/**
+ * Returns the time of a stamp; undefined if it is invalid. Remembers the last minute, because a busy log has thousands of lines in each.
+ */
 function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   const [whole, year, month, date, , hours, minutes, seconds, fraction, zone = ''] = found;
   const rest = Number(seconds) * 1000 + fractionOf(fraction);
@@ -117,11 +119,11 @@ function afterMonthStamp(envelope: Envelope, length: number): void {
 }
 
 /**
- * Matches `[ 1156.246182] `. The printk caller may follow, `[T123]` or `[C0]`, after a space in dmesg since 2.41. Or the delta of dmesg -d
- * is inside: `[ 12.0 <    0.6>] `.
+ * Matches `[ 1156.246182] `. The printk caller may follow, `[T123]` or `[C0]`, after a space in dmesg since 2.41. dmesg -d writes the delta
+ * inside: `[ 12.0 <    0.6>] `.
  */
 const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
-/** Matches dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `, in the time zone of whoever ran dmesg. */
+/** Matches dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `, in the time zone of the user who ran dmesg. */
 const humanTime =
   /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;
 /** Matches the first line of each minute in dmesg -e, `[Nov21 03:42] `. The other lines only have the time since the line before. */

@@ -13,7 +13,7 @@ export class InputError extends Error {
 
 export interface Input {
   name: string;
-  /** Undefined for pipes. */
+  /** When the file was last written, in milliseconds since 1970; undefined for pipes. */
   modified: number | undefined;
   /** Hands over unpacked content. A block is valid only during the call. Rejects with an `InputError`, perhaps after some blocks. */
   read: (onBlock: (block: Buffer) => void) => Promise<void>;
@@ -66,7 +66,7 @@ function kindOf(head: Buffer): Kind | undefined {
   return (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
 }
 
-/** An error of `onBlock` (a closed pipe behind our output) passes through, because `blocks` does not see it. */
+/** Errors of `onBlock` (a closed pipe behind our output) pass through unchanged, because `blocks` does not see them. */
 function inputOf(name: string, modified: number | undefined, blocks: AsyncIterable<Buffer>): Input {
   return {
     name,
@@ -106,12 +106,12 @@ async function* unpackedFrames(kind: Kind, name: string, size: number): AsyncGen
     done += yield* unpacked(kind, createReadStream(name, { start: done, highWaterMark: blockSize }), name);
 }
 
-/** Returns how many packed bytes were read. */
+/** Yields the content of a gzip file or of one Zstandard frame. Returns how many packed bytes were read. */
 async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, number> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
   packed.on('error', (error) => unpacker.destroy(error));
-  // Another frame may be reported when the loop has ended already.
+  // The error that another frame causes may come after the loop has ended.
   unpacker.on('error', () => {});
   try {
     for await (const block of packed.pipe(unpacker)) yield block as Buffer;

@@ -1,7 +1,7 @@
-/** Shorter needles are searched one by one. Longer ones are searched all together, in steps of up to 7 bytes. */
+/** Needles of this many bytes or more are searched all together, in steps of up to 7 bytes. Shorter ones are searched one by one. */
 const stride = 8;
 
-/** Within this distance, a search in JavaScript is faster than a call of native code. */
+/** Within this many bytes, a search in JavaScript is faster than a call of native code. */
 const near = 128;
 
 /**
@@ -15,10 +15,11 @@ export function createNeedleSearch(literals: readonly string[]) {
   const { short, long, longest } = searches;
   /** Where each short needle was found last; -1: no further one in this block, -2: not searched yet. */
   const found = short.map(() => -2);
-  /** Where the next long needle is, and below, up to where there is none. */
+  /** The position of the next long needle; -1 if it is not known. */
   let nextLong = -1;
+  /** No further long needle begins before this position. */
   let searched = 0;
-  /** The part of the block that is searched, because native code has no parameter for the end. */
+  /** The part of the block that is searched, because `indexOf` has no parameter for the end. */
   let view: Buffer | undefined;
 
   return {
@@ -77,7 +78,7 @@ function prepare(literals: readonly string[]): Searches {
 type FindShort = (bytes: Buffer, from: number) => number;
 type FindLong = (bytes: Buffer, from: number, end: number) => number;
 
-/** Searches by Boyer and Moore's bad character rule (Horspool), and with native code further away. */
+/** Searches by Boyer and Moore's bad character rule (Horspool) within `near` bytes, and with native code beyond them. */
 function oneNeedle(needle: Buffer): FindShort {
   const { length } = needle;
   const shifts = new Uint8Array(256).fill(length);

@@ -25,10 +25,11 @@ export interface LineSink {
   take: (line: string, number: number, cut: boolean) => void;
   tooLong: (number: number) => void;
   /**
-   * Receives the bytes of a line with a needle before it becomes a string. True means that the line needs no string. `end`: the position of
-   * the newline; `hit`: the position of its first needle.
+   * Receives the bytes of a line with a needle before it becomes a string. True means that the line needs no string. `end`: the end of its
+   * content, before the line break; `hit`: the position of its first needle.
    */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
+  /** Called after the last line in one turn of the event loop. */
   turnEnded?: (() => void) | undefined;
 }
 
@@ -51,6 +52,7 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions) 
   /** The bytes after the last newline. While a block is being read, they are in `buffer`. */
   let rest = nothing;
   let held = 0;
+  /** The number of bytes before those in `buffer`. */
   let before = 0;
 
   return {

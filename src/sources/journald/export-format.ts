@@ -31,7 +31,7 @@ function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
 }
 
-/** Names that most records share are compared with these, because making a string takes several times longer. */
+/** Frequent field names. Comparing bytes with these is several times faster than making a string. */
 const names = [
   'MESSAGE',
   '__CURSOR',
@@ -54,7 +54,7 @@ const known: { name: string; bytes: Buffer; isUnused: boolean }[][] = [];
 for (const name of [...names, ...unused])
   (known[name.length] ??= []).push({ name, bytes: Buffer.from(name, 'latin1'), isUnused: unused.includes(name) });
 
-/** Reads a whole record, from `start` to after the empty line. */
+/** Reads a whole record, from `start` to `end`, which is after its empty line. */
 export function readFields(block: Buffer, start: number, end: number): Fields {
   const fields: { [name: string]: string } = {};
   for (let at = start; at < end - 1;) {
@@ -118,7 +118,7 @@ export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
 
   function cut(data: Buffer): void {
     let ends: number[] = [];
-    /** Where the records in `ends` begin, and where the unfinished record and its unfinished field begin. */
+    /** Where the records in `ends` begin (`first`), where the unfinished record begins (`start`), and its unfinished field (`at`). */
     let [first, start, at] = [0, 0, 0];
     let field = endOfField(data, at);
     for (; field !== undefined && 'at' in field; field = endOfField(data, at)) {

@@ -17,7 +17,10 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
   spawn?: Spawn;
 }
 
-/** If the clock is set back and the journal is emptied before a restart, records older than the last one read are missed. */
+/**
+ * Follows the journal with journalctl. If the clock is set back and the journal is emptied before a restart, records older than the last one
+ * read are missed.
+ */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
@@ -89,7 +92,7 @@ const recordGoneText = 'The journal no longer has the record that was read last:
 function createJournalRecords(options: JournalRecordsOptions) {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
-  // The words of programs are searched only in records of units. A search in all records would make the kernel's a tenth slower.
+  // The words of programs are searched only in records of units. A search in all records would make reading the kernel's a tenth slower.
   const search = createNeedleSearch([...options.needles, ...(names.length === 0 ? [] : [unitMark, driverMark])]);
   const hasWords = createWordSearch(options.units?.needles ?? []);
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
@@ -114,7 +117,7 @@ function createJournalRecords(options: JournalRecordsOptions) {
       units.forget();
       if (counts.tooLong === 1 && !isStopped()) listener.notice({ level: 'warn', key: 'too-long', text: tooLongText });
     },
-    /** Notes that the journal has no record with the cursor of `resume`. Returns false if no cursor was used. */
+    /** Notes that the journal has no record with the cursor of `resume`. Returns false if no such record is expected. */
     forgetPlace(): boolean {
       if (resumedAt === undefined) return false;
       cursor = undefined;
@@ -183,7 +186,7 @@ function createHandOver({ listener, since, timing, isStopped }: JournalRecordsOp
         const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
         return listener.notice({ level: 'warn', key: 'unreadable', text });
       }
-      // journald stamps records that it reads late with its own clock.
+      // `--since` compares the time when journald read the record, which may be later.
       if (isFirstRun && read.line.time < since) return;
       listener.take(read.line, read.origin);
     },

@@ -16,14 +16,14 @@ interface JournalReader {
   /** Returns arguments for journalctl that continue after the last run. */
   begin: () => string[];
   take: (chunk: Buffer) => void;
-  /** Called after a run. Returns true if the error output needs no notice. */
+  /** Called after a run. Returns true if its end needs no notice. */
   end: (errorLines: readonly string[]) => boolean;
 }
 
 /** The pause before journalctl is started again. It doubles, up to the longest. */
 const shortestWait: Millis = 1000;
 const longestWait: Millis = 60_000;
-/** A run of this length was successful, even if there was nothing to read. */
+/** A run that lasts this long counts as successful, even if there was nothing to read. */
 const settled: Millis = 5000;
 
 export function createJournalctlRuns(options: JournalctlRunsOptions) {
@@ -132,8 +132,9 @@ function adviceOn(lastError = ''): string {
   return '';
 }
 
-/** How many characters are kept of the error output, and of a line of it. Older ones are dropped. */
+/** The most characters of the error output that are kept, the latest ones. */
 const longest = 2000;
+/** The most characters of a line of the error output that are kept, the first ones. */
 const longestLine = 300;
 
 function linesOf(text: string): string[] {

@@ -23,7 +23,7 @@ interface JournalctlListener {
 /** Where to begin: at the record with this cursor, or else the nearest one after it; or at this time. */
 type Beginning = { cursor: string } | { since: Millis };
 
-/** The fields that `readJournalFields` and `createUnits` need. journalctl always adds cursor and time. */
+/** The fields that are read of records of the kernel and of units. journalctl always adds cursor and time. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -65,12 +65,16 @@ export function journalctlArguments(
 }
 
 /**
- * How many bytes one read should find, and the time between reads. journalctl prints 4 KiB at a time, and each would wake this process. A
- * pipe holds 64 KiB, so the aim must be less: otherwise reads of a full pipe would never become more frequent.
+ * How many bytes one read should find, and the shortest and longest time between reads (ms). journalctl prints 4 KiB at a time, and each
+ * print would wake this process. A pipe holds 64 KiB, so the aim must be less: otherwise reads of a full pipe would never become more
+ * frequent.
  */
 const pacing = { aim: 48 * 1024, shortest: 1, longest: 1000 };
 
-/** A paused stream reads on up to its high-water mark. With the default mark, that would be 16 more reads. */
+/**
+ * Starts a program with the lowest high-water mark, because a paused stream reads on up to this mark. With the default mark, that would be
+ * 16 more reads.
+ */
 export const spawnJournalctl: Spawn = (command, args) => {
   const usual = getDefaultHighWaterMark(false);
   setDefaultHighWaterMark(false, 1);
@@ -82,8 +86,8 @@ export const spawnJournalctl: Spawn = (command, args) => {
 };
 
 /**
- * Returns a function that ends journalctl at once, without a call of the listener. If this process is killed, journalctl notices the closed
- * output and ends. Between two reads, the output waits in the pipe; when the pipe is full, journalctl waits.
+ * Runs journalctl. Returns a function that ends it at once, without a call of the listener. If this process is killed, journalctl notices
+ * the closed output and ends. Between two reads, the output waits in the pipe; when the pipe is full, journalctl waits.
  */
 export function runJournalctl(
   spawn: Spawn,

@@ -11,7 +11,9 @@ interface UnitsOptions {
   timing: Timing;
 }
 
-/** Every record of a unit contains this, because journald sets it by cgroup. A record with it only in its message is read in vain. */
+/**
+ * Every record of a unit contains this field, which journald sets by cgroup. A record with this text only in its message is read in vain.
+ */
 export const unitMark = '_SYSTEMD_UNIT=';
 
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
@@ -110,6 +112,7 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
 
 export const streamMark = '"_STREAM_ID":"';
 
+/** Reads the fields that `createLineStarts` needs from a record in JSON. */
 export function streamFieldsOf(json: string): Fields {
   const [stream, lineBreak] = [valueOf(json, '_STREAM_ID'), valueOf(json, '_LINE_BREAK')];
   return {

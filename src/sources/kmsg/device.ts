@@ -22,6 +22,7 @@ export const kmsgDevice: Device = {
   close: closeSync,
 };
 
+/** Reads a record into `buffer`. Returns its length in bytes; `empty`: there is none yet; `again`: read again, a record may follow. */
 export function readRecord(
   device: Device,
   fd: number,
@@ -76,7 +77,7 @@ export interface RecordSink {
   foundEmpty: () => void;
 }
 
-/** How many records are read before other work gets its turn; that takes a few milliseconds. */
+/** How many records are read before other work gets its turn. They take a few milliseconds. */
 const recordsPerTurn = 256;
 /** This many reads in a row without a record count as a failure. */
 const readsPerTurn = 256;

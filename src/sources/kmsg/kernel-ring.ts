@@ -32,7 +32,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
   const noClock = createClock({ latest: 0, boot: 0 });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   let seq = lastTaken(saved, boot);
-  /** The records are from before the start, and it is unknown which of them an earlier run has read. */
+  /** True while records from before the start are read, if it is unknown which of them an earlier run has read. */
   let isOld = seq === undefined;
   const poll = createDevicePoll({
     path,
@@ -99,7 +99,7 @@ function lossOf(path: string, count: number, time: Millis): Loss {
   return { count, unit: 'records', time, reason: `${path} was overwritten before it was read: ${what} lost` };
 }
 
-/** Returns the number of the last record of this boot that an earlier run read; undefined if it is not known. */
+/** Returns the number of the last record of this boot that an earlier run read; -1 after a reboot; undefined if it is not known. */
 function lastTaken(saved: Position | undefined, boot: string): number | undefined {
   const { bootId, seq } = saved ?? {};
   if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
@@ -147,7 +147,7 @@ export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
     /** Compares the clocks by a record that was read. Call it before `timeOf` for the same record. */
     compare(stamp: Millis): void {
       const present = monotonic();
-      // If the kernel ends a line late, it is read late but has its old stamp. The next line, which ended it, corrects this.
+      // A line that the kernel ends late has an old stamp when it is read. The next line, which ended it, corrects this.
       if (present - emptyAt <= freshness && Math.abs(present - stamp - correction) > tolerable)
         correction = present - stamp;
     },

@@ -23,8 +23,9 @@ export interface ContainerLogsOptions {
 const lookInterval: Millis = 500;
 
 /**
- * Logs that are found at the very first start are read from their ends, and all others from their starts. The log of a restarted or deleted
- * container is read to its end. A container that exists only between two scans (500 ms) is missed. Never throws.
+ * Follows the logs of the containers that match `rules`. Logs that are found at the very first start are read from their ends, and all
+ * others from their starts. The log of a restarted or deleted container is read to its end. A container that exists only between two scans
+ * (500 ms) is missed. Never throws.
  */
 export function createContainerLogs(options: ContainerLogsOptions): Source {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;

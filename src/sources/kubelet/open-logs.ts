@@ -57,8 +57,8 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       return kept;
     },
     /**
-     * Opens and closes logs, every 500 ms. `from`: where new logs are begun. `isUnknown`: whether it could not be found out if such a log
-     * exists.
+     * Opens new logs, and closes those that are no longer written. Call it every 500 ms. `from`: where new logs are begun. `isUnknown`:
+     * whether the log may still exist, because its folder could not be read.
      */
     update(found: ReadonlyMap<string, FoundLog>, from: From, isUnknown: (key: string) => boolean): void {
       if (stopped) return;

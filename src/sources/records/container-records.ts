@@ -21,8 +21,8 @@ export interface ContainerCounts extends JoinerCounts {
 export type ContainerRecords = ReturnType<typeof createContainerRecords>;
 
 /**
- * Joins the lines of each stream separately. Records of one stream come in order. Those of the other stream may come up to half a second
- * earlier, because a record is complete only when the next one begins; programs write what belongs together to one stream.
+ * Joins the lines of each stream separately. Records of one stream come in order. Records of the two streams may not, because each waits
+ * for the next line of its stream, or until its time is over (`createRecordJoiner`); programs write what belongs together to one stream.
  */
 export function createContainerRecords({ onRecord, readBare, timeout, timing, ...options }: ContainerRecordsOptions) {
   const saved = (options.saved ?? {}) as Position;
@@ -35,7 +35,7 @@ export function createContainerRecords({ onRecord, readBare, timeout, timing, ..
 
   return {
     counts: counts as Readonly<ContainerCounts>,
-    /** What to save together with the position after the last line that was taken. */
+    /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
       if (!joiners.some(({ isOpen }) => isOpen)) return null;
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));

@@ -9,14 +9,14 @@ export interface RecordLine {
   text: string;
   time: Millis | undefined;
   number: number;
-  /** Who wrote it, in a journal. */
+  /** The name of the node, in a journal. */
   host?: string;
 }
 
 export interface RecordJoinerOptions {
   saved: Json | undefined;
   onRecord: (record: RecordLine) => void;
-  /** How long a record waits for a further line before it counts as complete. */
+  /** How long a record waits for a further line before it counts as complete. Default: 500. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
   counts: JoinerCounts;
@@ -68,7 +68,7 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
       quiet.restart();
     },
     start: quiet.restart,
-    /** Hands over what has waited for too long, as the stamps of its last line and `time` show. In a saved log, no timer does that. */
+    /** Hands over lines that have waited too long, as the stamps of the last line and `time` show. In a saved log, no timer does that. */
     finishBefore(time: Millis): void {
       if (!quiet.isStopped && time - (latest ?? time) > (longestWait() ?? Infinity)) finish();
     },
@@ -111,7 +111,7 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
     if (record?.isCut === false) onRecord(record.line);
   }
 
-  /** The caller may stop within a call of `onRecord`. What still waits then is a part of the position. */
+  /** The caller may call `stop` within `onRecord`. Lines that still wait then are part of the position. */
   function finish(): void {
     if (part !== undefined && !quiet.isStopped) {
       counts.dangling++;
@@ -122,8 +122,8 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
 }
 
 /**
- * Calls `onOver` when nothing was added for `limit`; undefined means no wait. It checks every `interval`, because a timer for each line
- * would be expensive.
+ * Calls `onOver` when nothing was added for `limit`, and never while `limit` is undefined. It checks every `interval`, because a timer for
+ * each line would be expensive.
  */
 function createQuietPeriod(
   { now, schedule }: Omit<Timing, 'wall'>,
@@ -172,8 +172,8 @@ function isLine(value: RecordLine | null | undefined): value is RecordLine {
 type RecordKind = 'klog' | 'other';
 
 /**
- * Fatal klog records of journald (as JSON) and of a syslog contain one of these (latin1). Apart from these, only their first letter
- * identifies them.
+ * Needles (latin1) for fatal klog records in journald's JSON and in a syslog. Without these, only the first letter would identify such
+ * records.
  */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
@@ -204,5 +204,5 @@ function closes(kind: RecordKind, text: string): boolean {
   return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
 }
 
-/** The end of a line after which klog writes a value of several lines. They may contain something that matters. */
+/** The end of a line after which klog writes a value of several lines. The value may contain something that matters. */
 export const opensBlock = '=<';

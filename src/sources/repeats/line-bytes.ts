@@ -27,7 +27,7 @@ export function createStamps(readText: (stamp: string) => Millis | undefined) {
     get length() {
       return length;
     },
-    /** Returns undefined if there is no stamp at `start`, or if it must be read as text. */
+    /** Returns the time of the stamp at `start`; undefined if there is none, or if it must be read as text. */
     read(bytes: Uint8Array, start: number, end: number): Millis | undefined {
       if (end - start < minuteLength + 4) return undefined;
       return bytes[start + 4] === dash ? readRfc3339(bytes, start, end) : readSyslog(bytes, start);
@@ -127,7 +127,10 @@ export function isSourcePort(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x53 && bytes[at + 1] === 0x50;
 }
 
-/** Hashes the bytes before `LEN=`, and the destination port. It is cheap, but not exact. `view` must be a view of `bytes`. */
+/**
+ * Hashes the bytes before `LEN=` and the destination port; 0 without `LEN=`. Different flows may have the same hash. `view` must be a view
+ * of `bytes`.
+ */
 export function hashOfFlow(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   const stop = indexOf(bytes, length, from, end);
   if (stop < from + 4) return 0;

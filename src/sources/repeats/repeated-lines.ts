@@ -4,6 +4,7 @@ import { createStamps, digitsEnd, hashOfFlow, isSourcePort, uptimeEnd, varyingKe
 
 /** How many flows are remembered. A power of two, because a hash chooses the place. Only a flood has more flows at a time. */
 const places = 2048;
+/** How many places in a row are tried for a hash. */
 const tries = 8;
 
 interface RepeatedLinesOptions extends Repeats {
@@ -102,12 +103,13 @@ interface LineBytes {
   text: number;
   /** The position of the first `IN=`. */
   header: number;
-  /** The position of the newline. */
+  /** The end of the line's content, before the line break. */
   end: number;
 }
 
-/** The most bytes that are kept of a line, and below, the most runs of bytes between varying parts. */
+/** The most bytes that are kept of a line. */
 const slotLength = 512;
+/** The most runs of bytes between varying parts of a line. */
 const maxRuns = 16;
 
 /** What follows a run of bytes. It varies, so it is not compared. */
@@ -177,7 +179,7 @@ export function createKnownLines(count: number) {
 }
 
 function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFrom: number): Run[] | undefined {
-  // The header begins at the first `IN=` of the text that `OUT=` follows, whatever numbers come later.
+  // Only `IN=… OUT=` begins a header of netfilter. `PHYSIN=` is another field.
   const next = bytes.indexOf(' ', header) + 1;
   if (header < text || bytes.toString('latin1', Math.max(text, header - 4), header) === 'PHYS') return undefined;
   if (next > end || bytes.toString('latin1', next, next + 4) !== 'OUT=') return undefined;

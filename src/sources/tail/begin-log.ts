@@ -71,7 +71,7 @@ export function beginLog(
   }
 }
 
-/** Inserts the files of the last scan that have lost their names since, at their places. */
+/** Adds the files of the scan before that have lost their names since, each at its place. */
 function keepOpened(there: readonly Candidate[], opened: readonly Candidate[]): Candidate[] {
   const files = [...new Set(there)];
   for (const [index, each] of opened.entries()) {
@@ -116,7 +116,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const beginning: Beginning = { entries: [], done: [], isReplaced, missing, cut: [], finished };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
-    // The file was empty then, or is written again, or another file has its inode now.
+    // The file was empty when the position was saved, or is written again, or another file has its inode now.
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isLater = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;
     const isNew = isAgain || (isLater && index > last);

@@ -100,14 +100,14 @@ export function refresh(candidate: Candidate): boolean {
 }
 
 /**
- * Returns where to continue in the file of the position `saved`. One that was cut off goes on at its end: the rest was read before, and the
- * writer begins a new line there.
+ * Returns where to continue in the file of the position `saved`. A file that was cut off continues at its end: the rest was read before,
+ * and the writer begins a new line there.
  */
 export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
   return size < offset ? { offset: size, skipping: false } : { offset, skipping };
 }
 
-/** Closes files that are also there under a later name: behind a symbolic link, or while they are being packed or copied. */
+/** Returns each file once, and closes the others that are the same: behind a symbolic link, or while a file is being packed or copied. */
 export function distinct<Each extends Candidate>(candidates: readonly Each[]): Each[] {
   return candidates.filter((each, index) => {
     const isAgain = candidates.some(
@@ -150,11 +150,13 @@ export function restOf({ log, reader }: LogFile): Pick<Entry, 'head' | 'place'> 
   }
 }
 
+/** Closes a file, whose content then counts as read. */
 export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile {
   closeLog(log);
   return { identity: log.identity, head, place: { offset: isPacked ? 0 : size, skipping: false } };
 }
 
+/** Returns the position of a file that counts as read to its end. */
 export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePosition {
   const whole = isPacked ? { offset: 0, size: null } : { offset: size, size };
   return { ...log.identity, ...whole, skipping: false, ...fingerprintOf(head) };

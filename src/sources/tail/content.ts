@@ -40,7 +40,7 @@ const longestTurn: Millis = 4;
 
 /** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file. */
 class PinnedTail extends Tail implements Content {
-  // These are only declared, because the constructor of Tail calls methods below before it returns.
+  // The constructor of Tail calls methods below before these fields are set.
   declare private readonly listener: ContentListener | undefined;
   declare private readonly fd: number;
   declare private isReading: boolean;
@@ -204,7 +204,7 @@ export const openPackedContent: OpenContent = ({ fd }, listener) => {
   }
 };
 
-/** The size of a gzip file with no content (RFC 1952: header and trailer). */
+/** A gzip file is longer than its header and trailer (RFC 1952). */
 const shortestGzip = 18;
 
 /** Returns the first unpacked bytes; undefined if the file is not gzip, or not enough of it is written yet. */

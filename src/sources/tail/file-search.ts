@@ -17,7 +17,7 @@ import { closeLog, type Identity, isSame, lookAt, type Obstacle, type OpenLog } 
 import type { Report } from './report.ts';
 import { changeStampOf } from './siblings.ts';
 
-/** The number of scans in a row that found a file cut off. */
+/** The most scans in a row that may find a file cut off. */
 const maxCuts = 10;
 
 export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'order' | 'report'> {
@@ -65,7 +65,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         const hasRoom = known + found.entries.length <= maxFiles;
         for (const { entry, before } of found.entries) insert(entry, before);
         reportCut(found.cut, report);
-        // A file that could not be opened is tried again at the next scan.
+        // Scan again after files were added, because more may have come. A file that could not be opened waits for the next call.
         again = hasRoom && order.all.length > known;
       }
     },
@@ -131,7 +131,7 @@ function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[
   const atPath = 'kind' in live ? undefined : there.at(-1);
   const openings = [...order.all, ...(atPath === undefined ? [] : [atPath])].map(headOf);
   const found: Found = { live, entries: [], cut: [], isUndecided: hasUnopened };
-  /** New files after the last known one. They come before the next known one. */
+  /** New files since the last known one. They are read before the next known one. */
   let between: Entry[] = [];
   for (const each of there) {
     if (isOpen(each)) placeBefore(each);
@@ -168,7 +168,7 @@ function haveBeenCut({ all }: ReadingOrder): boolean {
   return all.length !== known.length || known.some((file, index) => file !== all[index]);
 }
 
-/** Takes the file at the path. */
+/** Adds the file at the path as the newest, instead of unfinished copies of it. */
 function takeLive(found: Found, { all, done }: ReadingOrder, candidate: Candidate): void {
   const { log, head, size } = candidate;
   const isIt = (other: { log: OpenLog }): boolean => isSame(other.log.identity, log.identity);

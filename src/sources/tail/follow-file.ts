@@ -56,7 +56,10 @@ export interface FollowProgramOptions extends FollowFileOptions {
   program: string;
 }
 
-/** Follows the log file of one program, and hands over records that may show a failure or a recovery: those that contain a needle. */
+/**
+ * Follows the log file of one program, and hands over records that may show a failure or a recovery: those with a needle, fatal ones, and
+ * those with a value of several lines.
+ */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
   const { wall } = timing;
@@ -133,7 +136,10 @@ export interface ProgramLog {
 /** Where kube-proxy's Pod writes on the host in GKE, kops, and similar clusters. */
 const usual: readonly ProgramLog[] = [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
 
-/** Finds the logs of programs at their usual places. The kubelet creates them before it starts the program, so before any Pod. */
+/**
+ * Finds the logs of programs at their usual places. The kubelet creates such a file before it starts the program, so an empty one counts,
+ * too.
+ */
 export function findProgramLogs(places = usual): readonly ProgramLog[] {
   return places.filter(({ path }) => {
     try {

@@ -19,8 +19,9 @@ export interface LogFile {
   readonly lastModified: Millis;
   /** Checks that the file still begins with the same bytes, and reads more of its beginning. */
   verify: () => void;
+  /** Reads new content; if there is none, does the same as `verify`. */
   pump: () => void;
-  /** Reads on after a failure. */
+  /** Lets `pump` read again after a failure. */
   retry: () => void;
   close: () => void;
 }
@@ -46,7 +47,7 @@ export interface LogFileListener extends Pick<ContentListener, 'changed' | 'move
   failed: (file: LogFile, error: unknown) => void;
 }
 
-/** Throws the system's error. */
+/** Reads a file from `place` on, at each `pump`. Throws the system's error. */
 export function createLogFile(options: LogFileOptions): LogFile {
   const { log, isPacked, place, now, files } = options;
   const reader = createFileReader(options);

@@ -98,10 +98,10 @@ export const maxFiles = 256;
 
 type Replacement = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
 
-/** Begins to read a file before another one, or at the end of the order. */
+/** Adds a file to the reading order, before `next` or at the end. */
 export type InsertFile = (entry: Entry, next: LogFile | undefined) => void;
 
-/** Reads the files of a log, and handles those that are cut off, overwritten or damaged. */
+/** Returns a function that adds the files of a log. Files that are cut off, overwritten or damaged are handled here. */
 export function createFileInserter(options: OpenFilesOptions): InsertFile {
   const { path, order, report, turns, moved, begun } = options;
   const common = {
@@ -148,7 +148,7 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
     const again = order.all.find((each) => each.log === log);
     if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
     reportTruncation(report, lastSize - (copy?.size ?? reader.offset), copy !== undefined);
-    // From now on, its content differs from that of the copy.
+    // The check reads the new first bytes, so that the file is no longer taken for the copy.
     again?.verify();
   }
 

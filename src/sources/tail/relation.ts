@@ -13,6 +13,7 @@ export interface Place {
 /** The file in which reading continues, and the place in it. It is a type, because an interface is not assignable to `Position`. */
 export type FilePosition = Pick<Identity, 'device' | 'inode'> &
   Pick<Place, 'offset' | 'skipping'> & {
+    /** The digest of the first `headLength` bytes. */
     head: string;
     headLength: number;
     /** The digest of the first `partLength` bytes; null if the file had fewer. */
@@ -54,7 +55,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Content of this length identifies a file: it contains a time stamp and more. */
+/** Content of this many bytes identifies a file: it contains a time stamp and more. */
 export const partLength = 64;
 
 /** A file that was found and is held open. */
@@ -131,7 +132,7 @@ export function begins(head: Buffer, earlier: Buffer): boolean {
   return head.length >= earlier.length && head.compare(earlier, 0, earlier.length, 0, earlier.length) === 0;
 }
 
-/** Returns whether `copy` is an unfinished copy of `original`, which is cut off later. Only the original is read then. */
+/** Returns whether `copy` is a copy of `original`, perhaps unfinished. Only the original is read until it is cut off. */
 export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
   return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
 }

@@ -29,12 +29,15 @@ export interface RotatedLog extends Source {
   readonly atEnd: boolean;
 }
 
-/** How often the path and its folder are checked, and an unreadable file is tried again. */
+/** How often the path and its folder are checked, and files that failed are tried again. */
 const lookInterval: Millis = 1000;
+/** How often files are read that the kernel does not watch. */
 const pollInterval: Millis = 100;
+/** How often a path that cannot be read at the start is tried again. */
 const retryInterval: Millis = 10_000;
-/** How long a file is still read after the next one was begun, and after each write to it. A deleted file takes disk space for as long. */
+/** How long a file is still read after the next one was begun, and after each write to it. */
 const linger: Millis = 60_000;
+/** The same for a deleted file, which takes disk space for as long, and while there are more than `manyFiles`. */
 const lingerShort: Millis = 5000;
 /** If there are more files than this, those that were read to their ends are closed earlier. */
 const manyFiles = 32;
@@ -153,8 +156,9 @@ function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): vo
   }
 }
 
-/** The time between scans for the file that replaces another, and below, the most such scans, because a writer may need that long. */
+/** The time between scans for the file that replaces another. */
 const replacementInterval: Millis = 10;
+/** The most such scans: for a second, because a writer may need that long. */
 const maxReplacementLooks = 100;
 
 /** Scans often for a while after a file was renamed or deleted, because another one replaces it about then. */
