@@ -141,20 +141,6 @@ test('journalctl killed again and again, while lines come', async () => {
   expect(heard.notices.map(({ key }) => key)).toEqual(['ended', 'well', 'ended', 'well', 'ended', 'well']);
 });
 
-test('a source that is started again goes on where it was stopped', async () => {
-  const first = open();
-  const before = await drop(20);
-  await vi.waitFor(() => expect(handedOver(before, first.heard).length).toBeGreaterThan(5), limit);
-  first.source.stop();
-  const between = await drop(20);
-  // A position is saved as JSON.
-  const second = open(JSON.parse(JSON.stringify(first.source.position)) as Position, Date.now() + 60_000);
-  const after = await drop(20);
-  await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(20), limit);
-  for (const port of [before, between, after]) expectOnceEach(handedOver(port, first.heard, second.heard), 20);
-  expect([...first.heard.losses, ...second.heard.losses]).toEqual([]);
-});
-
 test('what was logged before a reboot is not lost', async () => {
   const first = open();
   const before = await drop(10);
@@ -172,17 +158,6 @@ test('what was logged before a reboot is not lost', async () => {
   expect(second.heard.losses).toEqual([]);
   // The one that had been following all the time has them, too.
   await vi.waitFor(() => expect(handedOver(after, watch.heard)).toHaveLength(10), limit);
-});
-
-test('a first run begins at the time that it is given', async () => {
-  const watch = open();
-  const before = await drop(5);
-  await vi.waitFor(() => expect(handedOver(before, watch.heard)).toHaveLength(5), limit);
-  // By journald's clock, which is this one.
-  const { heard } = open(undefined, (watch.heard.lines.at(-1)?.time ?? NaN) + 1);
-  const after = await drop(5);
-  await vi.waitFor(() => expect(handedOver(after, heard)).toHaveLength(5), limit);
-  expect(handedOver(before, heard)).toEqual([]);
 });
 
 test('what programs write to /dev/kmsg is not taken for the kernel', async () => {
