@@ -13,7 +13,7 @@ export interface Streams {
   terminal?: NodeJS.WriteStream | undefined;
 }
 
-/** Ignores a closed output, because the caller still needs the exit status. */
+/** Writes a text. Ignores a closed output, because the caller still needs the exit status. */
 export function writeUnlessClosed(out: Streams['out'], text: string): void {
   try {
     out(text);
@@ -30,7 +30,7 @@ export type Paint = (
 /** Paints if standard output is a terminal with colours, and NO_COLOR is not set. */
 export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
-/** Makes a text printable and cuts it, by default to the bytes of the longest namespace and name. */
+/** Makes a text printable and cuts it to `longest` bytes, by default to those of the longest namespace and name. */
 export function cell(text: string, longest = 320): string {
   return cutBytes(printable(text), longest);
 }
@@ -45,7 +45,7 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Makes JSON over several lines, or in one line without `indent`. */
+/** Makes printable JSON, in one line unless `indent` is set. */
 export function jsonText(value: unknown, indent?: number): string {
   return `${printableJson(JSON.stringify(value, undefined, indent))}\n`;
 }

@@ -32,13 +32,13 @@ export interface ConfigInputs {
   /** The values of options by name, without dashes. */
   flags: Flags;
   env?: NodeJS.ProcessEnv | undefined;
-  /** Throws an Error that says why the file cannot be read. */
+  /** Throws an Error whose message says why the file cannot be read. */
   readText?: (path: string) => string;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Each setting, with its value as in a config file and its origin. */
+  /** Each setting that has a value, in the type of a config file, with its origin. */
   readonly given: Layer;
   readonly warnings: readonly string[];
   readonly file: ConfigFile | undefined;
@@ -50,12 +50,12 @@ export interface ConfigFile {
   readonly text: string;
   /** Throws an Error that says why the file cannot be read. */
   readonly readAgain: () => string;
-  /** Returns all settings if the file had this text. Throws a `ConfigError`. */
+  /** Loads all settings as if the file had this text. Throws a `ConfigError`. */
   readonly understand: (text: string) => LoadedConfig;
 }
 
 export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> {
-  /** What is wrong. In `config`, a wrong setting has its default, and a missing or wrong `node` is ''. */
+  /** Sentences. In `config`, a wrong setting has its default, and a missing or wrong `node` is ''. */
   readonly problems: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   };
 }
 
-/** Lists the problems of a config file. Missing settings are no problem. */
+/** Lists the problems of a config file. The file may leave out any setting. */
 export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
   try {
     loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
@@ -169,19 +169,19 @@ export type Reload = ReturnType<typeof createReload>;
 export interface ReloadOptions {
   loaded: LoadedConfig;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Called with the new settings. Only settings that can change without a restart are different. */
+  /** Called with the new settings. They differ only in settings that need no restart. */
   apply: (config: Config) => void;
 }
 
-/** Follows a change only after two readings of the same text, because the file may be half written. A wrong text is logged once and ignored. */
+/** Applies changes of the config file. Waits until two readings give the same text, because a file may be half written. Logs a wrong text once. */
 export function createReload({ loaded, log, apply }: ReloadOptions) {
   const { file } = loaded;
-  /** `ok`: changes of the file that were followed. `failed`: changes that were refused, and failures to read the file. */
+  /** `ok`: valid changes of the file, even if they need a restart. `failed`: invalid changes, and failures to read the file. */
   const counts = { ok: 0, failed: 0 };
   let running = loaded.config;
   let judged = file?.text;
   let seen = judged;
-  /** Why the file could not be read the last time; undefined if it could. */
+  /** Why the last reading failed; undefined if it succeeded. */
   let unreadable: string | undefined;
   /** Whether all settings of the latest checked text are in force. */
   let followed = true;

@@ -1,6 +1,6 @@
 /** Turns the paths of documents into addresses. */
 
-/** `DOCS_URL` is the address at which docs/ is served. The build of a release (scripts/build.mjs) sets the default. */
+/** The address that is put before `docs/…`. The build of a release (scripts/build.mjs) sets the default. */
 const base = usable(process.env['DOCS_URL']) ?? process.env['DOCS_URL_OF_RELEASE'];
 
 /** Returns the address of a page, or its path in the repository if no address is known. */
@@ -19,7 +19,7 @@ export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefine
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';
 }
 
-/** Removes slashes at the end. Undefined if the address is invalid, or too long to be repeated for each page. */
+/** Removes slashes at the end. Returns undefined if the address is invalid, or has over 500 characters, because messages repeat it. */
 function usable(url = ''): string | undefined {
   return /^https?:\/\/[!-~]{1,500}$/.test(url) ? withoutSlashes(url) : undefined;
 }

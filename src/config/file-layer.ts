@@ -28,13 +28,13 @@ import { reasonOf } from '../platform/system-error.ts';
 export interface FileLayer {
   layer: Layer;
   problems: readonly Problem[];
-  /** The file could not be parsed, so it may contain any setting. */
+  /** Whether the file could not be read or parsed, so that it may contain any setting. */
   unusable: boolean;
   /** Undefined if there is no file, or it could not be read. */
   file: { path: string; text: string } | undefined;
 }
 
-/** Editors find the schema by this key; it is not a setting. */
+/** This key is no setting: editors find the schema by it. */
 const ignored = '$schema';
 
 const example = 'one "KEY: VALUE" a line, for example "logLevel: debug"';
@@ -93,7 +93,7 @@ function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems
   return { value: node.items.map(plain), origin: whole, items: settingOf(name).list === undefined ? [] : items };
 }
 
-/** Reads prefixes that are written as `NAME: VERDICT`, which is easier to read than a list of `NAME=VERDICT`. */
+/** Reads prefixes in the form `NAME: VERDICT`, which is more readable than a list of `NAME=VERDICT`. */
 function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems: Problem[]): Given {
   const [value, items]: [string[], Origin[]] = [[], []];
   for (const { key, node, offset } of entries) {
@@ -114,7 +114,7 @@ function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems
   return { value, origin: whole, items };
 }
 
-/** Returns a single value as it is. A list or a map becomes a value that every check refuses. */
+/** Returns the value itself. A list or a map becomes `{}`, which every check refuses. */
 function plain({ items, entries, scalar }: YamlNode): unknown {
   return items === undefined && entries === undefined ? scalar : {};
 }
@@ -172,7 +172,7 @@ interface YamlEntry {
   node: YamlNode;
 }
 
-/** The text cannot be a config file. The message begins with line and column, if they are known: `:3:1: is not YAML`. */
+/** Thrown for a text that cannot be a config file. The message begins with line and column, if known: `:3:1: is not YAML`. */
 class YamlError extends Error {
   constructor(message: string, place?: string) {
     super(`${place === undefined ? '' : `:${place}`}: ${message}`);
@@ -181,7 +181,7 @@ class YamlError extends Error {
 
 /** The deepest nesting of values. Settings need two levels. */
 const maxDepth = 8;
-/** The most events of the parser: enough for some thousand prefixes. Checking a hundred thousand values would take seconds. */
+/** The most events of the parser, which suffices for some thousand prefixes. Checking 100,000 values would take seconds. */
 const maxEvents = 10_000;
 
 /** Reads maps as `Map`, which keeps the keys in their order. */
@@ -239,7 +239,7 @@ function nodeOf(document: unknown, events: readonly Event[], text: string): Yaml
   }
 }
 
-/** Returns the offset of a value or a key. An empty value has none of its own, so it gets that of its parent. */
+/** Returns the offset of a value or a key. An empty value has no offset of its own, so it gets its parent's. */
 export function startOf<Parent extends number | undefined>(event: Event | undefined, parent: Parent): number | Parent {
   if (event?.type === EVENT_ID.SCALAR) {
     const isQuoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;

@@ -49,7 +49,7 @@ export function problemWith(origin: Origin, value: unknown, message: string): st
 
 const longest = 80;
 
-/** Returns the value for a message, cut if it is long; '' for a list or a map. */
+/** Returns a space and the value for a message, cut at 80 characters; '' for a list or a map. */
 function shownValue(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
@@ -59,7 +59,7 @@ function shownValue(value: unknown): string {
 /** The most problems that are shown, because a file may have any number of mistakes. */
 const most = 25;
 
-/** Makes the message of a problem. Called only for problems that are shown. */
+/** Makes the message of a problem. It is called only if the message is shown. */
 export type Problem = () => string;
 
 export class ConfigError extends Error {
@@ -104,12 +104,13 @@ export const defaults: Layer = layerOf((setting) =>
   setting.default === undefined ? undefined : given(setting, setting.default, { kind: 'default' }),
 );
 
+/** Returns the path by option or variable. '' means that the option is there without a path. */
 export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   const flag = flags[configFile.flag];
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);
 }
 
-/** Converts a text to the type that a config file has. What cannot be converted stays text, and the schema refuses it. */
+/** Converts a text to the type that a config file has. Other texts stay as they are, and the schema refuses them. */
 function given(setting: Setting, value: string | readonly string[], origin: Origin): Given {
   if (setting.list !== undefined) {
     const parts = typeof value === 'string' ? value.split(setting.list) : value;
@@ -134,12 +135,12 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
   );
 }
 
-/** The names with which misspelt variables are compared. One-word names are left out, because a variable such as SOURCE may belong to any program. */
+/** Variables that a misspelt name is compared with. One-word names are left out, because a variable such as SOURCE may belong to any program. */
 const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
   name.includes('_'),
 );
 
-/** Warns about a variable that looks like a misspelling of one of ours, if ours is not set. */
+/** Returns a warning for each variable that looks like a misspelling of one of ours, unless ours is set, too. */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {
     if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];
@@ -190,7 +191,7 @@ export const withoutSuccessor = [
 
 const where = `see ${documentAt('docs/migrating.md')}`;
 
-/** Reads the variables of kube-iptables-tailer, and warns about each. `own`: what is set for this program, which has precedence. */
+/** Reads the variables of kube-iptables-tailer, and warns about each. `own`: the settings of this program, which have precedence. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
   const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];

@@ -140,7 +140,7 @@ const rows = {
 /** Each setting by its name in `Config`, which is also its key in the file. */
 export const settings = named(rows);
 
-/** Names option and variable as the setting, where the row names no others: `podLogs` is `--pod-logs` and `POD_LOGS`. */
+/** Derives option and variable from the setting's name unless the row has its own: `podLogs` becomes `--pod-logs` and `POD_LOGS`. */
 function named<Rows extends Record<string, SettingRow>>(table: Rows): { [Name in keyof Rows]: Rows[Name] & Names } {
   const all = Object.entries(table).map(([name, row]) => {
     const words = name.replaceAll(/[A-Z]/g, '-$&').toLowerCase();
@@ -163,7 +163,7 @@ export type Config = Readonly<z.output<typeof schema>>;
 
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
-/** Returns a setting in the type that has all optional fields. */
+/** Returns a setting, typed with all optional fields. */
 export function settingOf(name: SettingName): Setting {
   return settings[name];
 }

@@ -1,4 +1,4 @@
-/** Longer words are not compared. */
+/** The most letters of a word that is compared. */
 const longest = 64;
 
 /** Returns `; did you mean stateDir?` for the nearest candidate, or ''. Only letters and digits count: `state-dir` equals `stateDir`. */
@@ -7,7 +7,7 @@ export function suggest(word: string, candidates: readonly string[]): string {
   return found === undefined ? '' : `; did you mean ${found}?`;
 }
 
-/** Returns the nearest candidate, if at most a third of its letters are wrong. A missing or extra ending counts as one letter: `drop`, `warning`. */
+/** Returns the nearest candidate if at most one letter, or a third, is wrong. A missing or extra ending counts as one: `drop`, `warning`. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const letters = lettersOf(word);
   if (letters === '' || letters.length > longest) return undefined;
@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Whether the word has at most one wrong letter. Separators do not count: `MAX_NODE` and `MAXNODES` are slips for `MAX_NODES`. */
+/** Returns whether the word has at most one wrong letter. Separators do not count: `MAX_NODE` and `MAXNODES` are slips for `MAX_NODES`. */
 export function isSlip(word: string, candidate: string): boolean {
   const [letters, meant] = [lettersOf(word), lettersOf(candidate)];
   return Math.abs(letters.length - meant.length) <= 1 && distanceOf(letters, meant) <= 1;

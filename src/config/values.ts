@@ -67,7 +67,7 @@ export const prefix = z.pipe(
   }),
 );
 
-/** The name of a unit (systemd.unit(5)). As in systemctl, a name without a suffix is that of a service. */
+/** The name of a unit (systemd.unit(5)). As in systemctl, a name without a suffix means a service. */
 export const unit = z.pipe(
   text.check(
     z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
@@ -165,11 +165,11 @@ export interface SettingRow {
   /** Set for a list: the option may be repeated, and this separates the values in the variable. */
   list?: RegExp;
   choices?: readonly string[];
-  /** The running agent applies a change in the file without a restart. */
+  /** Whether the agent applies a change in the file without a restart. */
   reload?: true;
 }
 
-/** A row that has its names. */
+/** A row whose option and variable are filled in. */
 export interface Setting extends SettingRow {
   flag: string;
   env: string;

@@ -6,26 +6,26 @@ import type { Connection } from '../kubernetes/kubernetes.ts';
 import { at, list } from '../platform/json.ts';
 import { audience } from './replicas.ts';
 
-/** `busy`: the answer is not available now. */
+/** `busy`: the token cannot be reviewed now. */
 export type Verdict = 'agent' | 'stranger' | 'busy';
 
-/** How long the result of a review is used. A withdrawn token is accepted as long. */
+/** How long the result of a review is used. A revoked token is accepted until then. */
 const believedFor: Millis = 120_000;
-/** How long a stranger is remembered. RBAC and caches are late, so the stranger may soon be an agent. */
+/** How long a token is refused without another review. RBAC and caches are late, so its sender may soon be an agent. */
 const refusedFor: Millis = 10_000;
 
-/** TokenReviews a second, for tokens of known agents and for others: enough for 5,000 nodes within two minutes. */
+/** TokenReviews a second, for known agents and again for others. They suffice for 5,000 nodes within two minutes. */
 const budget = { rate: 50, burst: 500 };
 
-/** The most tokens in memory: those of all agents, and of some strangers. */
+/** The most results in memory: those of all agents, and of some strangers. */
 const tokens = 16_384;
 
-/** The longest token in characters. One of a ServiceAccount has about 1 KB. */
+/** The header is cut at this many characters. A token of a ServiceAccount has about 1 KB. */
 const longestToken = 8192;
 
 /**
- * Checks by TokenReview whether the request comes from the agents' account. It remembers the result by a hash of the token, so that no
- * token is kept.
+ * Checks by TokenReview whether a request comes from the agents' account. Results are remembered by a hash of the token, so that no token is
+ * kept.
  */
 export function createAuthenticator(
   connection: Pick<Connection, 'request'>,
@@ -33,7 +33,7 @@ export function createAuthenticator(
   now: () => Millis,
 ): (authorization: string | undefined) => Promise<Verdict> {
   const known = new LRUCache<string, { verdict: Promise<Verdict>; until: Millis; isAgent: boolean }>({ max: tokens });
-  // Two, because anybody can make tokens that have to be reviewed, and agents whose token is known must not wait behind those.
+  // Known agents have their own budget, because anybody can make tokens that must be reviewed, and agents must not wait behind those.
   const [ofAgents, ofOthers] = [createTokenBucket(budget), createTokenBucket(budget)];
 
   return async (authorization) => {
@@ -68,14 +68,14 @@ function isClaimed(token: string, username: string): boolean {
   }
 }
 
-/** Reviews a token for our audience alone, so that a token for other uses is not accepted. */
+/** Reviews a token for our audience only, so that tokens for other uses are rejected. */
 async function review({ request }: Pick<Connection, 'request'>, token: string, username: string): Promise<Verdict> {
   const answer = await request('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
   });
   if (answer.kind === 'refused') return 'busy';
   const status = at(answer.body, 'status');
-  // An API server that does not know audiences returns none. Then the token may be meant for something else.
+  // An API server without support for audiences returns none. The token may then be meant for another use.
   const isAuthenticated = at(status, 'authenticated') === true && list(at(status, 'audiences')).includes(audience);
   return isAuthenticated && at(status, 'user', 'username') === username ? 'agent' : 'stranger';
 }

@@ -12,17 +12,17 @@ export interface DirectoryClientOptions {
   folder: string | undefined;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
-  /** The time limit for one replica. At most two are asked. */
+  /** The time limit for one replica. At most two replicas are asked for an address. */
   timeout?: Millis;
 }
 
-/** Shorter than half of the two seconds for which a packet waits. */
+/** Two replicas must fit into the two seconds for which a packet waits. */
 const defaultTimeout: Millis = 900;
 
-/** How often the files are read. The kubelet itself takes a minute or two to change them. */
+/** The age at which the folder is read again. The kubelet itself takes a minute or two to change its files. */
 const folderAge: Millis = 10_000;
 
-/** How long a failed replica is not asked: up to twice as long each time, and at least a second. */
+/** Pauses after failures of a replica: random, at least a second, with a limit that doubles each time. */
 const cooldowns = { first: 2000, longest: 60_000 };
 
 interface Peer {
@@ -33,8 +33,8 @@ interface Peer {
 }
 
 /**
- * Asks the shared directory. A replica is trusted only with its published certificate. An agent keeps asking the replica that has answered,
- * and agents begin with different replicas.
+ * Asks the shared directory. A replica is trusted only with its published certificate. Agents begin with different replicas, and each stays
+ * with the replica that has answered. `find` rejects if no replica answers.
  */
 export function createDirectoryFinder(options: DirectoryClientOptions): Required<PodFinder> {
   const { folder, clock, random, timeout = defaultTimeout } = options;
@@ -75,7 +75,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
       return peer ?? { replica, agent: agentOf(replica), backOff, restsUntil: -Infinity };
     });
     for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
-    // A replica that has answered stays first, so that its connection is used again. New ones come in random order.
+    // Known replicas stay first, so that their connections are reused. New ones follow in random order.
     const known = peers.filter((peer) => next.includes(peer));
     const fresh = next.filter((peer) => !peers.includes(peer));
     peers = [
@@ -99,7 +99,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
   }
 }
 
-/** Rejects for any status except 200, and for an answer that is too long or too late. */
+/** Resolves to the body. Rejects for any status except 200, and for an answer that is too long or too late. */
 function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { host, port } = replica;
@@ -127,7 +127,7 @@ function ask({ replica, agent }: Peer, address: string, token: string, timeout: 
 /** An address for documentation (RFC 5737). No Pod has it. */
 const unused = '192.0.2.1';
 
-/** Keeps few connections, because thousands of agents are connected, and each asks little. */
+/** Keeps few connections, because thousands of agents are connected to a replica, and each asks little. */
 function agentOf({ certificate }: Replica): Agent {
   return new Agent({ ca: certificate, keepAlive: true, maxSockets: 2, minVersion: 'TLSv1.3', timeout: 30_000 });
 }

@@ -29,7 +29,7 @@ export interface DirectoryServerOptions {
   clock: Pick<Clock, 'toWall'>;
 }
 
-/** The most connections. Idle ones end after 30 s, and each takes about 40 KB. */
+/** The most connections. Each takes about 40 KB, and idle ones are closed after 30 s. */
 const limits = { total: 4096, perAddress: 4 };
 const timeout = 5000;
 
@@ -92,10 +92,10 @@ async function answerTo(
   return [owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss', encodeAnswer(owners, clock)];
 }
 
-/** How many Pods are remembered and how long: 10,000 Pods may change in each of ten minutes. */
+/** How long and how many deleted Pods are remembered: ten minutes in which 10,000 Pods a minute are replaced. */
 const remembered = { age: 600_000, count: 100_000 };
 
-/** Watches all Pods and Nodes of the cluster, and remembers the Pods of the last ten minutes. */
+/** Watches all Pods and Nodes of the cluster, and remembers deleted Pods for ten minutes. */
 export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   const { now } = options.clock;
   const lists = createLiveLists('', undefined, remembered);
@@ -128,7 +128,7 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
 /** Returns the Pods that have the address or had it in the last minutes, or the node that has it. */
 export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
-  // A deleted Pod may have had other addresses at its end.
+  // A deleted Pod may have had other addresses at the end than this one.
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
@@ -146,15 +146,15 @@ export interface PublicationOptions {
 }
 
 /**
- * Returns a function that writes the entry of this replica if it is missing, and removes those of deleted Pods. It resolves to true if it
- * has written its own entry, and rejects with a `RefusedError`. It uses a merge patch, which changes single keys, so that replicas do not
- * overwrite each other's.
+ * Returns a function that writes this replica's entry if it is missing or differs, and removes entries of deleted Pods. The function resolves to
+ * true if it has written its own entry, and rejects with a `RefusedError`. A merge patch changes single keys, so that replicas do not overwrite
+ * each other's entries.
  */
 export function createPublication(options: PublicationOptions): () => Promise<boolean> {
   const { connection, namespace, configMap, podName, replica, isThere } = options;
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   const own = encodeReplica(replica);
-  /** Entries that had no Pod at the last check. They are removed only at the second check, because the watch may be late. */
+  /** Entries without a Pod at the last check. They are removed at the next check, because the watch may be late. */
   let missed: ReadonlySet<string> = new Set();
 
   return async () => {

@@ -5,10 +5,10 @@ import type { Martian } from '../model/observation.ts';
 import { kernelDrop, type Packet, type PacketObservation } from '../model/packet.ts';
 import { isNoise } from './reasons.ts';
 
-/** Returns the name that a Pod or Service gives to its port. */
+/** Returns the name that a Pod or Service gives to its port; undefined if there is none. */
 type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
 
-/** Makes a finding for each end of a dropped or rejected packet that is a Pod. */
+/** Makes a finding for each Pod at an end of a dropped or rejected packet, or for each candidate if the Pod is not certain. */
 export function explainPacket(
   observation: PacketObservation,
   ends: Ends,
@@ -23,7 +23,7 @@ export function explainPacket(
   return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own, service, name));
 }
 
-/** Returns the port's name as its owner calls it. For a reply, the owner is the sender. */
+/** Returns the name that its owner gives to the port. For a reply, the owner is the sender. */
 function portNameOf(
   { protocol }: Packet,
   { port, reply }: Orientation,
@@ -60,6 +60,7 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
   }));
 }
 
+/** Returns details of a flow of which only the ends are known. */
 export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): FlowDetails {
   return {
     kind: 'flow',
@@ -125,7 +126,7 @@ function explainError(
   return findings;
 }
 
-/** Written as one literal, because copying a part for each packet of another flow would take longer than everything else. */
+/** Builds one literal, because spreading another object for each packet of a new flow would take longer than everything else. */
 function flow(
   observation: PacketObservation,
   ends: Ends,
@@ -166,7 +167,7 @@ function flow(
 
 const isForeign = ({ kind, note }: Endpoint): boolean => kind === 'pod' && note !== undefined;
 
-/** Policies act at a Pod's interface: a packet that only came from one was refused at its sender, the opposite at its receiver. */
+/** Policies act at a Pod's interface: if only the incoming one is a Pod's, the sender's policies refused; if only the outgoing, the receiver's. */
 function refusedBy({ logger, policySide }: PacketObservation, ends: Ends): FlowDetails['refusedBy'] {
   if (policySide !== undefined || logger === kernelDrop) return policySide;
   return ends.fromPodInterface === ends.toPodInterface ? undefined : ends.fromPodInterface ? 'sender' : 'receiver';
@@ -222,11 +223,11 @@ function identityOf(
   ].join('|');
 }
 
-/** ICMPv6 types: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
+/** ICMPv6 types: multicast listener 130–132, 143 (RFC 2710, 3810); router and neighbour discovery 133–137 (RFC 4861). */
 const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
 
-/** Returns a name for traffic between machines of one link that host firewalls log all the time; undefined for traffic of applications. */
+/** Returns a name for noise, such as link-local traffic that host firewalls log all the time; undefined for traffic of applications. */
 export function noiseOf(
   packet: Packet,
   destinationMac: string | undefined,

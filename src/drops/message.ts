@@ -10,12 +10,12 @@ import type { PolicyVerdict } from './policy-verdict.ts';
 
 const forgeable = 'A Pod can also cause this, with a device of that name in its own network namespace.';
 
-/** This many ports of one peer look like a scan. */
+/** The least number of ports of one peer that looks like a scan. */
 const portsOfScan = 16;
 
 /**
  * Writes the message of a drop. Users' alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending
- * traffic to`. `answer`: the verdict of policies, if they were asked.
+ * traffic to`. `lowerBound`: the last sentence, or ''. `answer`: the verdict of policies, if they were evaluated.
  */
 export function dropMessage(
   series: Series,
@@ -44,11 +44,11 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
   const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
-    // This comes before the advice, which may end in a command, so that nobody pastes a stranger's text with it.
+    // The log's text comes before the advice: if it followed the command there, users could paste a stranger's text with it.
     loggedAt(details, series.finding.node),
     sharedText(details),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
-    // A verdict of policies says more than the policy in the LOG prefix.
+    // The evaluated verdict says more than the policy in the LOG prefix.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
     details.martian ? `${details.logger === kernelDrop ? '' : `${forgeable} `}[KN403]` : '',
@@ -121,17 +121,17 @@ function reporterOf(details: FlowDetails): string {
 
 function decidedBy(details: FlowDetails): string {
   const { verdict, policy } = details;
-  const whole = verdict === 'rejected' ? 'Rejected' : 'Denied';
-  if (policy === undefined) return verdict === 'rejected' ? `${whole}.` : '';
-  if (!namesMatchOnly(details)) return `${whole} by ${policyText(policy)}.`;
+  const word = verdict === 'rejected' ? 'Rejected' : 'Denied';
+  if (policy === undefined) return verdict === 'rejected' ? `${word}.` : '';
+  if (!namesMatchOnly(details)) return `${word} by ${policyText(policy)}.`;
   const rejected = verdict === 'rejected' ? 'Rejected. ' : '';
   return `${rejected}A rule of ${policyText(policy)} matched this packet; the log does not show whether that policy denied it.`;
 }
 
 /**
- * Returns whether the logged policy may not be the one that denied. After Calico's action Log, and in kube-router (k3s 9032), the next rule
- * or policy may admit the packet. Antrea and OVN log the policy that denied it, without a prefix, and host firewalls name the rule that
- * dropped it.
+ * Returns whether the logged policy only matched the packet, and another one may have decided. After Calico's action Log, and in kube-router
+ * (k3s 9032), the next rule or policy may admit the packet. Antrea and OVN log the policy that denied it, without a prefix, and host
+ * firewalls name the rule that dropped it.
  */
 function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
   return enforcer !== 'host-firewall' && prefix !== '';
@@ -150,7 +150,7 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
 const none = undefined;
 const differing = { port: none, policy: none, refusedBy: none, clusterTier: none, dropReason: none };
 
-/** Describes one peer with many ports: a scan by or of this Pod, or a protocol that chooses ports. */
+/** Describes packets of one peer on several ports: a scan by or of this Pod, or a protocol that chooses ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const example: FlowDetails = { ...given, ...differing };
@@ -223,7 +223,7 @@ function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: 
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Leaves out path and policy, because the packets may differ in them. */
+/** Returns the sentences about verdict and log, without path and policy, because the packets may differ in them. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];

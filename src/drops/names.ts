@@ -17,7 +17,7 @@ export function policyText({ kind, namespace, name, tier }: PolicyName): string 
   return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
 }
 
-/** Returns `a, b, c, d, e and 12 more`. */
+/** Returns `a, b, c, d, e and 12 more`. `past`: how often further values were seen; if ever, it says `over 12`. */
 export function listed(seen: readonly string[], past: number): string {
   if (seen.length <= 6) return seen.join(', ');
   return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
@@ -29,7 +29,7 @@ const registry = readFileSync(new URL('../../data/iana-ports.txt', import.meta.u
 /** More familiar names, where the registry has an unusual one. */
 const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http' };
 
-/** Returns IANA's name for a port below 1024: `443/TCP` → `https`. */
+/** Returns the well-known name of a port below 1024: `443/TCP` → `https`; undefined if there is none. */
 export function ianaName(port: number, protocol: string): string | undefined {
   if (port > 1023) return undefined;
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
@@ -44,7 +44,7 @@ function registered(key: string): string | undefined {
   return registry.slice(from, registry.indexOf('\n', from));
 }
 
-/** IANA's ICMP types (RFC 792 and others) that occur in practice. */
+/** ICMP types of IANA's registry that occur in practice. */
 const icmp: Record<number, string> = {
   0: 'echo reply',
   3: 'destination unreachable',

@@ -24,13 +24,13 @@ export interface KnownPolicies {
   readonly trace: Evaluator['trace'];
 }
 
-/** The objects that a verdict needs. */
+/** The Pods and Namespaces that a verdict needs. */
 export interface PolicyNeeds {
   readonly pods: readonly ObjectRef[];
   readonly namespaces: readonly string[];
 }
 
-/** Returns the connection that policies are asked about. For a scan of one port, that is the one of the first packet. */
+/** Returns the finding that policies are evaluated for. For a scan of one port, it has the details of the scan's example. */
 export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
   const { details } = finding;
   const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
@@ -45,9 +45,9 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 }
 
 /**
- * Returns whether policies can be asked. Records of Antrea and OVN already name the policy that denied; a LOG prefix only names one whose
- * LOG rule matched. ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If the logger only names
- * the peer (Calico's flows), its address is unknown.
+ * Returns whether policies can be evaluated. Not needed for Antrea and OVN: their records (without a prefix) name the policy that denied, while
+ * a LOG prefix only names a policy that matched. ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If
+ * the logger only names the peer (Calico's flows), the peer's address is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
   const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
@@ -70,7 +70,7 @@ export interface Side {
   readonly isOwn: boolean;
 }
 
-/** The end that denies the drop; or else the one whose verdict is unknown, or that admits it. */
+/** The end that denies; else the end whose verdict is unknown; else the first end, which admits. */
 interface TracedDrop {
   readonly side: Side;
   readonly trace: Trace;
@@ -81,7 +81,7 @@ interface Question {
   readonly sides: readonly Side[];
 }
 
-/** Returns undefined in the same cases as `policyNeeds`. */
+/** Returns undefined in the same cases as `policyNeeds`, and if the finding's Pod is not known. */
 export function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pod = known.pod(regarding.namespace ?? '', regarding.name);
@@ -93,7 +93,7 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
 }
 
-/** Returns undefined in the same cases as `policyNeeds`. */
+/** Returns undefined in the same cases as `questionOf`. */
 export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
   const question = questionOf(finding, known);
   if (question === undefined) return undefined;
@@ -106,17 +106,17 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
   );
 }
 
-/** Returns the ends whose policies may have dropped the packet: the one that the interfaces show, or else both, the own end first. */
+/** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */
 function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
   const receiving = direction === 'receiving';
-  // Replies are admitted together with the connection, so both ends are asked.
   const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
   const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
+  // Replies are admitted together with the connection, so both ends are evaluated.
   if (reply || refusedBy === undefined) return [own, other];
   return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
 }
 
-/** Returns the Pod as if it still ran, because it had the address at the time. */
+/** Returns the Pod as if it still ran, because it had the address when the packet was dropped. */
 function podEnd(pod: Pod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
@@ -148,6 +148,7 @@ export interface PolicyFacts {
   readonly direction: 'ingress' | 'egress' | undefined;
   /** The policy whose rule decides, or else the policies that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
   readonly decidedBy: readonly string[];
+  /** The number of all such policies. */
   readonly count: number;
   readonly rule: string | undefined;
   /** The rule that would have admitted, with the fewest failing conditions: `NetworkPolicy shop/allow-frontend ingress[0]`. */
@@ -158,7 +159,7 @@ const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
 
-/** Returns the facts about the first finding that policies can decide; undefined if there is none, or too little is known. */
+/** Returns the facts about the first finding that policies can be evaluated for; undefined if there is no such finding. */
 export function policyFacts(
   findings: readonly Finding[],
   known: (finding: Finding) => KnownPolicies | undefined,
@@ -192,14 +193,14 @@ function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   return loggedName({
     kind: ofCalico && kind === 'NetworkPolicy' ? 'NetworkPolicy.projectcalico.org' : kind,
     namespace,
-    // Calico stores policies with the tier before their name.
+    // Calico stores policies of the tier `default` as `default.NAME`.
     name: ofCalico ? name.replace(/^default\./, '') : name,
   });
 }
 
 /**
- * Spells a policy: `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown`. It has no commas, because they separate several
- * policies.
+ * Spells a policy: `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown`. Commas are replaced, because they separate policies in
+ * a list.
  */
 export function loggedName({ kind, namespace, name }: Pick<PolicyName, 'kind' | 'namespace' | 'name'>): string {
   const full = namespace === undefined ? name : `${namespace}/${name}`;

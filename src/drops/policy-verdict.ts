@@ -12,14 +12,14 @@ export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
   /** Printable text of at most `longest` bytes, the reason first. */
   readonly text: string;
-  /** The only policy that denies; undefined if several do, or if the reader must not know it. */
+  /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
   readonly policy: PolicyName | undefined;
 }
 
-/** The longest text in bytes. With it, the whole message stays below 600. */
+/** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
 const longest = 400;
 
-/** `at`: the time of the packet by the wall clock. Returns undefined in the same cases as `policyNeeds`. */
+/** Returns undefined if no policy can be evaluated, or if the result would contradict the log. `at`: when the packet was dropped (wall clock). */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
   const { details, regarding } = finding;
   const traced = traceDrop(finding, known);
@@ -33,8 +33,8 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
 }
 
 /**
- * Combines the verdict with the policy in the log. A rule that logs a packet need not deny it, because the next rule or another policy may
- * admit it. Returns undefined if the logged policy is not known, so that the text does not contradict the log.
+ * Combines the verdict with the policy in the log. A rule that logs a packet need not deny it: the next rule or another policy may admit it.
+ * Returns undefined if nothing denies and the logged policy is not known, so that the text does not contradict the log.
  */
 function besideLog(
   verdict: PolicyVerdict,
@@ -44,7 +44,7 @@ function besideLog(
 ): PolicyVerdict | undefined {
   const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
   if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
-  // If the log has cut off the name, the only policy with this beginning is meant. A policy of another Namespace keeps the name in the log.
+  // The log may cut off a name, which then means the only policy that begins so. A policy of another Namespace is shown as in the log.
   const [only] = asked.length === 1 ? asked : [];
   const isShown = only !== undefined && (only.namespace === undefined || only.namespace === own.namespace);
   const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
@@ -53,7 +53,7 @@ function besideLog(
   return { ...verdict, text: `${verdict.text} The log names ${policyText(logged)}.`, policy: logged };
 }
 
-/** Returns whether the log means this policy. Calico stores policies with the tier before their name. */
+/** Returns whether the log names this policy. Calico stores policies as `TIER.NAME`. */
 function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): boolean {
   if (namespace !== undefined && !matches(policy.namespace ?? '', namespace)) return false;
   return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
@@ -95,7 +95,7 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
   return { outcome, text, policy };
 }
 
-/** Returns the policy of the rule that denies, or the only one that isolates the Pod. */
+/** Returns the policy of the rule that denies, or the only policy that isolates the Pod. */
 function denying({ verdict, policies, selectingCount }: Trace): PolicyName | undefined {
   if (verdict.outcome !== 'denies') return undefined;
   const policy = verdict.decision?.policy ?? (selectingCount === 1 ? policies[0]?.policy : undefined);
@@ -104,10 +104,10 @@ function denying({ verdict, policies, selectingCount }: Trace): PolicyName | und
   return { kind, namespace, name, tier: undefined };
 }
 
-/** Matches paths of clauses that show labels, of Kubernetes, Cilium and Calico. */
-const ofPeer = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
+/** Matches the paths of clauses (Kubernetes, Cilium, Calico) that show labels. */
+const labelClause = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
 
-/** Hides the peer's labels if its Namespace asked not to be named, or is not known. */
+/** Hides the peer's labels if its Namespace has opted out of the audit, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
   if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;
@@ -115,7 +115,7 @@ function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: Know
   if (labels !== undefined && labels[auditOptOut.key] !== auditOptOut.value) return trace;
   const { policy, rule } = trace.nearest;
   const groups = rule.groups.map((group) =>
-    group.map((clause) => (ofPeer.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
+    group.map((clause) => (labelClause.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
   );
   return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
 }

@@ -1,13 +1,13 @@
 /** Explains the reasons that data planes give for dropping packets, and says what to do. docs/logging/cilium.md has the same list. */
 
 interface Reason {
-  /** What has happened. */
+  /** The cause, as a part of a sentence. */
   readonly means: string;
-  /** What to do. Some commands need the Pod's Namespace. `mtu`: that of the next link, if it is known. */
+  /** What to do. Some commands need the Pod's Namespace. `mtu`: the MTU of the next link in bytes, if known. */
   readonly act: string | ((namespace: string, mtu?: number) => string);
-  /** A policy has caused it, but not one about addresses and ports. */
+  /** Whether a policy is the cause, though not by addresses and ports. */
   readonly ofPolicy?: true;
-  /** Who dropped the packet. Default: Cilium. */
+  /** The dropper of the packet, as a part of a sentence. Default: Cilium. */
   readonly by?: string;
 }
 
@@ -60,7 +60,7 @@ const traffic: Reason = {
   act: 'The log of the eBPF data plane names the policy: turn it on',
 };
 
-/** By the names in DropReason of Cilium's api/v1/flow/flow.proto. */
+/** Cilium's reasons, by their names in DropReason of its api/v1/flow/flow.proto. */
 export const reasons: ReadonlyMap<string, Reason> = new Map(
   Object.entries<Reason>({
     INVALID_SOURCE_IP: {
@@ -143,7 +143,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map(
   }),
 );
 
-/** By the names in the kernel's include/net/dropreason-core.h. docs/kernel-drops.md has the same list. */
+/** The kernel's reasons, by their names in include/net/dropreason-core.h. docs/kernel-drops.md has the same list. */
 export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
   Object.entries<Reason>({
     IP_INNOROUTES: route,
@@ -180,7 +180,7 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
   }),
 );
 
-/** Packets that Cilium does not forward, or handles itself. No connection of a Pod is lost. */
+/** Reasons for packets that Cilium does not forward, or handles itself. No connection of a Pod is lost. */
 const noise: ReadonlySet<string> = new Set([
   'UNSUPPORTED_L2_PROTOCOL',
   'UNSUPPORTED_L3_PROTOCOL',
@@ -198,7 +198,7 @@ export function isNoise(reason: string): boolean {
   return noise.has(reason);
 }
 
-/** `reason`: a name or a number, which the parser has checked. */
+/** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
 export function adviseOnReason(reason: string, namespace: string, mtu?: number): string {
   const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)

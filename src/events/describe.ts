@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import type { CoreEvent } from './event.ts';
 
-/** Prints the Events section exactly as `kubectl describe` does (k8s.io/kubectl/pkg/describe, DescribeEvents). Ages count to `now`. */
+/** Returns the Events section as `kubectl describe` prints it (k8s.io/kubectl/pkg/describe, DescribeEvents). Ages are as of `now`. */
 export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
   const rows = events
     .toSorted(byLastTimestamp)
@@ -18,7 +18,7 @@ export function describeEvents(events: readonly CoreEvent[], now: Millis): strin
     .join('')}`;
 }
 
-/** kubectl gets Events in the order of their names and sorts them by time. Among more than twelve, Go's sort mixes equal times. */
+/** Orders by time, then by name, as kubectl does for up to twelve Events. With more, Go's sort mixes Events of equal times. */
 function byLastTimestamp(a: CoreEvent, b: CoreEvent): number {
   return Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1);
 }
@@ -47,7 +47,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Returns the width in code points, as Go counts. */
+/** Returns the width in code points, as Go counts it. */
 function widthOf(cell: string): number {
   let width = 0;
   for (const _ of cell) width++;

@@ -2,7 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
 import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, maxCount, timestamp } from './event.ts';
 
-/** The most tries in one write, because a user may change or delete the Event in between. */
+/** The most tries of one write, because the Event may be changed or deleted in between. */
 const maxTries = 3;
 
 export type Outcome =
@@ -15,10 +15,10 @@ export interface EventWriterOptions {
   store: EventStore;
   /** Must settle within a limited time, because an Event waits for it. */
   messageOf: (series: Series) => string | EventText | Promise<EventText>;
-  /** Identifies the memory that counts come from. A run with another memory must not overwrite the counts of an earlier run. */
+  /** Identifies the saved state that counts come from. A run with another state must not overwrite the counts of an earlier run. */
   stateId: string;
   now: () => Millis;
-  /** Returns what the wall clock, which stamps Events, showed at a time. By default, `now` is the wall clock. */
+  /** Converts a time of `now` to the wall clock, which stamps Events. By default, `now` is the wall clock. */
   toWall?: (time: Millis) => Millis;
 }
 
@@ -32,13 +32,13 @@ interface Attempt {
 }
 
 /**
- * Writes one series, all of which is on disk, as an Event, once. Counts are absolute and names depend on nothing but the problem and the hour, so a
- * write that is repeated after a crash changes nothing:
+ * Writes one series as an Event, once. The series must be on disk. Counts are absolute, and names depend only on the problem, the node and the
+ * hour, so a write that is repeated after a crash changes nothing:
  *
  *     POST ── 201 ─▶ done        PATCH ── 200 ─▶ done
  *       └── 409 ─▶ adopt           ├── 409 ─▶ adopt
  *                                  └── 404 ─▶ POST again with what has not been published
- *     adopt: GET, see whose count it is, PATCH with its resourceVersion
+ *     adopt: GET, see who counted, PATCH with the resourceVersion of the answer
  */
 export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<Outcome> {
   const { store, messageOf, stateId, now, toWall = (time) => time } = options;
@@ -69,12 +69,12 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const { event, published, tries } = attempt;
     const answer = await store.create({ ...marked(event, published), lastTimestamp: timestamp(published.at) });
     if (answer.kind === 'stored') return written('create', attempt, published, answer.event);
-    // A quota may also answer 409.
+    // A 409 may also come from a quota: then `adopt` finds no Event, and creates it again.
     if (answer.status === 409 && tries > 1) return await adopt({ ...attempt, tries: tries - 1 });
     return { kind: 'refused', verb: 'create', refusal: answer };
   }
 
-  /** The Event and its counts are gone, so a new one begins with the packets that are not published yet. */
+  /** Creates a new Event with the unpublished packets, because the old one and its count are gone. */
   async function beginAgain(attempt: Attempt): Promise<Outcome> {
     const { series, event } = attempt;
     const { count, at, writes } = series.published;
@@ -129,7 +129,7 @@ function publishedAt<At extends Millis | null>(published: Published, at: At, ahe
 /** After this many writes, the longest write interval applies. */
 const manyWrites = 6;
 
-/** Another node's agent has already published the Event for all nodes. It is tried again much later, when that Event may be gone. */
+/** Another node's agent has already published the Event for all nodes. This series is written again much later, when that Event may be gone. */
 function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
   const writes = Math.max(published.writes + 1, manyWrites);
   const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
@@ -163,8 +163,8 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
 }
 
 /**
- * The annotation has the form `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the memory of a run, the packets that are not
- * its own, and `overlap`.
+ * The annotation has the form `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the `stateId`, the packets that another state
+ * counted, and `overlap`.
  */
 export const stateAnnotation = `${annotationPrefix}state`;
 
@@ -178,7 +178,7 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** Decides how a series continues the count of an Event that was found. */
+/** Decides how a series continues the count of a stored Event. */
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,
@@ -190,15 +190,15 @@ function continuationOf(
   const [base = 0, counted, overlapUntil] = numbers.map(Number);
   // Times are cut to whole seconds, so the last packet may be up to a second later.
   const until = stored.lastTimestamp === undefined ? now : stored.lastTimestamp + 999;
-  // If our own Event counts more than we know, it is from this hour before the clock was corrected and the agent restarted.
+  // An Event of ours with a higher count is from this hour, but from before the clock was corrected and the agent restarted.
   if (isOwned(stored, stateId) && stored.count <= (base || 0) + count) {
     if (counted === undefined || overlapUntil === undefined) {
-      // After the Event was deleted and made again, it must not reach back to before the deletion.
+      // An Event that was deleted and created again must not begin before its deletion.
       return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
     }
     return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
   }
-  // All our packets came after its last write, so none is counted twice.
+  // All our packets came after the Event's last write, so none is counted twice.
   if (first > until) return { base: stored.count, first: began };
   return {
     base: Math.max(0, stored.count - count),
@@ -207,7 +207,7 @@ function continuationOf(
   };
 }
 
-/** While the Event may already count our packets, the larger of both counts is used, which is never too high. */
+/** Returns the base. While the Event may already count our packets, the larger of both counts is shown, which is never too high. */
 function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }
@@ -221,7 +221,7 @@ export interface StoredEvent {
   annotations: Readonly<Record<string, string>>;
 }
 
-/** A request that was refused, or got no answer. */
+/** The answer to a refused request, or the lack of an answer. */
 export interface Refusal {
   kind: 'refused';
   /** The HTTP status; 0 without an answer. */
@@ -229,16 +229,16 @@ export interface Refusal {
   /** The `reason` of the answer's Status object, or `NamespaceTerminating` if that is its cause; '' without one. */
   reason: string;
   message: string;
-  /** How many milliseconds to wait, by the server's Retry-After. */
+  /** How long to wait, by the server's Retry-After. */
   retryAfter: Millis | undefined;
 }
 
 export type Stored = { kind: 'stored'; event: StoredEvent };
 
-/** Stores Events; it is the API server. Never throws, and never takes longer than its own time-out. */
+/** Stores Events in the API server. Never rejects, and settles within its own time-out. */
 export interface EventStore {
   create: (event: CoreEvent) => Promise<Stored | Refusal>;
   read: (namespace: string, name: string) => Promise<Stored | Refusal>;
-  /** Changes the fields that differ between writes. `resourceVersion`: refuse (409) if the Event has changed since. */
+  /** Changes the fields that differ between writes. Refused (409) if the Event has changed since `resourceVersion`. */
   update: (event: CoreEvent, resourceVersion: string) => Promise<Stored | Refusal>;
 }

@@ -13,10 +13,10 @@ import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { cutBytes, printable, withoutMarkup } from '../platform/printable.ts';
 
-/** kubectl shows this as `From`, and rules of exporters match it. */
+/** This name is the `From` of kubectl, and rules of exporters match it. */
 export const component = 'kube-netfilter-tailer';
 
-/** The longest message in bytes, because client-go and the events.k8s.io API cut longer ones. */
+/** The longest message in bytes, which is the limit of a note in the events.k8s.io API. */
 const maxMessage = 1024;
 
 /** The largest count, because the API server accepts only an int32. */
@@ -31,7 +31,7 @@ export interface ObjectReference {
   resourceVersion?: string;
 }
 
-/** The fields of a core/v1 Event that are set. `eventTime` and `series` are not, because kubectl would then ignore `count`. */
+/** The fields of a core/v1 Event that are set. `eventTime` and `series` are not, because kubectl would show them instead of times and `count`. */
 export interface CoreEvent {
   apiVersion: 'v1';
   kind: 'Event';
@@ -56,7 +56,7 @@ export interface EventText {
   readonly policy: PolicyName | undefined;
 }
 
-/** Makes the Event of a series at `now`. All times are of the wall clock. A repeated write gives the same name. */
+/** Makes the Event of a series at `now`. All times are of the wall clock. Each write of a series has the same name. */
 export function eventOf(series: Series, text: string | EventText, now: Millis): CoreEvent {
   const { message, policy } = typeof text === 'string' ? { message: text, policy: undefined } : text;
   const { finding, window, count, first, last, published } = series;
@@ -96,7 +96,7 @@ function eventName(object: string, identity: string, node: string, window: numbe
   return `${head || 'object'}.${digest}`;
 }
 
-/** Returns the Event's namespace. Events of objects without one are in `default`. */
+/** Returns the Event's namespace, which is `default` for objects without a namespace. */
 export function namespaceOf(ref: ObjectRef): string {
   return ref.namespace ?? 'default';
 }
@@ -107,7 +107,7 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
     kind,
     name,
     ...(namespace === undefined ? {} : { namespace }),
-    // kubectl describe finds a Node's Events by its uid, or by its name in place of the uid, as the kubelet writes it.
+    // The kubelet writes a Node's name in place of the uid, and kubectl describe finds a Node's Events by either.
     ...(uid === '' ? (kind === 'Node' ? { uid: name } : {}) : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
@@ -126,14 +126,14 @@ export const annotationSchema = '1';
 /** The longest value in bytes. Kind, namespace and name of an object have at most 381. */
 const maxValue = 400;
 
-/** Annotations that a later write may no longer have, because policies change. The patch then removes them. */
+/** Annotations that a later write may lack, because policies change. The patch then removes them. */
 export const passing: readonly string[] = ['policy', 'policy-evidence'].map((key) => annotationPrefix + key);
 
 type Values = Record<string, string | number | undefined>;
 
 /**
- * Returns the message's facts for programs: one line of at most 400 bytes for each key, without markup. Values that differ between packets
- * are left out, and counted instead. Each key takes about 83 bytes in etcd (docs/decisions.md).
+ * Returns the facts of the message for programs: for each key one line of at most 400 bytes, without markup. A value that differs between
+ * packets is left out, or a count replaces it. Each key takes about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
@@ -164,14 +164,14 @@ function flowValues(details: FlowDetails, { peers }: Series): Values {
     icmp: icmpType === undefined ? undefined : `${icmpType}/${icmpCode}`,
     packet: error ? 'error' : reply ? 'reply' : undefined,
     peer: peerText(peer),
-    // A Pod's address is in the Pod itself.
+    // A Pod's address is in the Pod itself, and the address of an unknown peer is in `peer`.
     'peer-address': peer.object !== undefined && peer.object.kind !== 'Pod' ? peer.address : undefined,
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
     code: martian ? 'KN403' : undefined,
   };
 }
 
-/** Packets on several ports may have several protocols, and may be denied by several policies. */
+/** Leaves out protocol and policy, in which packets on several ports may differ. */
 function portsValues({ example }: PortsDetails, { peers, ports }: Series): Values {
   return {
     direction: example.direction,
@@ -184,7 +184,7 @@ function portsValues({ example }: PortsDetails, { peers, ports }: Series): Value
   };
 }
 
-/** An overflow's packets go both ways, over several protocols, and were refused in several ways. */
+/** Leaves out direction, protocol and verdict, in which the packets of an overflow differ. */
 function overflowValues({ peers, ports }: Series): Values {
   return { peers: countOf(peers), ports: countOf(ports), 'port-list': firstOf(ports) };
 }
@@ -212,9 +212,9 @@ function peerText({ kind, address, workload, object }: Endpoint): string {
   return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
 }
 
-/** Returns `NetworkPolicy/shop/default-deny`: the policy in the log line, or else the one that was found by evaluation. */
+/** Returns the policy in the log line, or else the evaluated policy: `NetworkPolicy/shop/default-deny`. */
 function policyValues({ policy: logged }: FlowDetails, evaluated: PolicyName | undefined): Values {
-  // If the log has cut off the name, the evaluated policy has the whole one.
+  // If the log has cut off the name, `evaluated` is the same policy with its whole name.
   const policy = evaluated ?? logged;
   if (policy === undefined) return {};
   return {
@@ -227,7 +227,7 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('/');
 }
 
-/** Returns a lower bound, because values past the limit are not distinguished. */
+/** Returns the number of values; a lower bound, because values past the limit are not distinguished. */
 function countOf({ seen }: DistinctValues): number {
   return seen.length;
 }

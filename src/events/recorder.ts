@@ -11,14 +11,14 @@ export interface Write {
   event: CoreEvent;
 }
 
-/** Publishes into a list, by the clock of the log. Each node has its own series and budget, as its agent would. */
+/** Publishes into a list, by the clock of the log. Each node has its own series and budget, as with an agent on it. */
 export interface Recorder<Table extends Publishable> {
   series: (node: string) => Table;
-  /** Makes a node's writes that are due before `now`. */
+  /** Makes the writes of a node that are due by `now`. */
   advance: (node: string, now: Millis) => void;
   /** Makes all remaining writes. */
   finish: () => void;
-  /** Events as last written. */
+  /** The latest version of each Event, by `namespace/name`. */
   events: ReadonlyMap<string, CoreEvent>;
   tables: () => Table[];
 }
@@ -59,7 +59,7 @@ export function createRecorder<Table extends Publishable>({
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
       const turns: Turn[] = [];
       for (let turn = begin(table, budget, at); turn !== undefined; turn = begin(table, budget, at)) turns.push(turn);
-      // Events of the same time are sorted by when they became due.
+      // Writes of the same time are sorted by waiting line, then by when they became due.
       for (const { series } of turns.toSorted(byDue)) write(table, series, at);
     }
   }

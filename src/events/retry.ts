@@ -9,16 +9,16 @@ export const delays = {
   /** The delay of a single Event, by the result of its write. Others are written meanwhile. */
   byResult: {
     conflict: 1000,
-    /** By then, the missing right may have been granted. */
+    /** After this delay, the missing right may have been granted. */
     forbidden: 30_000,
     /** The server fails (500), mostly because of an admission webhook. */
     failed: 60_000,
-    /** A quota, a webhook or a policy refused it. With a shorter delay, one namespace could use up the node's budget. */
+    /** A quota, a webhook or a policy refused the Event. With a shorter delay, one namespace could use up the node's budget. */
     denied: 600_000,
   } as Partial<Record<WriteResult, Millis>>,
   /** For a namespace that is being deleted, to which nothing is written. */
   namespaceGone: 600_000,
-  /** For an Event that was refused for good. Without this delay, each packet would try it again. */
+  /** For an Event that was refused for good. Without this delay, each packet would cause another try. */
   givenUp: 600_000,
   /** For a throttled namespace, and for all writes while the API server does not answer. */
   backOff: { first: 1000, longest: 60_000 },
@@ -30,7 +30,7 @@ export const delays = {
   lookInOutage: 1000,
 } as const;
 
-/** What happens next to a series: it is abandoned, or written later with its count at that time. */
+/** The next step for a series: it is abandoned, or written later with its count at that time. */
 export type Consequence =
   | { kind: 'abandon'; reason: WriteResult }
   | { kind: 'retry'; until: Millis }
@@ -45,29 +45,29 @@ export interface Attempt {
   verb: 'create' | 'update' | 'read';
   result: WriteResult;
   refusal: Refusal | undefined;
-  /** Newly published packets; 0 if Events of Pods count the same ones. */
+  /** The number of newly published packets; 0 if Events of Pods count the same packets. */
   packets: number;
 }
 
-/** Knows which series, which namespaces, or whether all writes must wait. */
+/** Keeps track of what must wait: single series, namespaces, or all writes. */
 export function createRetries(now: () => Millis, random: () => number) {
   const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);
   const givenUp = createCooldown<Series>(delays.givenUp, now);
   const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
-  /** Namespaces that were refused since the last success, without saying whether all writes are meant. */
+  /** Namespaces with a refusal since the last success that does not say whether it concerns all writes. */
   const unclear = new Set<string>();
   const backOff = createBackOff(delays.backOff, random);
   let isOut = false;
   let isCatchingUp = false;
-  /** The last refusal of all writes. */
+  /** The last refusal of all writes since the last `pause`. */
   let refusal: Refusal | undefined;
 
   return {
-    /** Whether the last Event was refused in a way that any other would have been. */
+    /** Whether an outage lasts: all writes were refused, and no write has been answered since. */
     get isOut(): boolean {
       return isOut;
     },
-    /** Returns which budget applies: after an outage all nodes write at once, so first Events use that of others for a while. */
+    /** Returns which budget applies. After an outage all nodes write at once, so first Events use the smaller budget of others for a while. */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
     /** Whether a refusal of all writes came since the last `pause`. */
     get isRefused(): boolean {
@@ -76,7 +76,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     caughtUp(): void {
       isCatchingUp = isOut;
     },
-    /** Returns how long nothing should be tried, if every Event is refused. */
+    /** Returns how long to wait before the next write if all writes are refused; else undefined. */
     pause(): Millis | undefined {
       const latest = refusal;
       refusal = undefined;
@@ -85,7 +85,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       isCatchingUp = true;
       return backOff.next(latest.retryAfter);
     },
-    /** `busyUntil`: when to check again a namespace that is being written to. */
+    /** Returns why a series cannot be written now. `busyUntil`: when to check its namespace again, if another write to it is under way. */
     obstacleFor(series: Series, busyUntil: Millis | undefined): Obstacle | undefined {
       if (givenUp.has(series)) return 'given up';
       const namespace = namespaceOf(series.finding.regarding);
@@ -94,7 +94,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       if (until > now()) return { until };
       return busyUntil === undefined ? undefined : { until: busyUntil };
     },
-    /** Decides what follows from an attempt; undefined if it succeeded. `took`: how long the answer or the time-out took. */
+    /** Decides what follows from an attempt; undefined if it succeeded. `took`: the time until the answer or the time-out. */
     after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
       if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
       answered(series);
@@ -114,7 +114,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     backOff.reset();
   }
 
-  /** Handles a refusal that any other write would get, too, at least in this namespace. */
+  /** Handles a refusal that other writes would get, too, at least in this namespace. */
   function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): Consequence {
     const scope = refusedScope(answer, took);
     if (scope === 'all') {
@@ -146,12 +146,12 @@ function isOfAll(result: WriteResult): boolean {
   return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
 }
 
-/** Who refuses an Event that the agent has the right to write. `admission`: another program that the API server asks. */
+/** Who refuses an Event that the agent has the right to write. `admission`: another admission plug-in. */
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
- * Returns who denied a write that rights allow; undefined for other refusals. It reads the text, because the HTTP status is not enough: a
- * missing right and a quota both have 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook may have any. The texts are those
+ * Returns who denied a write that rights allow; undefined for other refusals. The message decides, because the HTTP status is not enough: a
+ * missing right and a quota both have 403, a ValidatingAdmissionPolicy has 401, 403, 413 or 422, and a webhook may have any. The texts are those
  * of Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy).
  */
 export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {

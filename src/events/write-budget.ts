@@ -10,7 +10,7 @@ interface Rate {
 }
 
 export interface WriteLimits {
-  /** The limit of all writes. First writes have no other limit, because an object has only one in an hour. */
+  /** The limit of all writes. First writes have no other limit, because an object has only one first write in an hour. */
   all: Rate;
   /** The limit of other writes: more Events of an object, new counts, Pod notices. It is lower on a node of a large cluster. */
   others: Rate;
@@ -40,9 +40,9 @@ export interface WriteBudgetOptions {
   limits?: WriteLimits | undefined;
   nodeCount?: (() => number) | undefined;
   random?: (() => number) | undefined;
-  /** The `state` of an earlier run. */
+  /** The `state` of an earlier run. Default: the hour's limit is unused. */
   restored?: WriteBudgetState | undefined;
-  /** Returns the time since the machine started, which `state` contains. Without it, nothing is restored. */
+  /** Returns the time since the machine started, which `state` contains. Without this, no token is earned between two runs. */
   monotonic?: (() => Millis) | undefined;
 }
 
@@ -75,14 +75,14 @@ export function createWriteBudget({
       }
       return true;
     },
-    /** Returns the token of a write that did not happen. */
+    /** Gives back the token of a write that did not happen. */
     giveBack(kind: WriteKind): void {
       for (const bucket of buckets[kind]) bucket.giveBack();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** What is left of the hour. It must be on disk before the Event is written. */
+    /** Returns what is left of the hour's limit. Save it to disk before the Event is written. */
     state: (): WriteBudgetState => kept,
     get revision(): number {
       return revision;
@@ -91,8 +91,8 @@ export function createWriteBudget({
 }
 
 /**
- * Calculates what is left after the time between two runs. The clock cannot be set. After a restart of the machine, only its uptime has
- * certainly passed.
+ * Returns the tokens that are left after the time between two runs, by a clock that nobody can set. After a restart of the machine, only its
+ * uptime has certainly passed.
  */
 function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
   if (state === undefined) return burst;
@@ -128,7 +128,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
   function availableAt(now: Millis): Millis {
     follow(nodeCount(), now);
     const interval = 1000 / share.rate;
-    // A write that waits takes the token as soon as it comes.
+    // After a long pause no write can have waited, because a waiting write takes each token at once.
     if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
     return Math.max(heldUntil ?? now, bucket.availableAt(now));
   }
@@ -140,7 +140,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
       rate: Math.min(rate, clusterLimit.rate / nodes),
       burst: Math.min(burst, Math.max(1, clusterLimit.burst / nodes)),
     };
-    // Nodes that come and go must not give each node a new burst.
+    // A changed number of nodes must not give each node a new burst.
     bucket = createTokenBucket(share, Math.min(share.burst, bucket.level(now)));
   }
 }

@@ -3,10 +3,10 @@ import { createCooldown } from '../platform/rates.ts';
 import type { Schedule } from '../platform/timer.ts';
 import { delays } from './retry.ts';
 
-/** The most writes at the same time that are not slow. */
+/** The most simultaneous writes that are not slow. */
 const most = 4;
 
-/** The most slow writes besides them. They mostly wait for admission. */
+/** The most slow writes in addition. They mostly wait for admission. */
 const mostSlow = 8;
 
 interface Item {
@@ -25,7 +25,7 @@ interface Flight {
   since: Millis;
   isOverdue: boolean;
   isSlow: boolean;
-  /** Lets another write begin in this one's place. */
+  /** Lets another write begin in place of this one. */
   leave: () => void;
   ended: Promise<void>;
 }
@@ -42,7 +42,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     get size(): number {
       return flights.size;
     },
-    /** Writes items in order. Resolves to those whose namespaces are busy, when each of the others is finished or slow. */
+    /** Writes items in order while `mayGoOn`. Resolves to the items that were not begun, when each of the others is finished or slow. */
     async writeAll(items: readonly T[], mayGoOn: () => boolean): Promise<T[]> {
       const waiting = [...items];
       await Promise.all(Array.from({ length: most }, writeSome));
@@ -69,7 +69,7 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     return countOfSlow() >= mostSlow && wasSlow.has(namespace) ? now() + delays.slow : undefined;
   }
 
-  /** Resolves when another write may begin in this one's place. */
+  /** Resolves when another write may begin in place of this one. */
   function begin(item: T): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const flight: Flight = { since: now(), isOverdue: false, isSlow: false, leave: resolve, ended: promise };

@@ -12,14 +12,14 @@ export interface WhyOptions {
   to: NamedEnd;
   port: number | undefined;
   protocol: string;
-  /** Files of saved objects; empty: the cluster of the kubeconfig is asked. */
+  /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
   files: string[];
   kubeconfig: string | undefined;
   context?: string | undefined;
-  /** Returns the access to the cluster, if the caller has found it already. */
+  /** The access to the cluster, if the caller has found it already. */
   access?: Access | undefined;
   output: 'text' | 'json';
-  /** Files of audit rows, in which `suggest` counts the flows that its policies would newly admit. */
+  /** Files of audit rows, or patterns of them. `suggest` counts the flows in them that its policies would newly admit. */
   audit?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ const lastExits = [
   'it cannot be known; the output names the facts that are missing',
 ];
 
-/** Options that describe a connection. `drops why` takes them instead of a Pod, too. */
+/** Returns the options that describe a connection. `drops why` also takes them, instead of a Pod. */
 export function connectionOptions(): Option[] {
   return [
     option('--from <END>', 'NAMESPACE/POD, or an address'),
@@ -85,6 +85,7 @@ export function suggestCommand(): Command {
   });
 }
 
+/** Throws a `UsageError` with all problems. */
 export function readWhyOptions(command: Command): WhyOptions {
   const problems = problemsOf(command);
   const given = command.optsWithGlobals<{

@@ -24,11 +24,11 @@ interface ReplayIncidentsOptions {
   recorder: Pick<Recorder<SeriesTable>, 'series' | 'advance'>;
 }
 
-/** The interval at which due steps are done, as in the agent. */
+/** The shortest time between two ticks of a node's incidents, as in the agent. */
 const step: Millis = 5000;
-/** The shortest time between two searches for due steps, because a second may have thousands of lines. */
+/** The shortest time between two checks whether a tick is due, because a second may have thousands of lines. */
 const lookInterval: Millis = 1000;
-/** How long after the end of the logs Pod notices are still written. They are spread over less time than this. */
+/** How long Pod notices are written after the end of a log. The notices of an incident are spread over less time. */
 const afterwards: Millis = 600_000;
 
 export function createReplayIncidents(options: ReplayIncidentsOptions) {
@@ -47,7 +47,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       return counts;
     },
     advance,
-    /** Decides on failures that wait for another line, and writes the Pod notices that are still due. Open incidents stay open at the end of the logs. */
+    /** Decides on failures that wait for another line, and writes the remaining Pod notices. Open incidents stay open. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
         incidents.endOfLog();
@@ -131,6 +131,7 @@ function createIncidents(node: string, context: IncidentsContext): NodeIncidents
   });
 }
 
+/** Counts the incidents that opened, on all nodes. */
 export function openedIn(all: readonly NodeIncidents[]): number {
   const counts = all.flatMap(({ tracker }) => Object.values(tracker.counts.opened));
   return counts.reduce((sum, count) => sum + count, 0);

@@ -26,8 +26,8 @@ interface Candidate extends ReplayInput {
 }
 
 /**
- * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is the same file as another, or by its name the packed copy
- * of one.
+ * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is left out: it is the same file as another log, or by
+ * its name a compressed copy of one.
  */
 export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
   const repeats: string[] = [];
@@ -70,10 +70,11 @@ function identityOf(name: string): string | undefined {
 export interface Scope {
   showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
   showsEnds: (ends: Ends) => boolean;
-  /** Such as `Namespace shop`, for the note that nothing in it was found; undefined if everything is shown. */
+  /** A name for the note that nothing was found, such as `Pod web-0 in Namespace shop`; undefined if everything is shown. */
   readonly text: string | undefined;
 }
 
+/** Selects the Events and packets of one Namespace or Pod. A packet is selected if either end is. */
 export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' | 'pod'>): Scope {
   const isShown = (kind: string, inNamespace: string | undefined, name: string): boolean =>
     (namespace === undefined || inNamespace === namespace) && (pod === undefined || (kind === 'Pod' && name === pod));
@@ -116,20 +117,20 @@ export function fromThen(
 }
 
 export interface Peek {
-  /** The time of the first line that has one, so that several logs are read in the order in which they were written. */
+  /** The first time stamp, by which several logs are read in the order in which they were written. */
   firstTime: Millis | undefined;
-  /** The last uptime stamp in seconds, to convert uptimes to times; undefined in compressed files. */
+  /** The last uptime stamp in seconds, to convert uptimes to times; undefined if there is none, as in compressed files. */
   lastUptime: number | undefined;
 }
 
 const nothing: Peek = { firstTime: undefined, lastUptime: undefined };
 
-/** Thrown to read no further than the first block. */
+/** Thrown to stop reading after the first block. */
 const enough = new Error('enough');
 
 /**
- * Reads the first and last 64 KiB of a regular file. `latest`: if undefined, the time of the file's last change. Never rejects, because errors show
- * when the file is read.
+ * Reads the first and last 64 KiB of a regular file. Default of `latest`: the time of the file's last change. Never rejects, because errors
+ * are reported when the whole file is read.
  */
 export async function peek(
   file: string,

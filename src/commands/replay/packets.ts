@@ -15,7 +15,7 @@ import type { PacketSink, Drop } from '../../pipeline/pipeline.ts';
 import { createWorkFolder, type runReport, writeTemporary } from '../../report/report.ts';
 
 interface PacketOutput {
-  /** Undefined if no packet is shown. */
+  /** Undefined if no packets are printed. */
   readonly sink: PacketSink | undefined;
   /** Resolves to the exit status. */
   readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
@@ -24,7 +24,7 @@ interface PacketOutput {
 const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0) };
 
 interface RowUses {
-  /** Needed only for html. */
+  /** Needed only for the output html. */
   printReport: typeof runReport | undefined;
   /** Removes values from a row; undefined if nothing is removed. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
@@ -97,8 +97,8 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
 }
 
 /**
- * Returns a function that removes values from audit rows; undefined if nothing is removed. People who get the rows of one Namespace may know only
- * that one, so the rows name no other.
+ * Returns a function that removes values from audit rows; undefined if nothing is removed. With redacted peers and `--namespace`, the rows
+ * name no other Namespace, because their readers may know only this one.
  */
 export function rowRedaction(
   { privacy, namespace }: Pick<ReplayOptions, 'privacy' | 'namespace'>,
@@ -106,7 +106,7 @@ export function rowRedaction(
 ): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { bits, optOut } = privacy;
   const isOfOne = privacy.peers === 'redacted' && namespace !== undefined;
-  // If no Namespaces are saved, all count as opted out, as in the agent before it has listed them.
+  // If no Namespaces are saved, all of them count as opted out, as in an agent that has not listed them yet.
   const hasOptedOut = (name: string): boolean => objects.namespaces.length === 0 || optedOut.has(name);
   const isHidden =
     isOfOne || optOut
@@ -115,10 +115,10 @@ export function rowRedaction(
   return redactionOf({ peers: isOfOne ? 'shown' : privacy.peers, bits, isHidden, labels: [] });
 }
 
-/** More arrows would make the picture useless. */
+/** The most arrows, because more would make the picture useless. */
 const mostArrows = 60;
 const mostServices = 3;
-/** The most services of all pairs together, because a flood with random addresses has any number. */
+/** The most services of all pairs together. A flood with random addresses would fill the memory. */
 const mostKept = 65_536;
 
 interface Pair {
@@ -200,7 +200,7 @@ function labelOf({ workload, ...end }: Endpoint): string {
   return escaped(name) + (kind === undefined || name.startsWith('node ') ? '' : `<br/>${escaped(kind)}`);
 }
 
-/** Mermaid reads markup and entities even within quotes. */
+/** Escapes markup and entities, which Mermaid reads even within quotes. */
 function escaped(text: string): string {
   return text.replaceAll(/[^\w ./:×,()-]/gu, (character) => `#${character.codePointAt(0)};`);
 }

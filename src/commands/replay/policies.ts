@@ -21,11 +21,11 @@ import { documentsOf, readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
-  /** Returns undefined if there are no policies, or they do not concern the packet. */
+  /** Returns undefined if there are no policies, if they do not concern the packet, or if an unsaved policy of Calico may have denied it. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** Throws a `UsageError` if a file is wrong, because without the objects it is useless to read gigabytes of log. */
+/** Throws a `UsageError` if a file is wrong, because reading gigabytes of logs without the objects is useless. */
 export function readSaved({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies'>): {
   snapshot: Snapshot;
   policies: ReplayPolicies;
@@ -48,7 +48,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
   };
   const hasCalico = objects.policies.some(({ ref }) => isCalico(ref));
   // Facts are cached by findings, because all packets of a flow have the same findings.
-  const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
+  const cached = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {
     messageOf(series) {
       const asked = askedOf(series);
@@ -57,14 +57,14 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
       return textOf(series, { answer: isKnown ? answer : undefined });
     },
     factsOn(findings) {
-      const facts = found.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
-      found.set(findings, facts);
+      const facts = cached.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
+      cached.set(findings, facts);
       if (facts === 'nothing' || (facts.verdict === 'admitted' && findings.some(isOfUnsaved))) return undefined;
       return facts;
     },
   };
 
-  /** Returns whether a policy of Calico that was not saved may have denied the packet. */
+  /** Returns whether an unsaved policy of Calico may have denied the packet. */
   function isOfUnsaved({ details }: Finding): boolean {
     return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
   }

@@ -42,11 +42,11 @@ export interface LogTarget {
 
 /** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** The most host names that are kept, so that no log can fill the memory. */
+/** The most host names that are kept, so that no log can fill the memory. Further hosts are unknown to the check of `--node`. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
-/** Rejects with an `InputError`. */
+/** Rejects with an `InputError` if the log cannot be read. */
 export async function readLog(input: Input, clock: ClockOptions, target: LogTarget): Promise<void> {
   const { totals, streams, options } = target;
   let reader: Reader | undefined;
@@ -84,13 +84,13 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   const { pipeline, totals, streams, options } = target;
   const clock = createClock(clockOptions);
   const isContainerLog = containerOf(source) !== undefined;
-  /** A record without a time has the time of the one before. */
+  /** A record without a time gets the time of the record before it. */
   let lastTime = clockOptions.latest;
   return isProgram ? programReader() : lineReader();
 
   /** Reads a log to which any program may have written. Each line is a record. */
   function lineReader(): Reader {
-    // A saved log may begin in the middle of a journal. The first record of a stream then counts as the beginning of a line.
+    // A saved log may be a part of a journal, so the first record of a stream counts as the beginning of a line.
     const starts = createLineStarts(undefined, true);
     const repeated =
       pipeline.repeats &&
@@ -113,13 +113,13 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     };
   }
 
-  /** Reads the log of a container, whose records may have many lines. */
+  /** Reads the log of one program, whose records may have many lines. */
   function programReader(): Reader {
     let writesPackets = false;
     const { take, finish } = createSavedLogReader({
       latest: clockOptions.latest,
       onRecord({ text, time, number }) {
-        // The record may be a line of the kernel that another program in the container passes on.
+        // The record may be a kernel line that another program in the container passes on.
         if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
           takeEnvelope(readEnvelope(text, clock), number, time);
           return;
@@ -127,7 +127,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
-        // A saved log does not name its writer. If it has packets in this format, the writer is not kube-proxy, so its other lines are ignored.
+        // A saved log does not name its writer. If it has packets in the format of NFQUEUE, the writer is not kube-proxy: ignore its other lines.
         const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
         writesPackets ||= isPacket;
         if (writesPackets && !isPacket && !isContainerLog) return;

@@ -18,7 +18,7 @@ import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
 import { createPacketOutput, rowRedaction } from './packets.ts';
 import { writeResult } from './result.ts';
 
-/** Returns the exit status. `printReport`: prints the page of `--output html`. */
+/** Resolves to the exit status. `printReport`: prints the page of `--output html`. */
 export async function replay(
   options: ReplayOptions,
   streams: Streams,
@@ -99,7 +99,7 @@ function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (
   return events;
 }
 
-/** Writes the summary to standard error if the output is for machines. */
+/** Writes the summary, to standard error unless the output is a table. */
 function writeSummary(text: string, { quiet, output, writes }: ReplayOptions, { out, err }: Streams): void {
   if (quiet) return;
   const isForPeople = (output === 'table' || output === 'wide') && !writes;

@@ -9,7 +9,7 @@ import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../
 import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
-/** Returns the time from which ages count; undefined if no ages were shown. */
+/** Prints the result. Returns the time to which the printed ages refer; undefined if no ages were printed. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
@@ -69,7 +69,7 @@ function painted(text: string, color: ReplayOptions['color']): string {
     .replaceAll(/^  Warning(?= )/gm, (word) => styleText('yellow', word, how));
 }
 
-/** Makes a table with the columns of `kubectl get events -A -o wide`. The message is last, because it is the longest. */
+/** Makes a table with the columns of `kubectl get events -A -o wide`, without SUBOBJECT. The message is last, because it is the longest. */
 function wideTable(events: readonly CoreEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events
@@ -95,7 +95,7 @@ function yamlOf(events: readonly CoreEvent[]): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** Prints the lines of `kubectl describe` that identify the object. */
+/** Returns lines that identify the object, in the layout of `kubectl describe`. */
 function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],
@@ -111,7 +111,7 @@ function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod
     .join('');
 }
 
-/** Returns `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */
+/** Returns `2026-01-31T09:15:01.204Z  create  shop/web-0.1f…  Pod shop/web-0  x1  PacketDrop  message`. */
 function writeLine({ time, verb, event }: Write): string {
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
   const { metadata, involvedObject, count, reason, message } = event;

@@ -15,7 +15,7 @@ export interface RunTotals extends ReadTotals {
   unknownNode: string | undefined;
   events: number;
   incidents: number;
-  /** Failed attempts of programs that made no incident, by the code of the cause. */
+  /** Single failures of programs, which opened no incident, by the code of the cause. */
   unrepeated: Readonly<Record<string, number>>;
   packetsPastLimits: { uncounted: number; overflowed: number };
   now: Millis | undefined;
@@ -120,7 +120,7 @@ function prefixHint({ loggedPrefixes }: Statistics): string {
     .toSorted((a, b) => b[1] - a[1]);
   if (most === undefined) return '';
   const [word = ''] = most[0].split(/[\s:]/, 1);
-  // The user copies the option to a shell, so a word with other characters is left out: a stranger may have written it.
+  // The user copies this option to a shell, and a stranger may have written the word, so words with other characters are left out.
   const option = /^[\w.-]+$/.test(word) ? `--prefix '${word}=dropped'` : '--prefix';
   return ` (most: "${most[0]}"; if its rule stands before a drop: ${option})`;
 }
@@ -152,16 +152,16 @@ function size(value: number): string {
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
 
-/** Returns whether the logs have nothing at all that this program looks for. */
+/** Returns whether the logs have nothing that this program looks for. */
 function isSilent(statistics: Statistics): boolean {
   const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
   return packets + programRecords + conntrackFull + neighbourOverflow + martian + unparsable + notKernel === 0;
 }
 
-const shown = 5;
+const mostNames = 5;
 
-/** Warns if neither an object nor a line (`hosts`) names the `--node`, although they name others. */
+/** Returns a warning if neither an object nor a line (`hosts`) names the `--node`, although they name other nodes. */
 export function unknownNode(
   { node }: Pick<ReplayOptions, 'node'>,
   { nodes, pods }: ClusterObjects,
@@ -172,11 +172,11 @@ export function unknownNode(
   const all = [...names, ...nodes.flatMap(({ hostNames }) => hostNames)].map((name) => name.toLowerCase());
   const known = new Set([...all, ...all.map(shorten)]);
   if (known.has(node.toLowerCase()) || known.has(shorten(node.toLowerCase()))) return undefined;
-  const more = names.length > shown ? ` and ${names.length - shown} more` : '';
-  return `no object and no line knows ${node} (--node); they name ${names.slice(0, shown).join(', ')}${more}${suggest(node, names)}`;
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : '';
+  return `no object and no line knows ${node} (--node); they name ${names.slice(0, mostNames).join(', ')}${more}${suggest(node, names)}`;
 }
 
-/** Warns if the saved objects are of another cluster: the logs name interfaces of Pods, and no saved Pod has any of them. */
+/** Returns a warning if the saved objects seem to be of another cluster: no saved Pod has any of the Pod interfaces in the logs. */
 export function otherCluster(
   { pods: files }: Pick<ReplayOptions, 'pods'>,
   { podCount }: Pick<Directory, 'podCount'>,

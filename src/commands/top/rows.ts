@@ -1,4 +1,4 @@
-/** Asks the agents for their flows, and makes rows of them. A rate is the difference between two rounds. */
+/** Asks the agents for their flows, and makes rows of them. A rate is computed from the packets of two rounds. */
 import { liveFlowsVersion } from '../../audit/audit.ts';
 import { type Connection, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -15,7 +15,7 @@ export interface TopRow {
   readonly policy: string;
   readonly namespaces: readonly string[];
   packets: number;
-  /** Packets a second; undefined before the second round. */
+  /** Packets a second; undefined until one of its agents has answered in two rounds in a row. */
   rate: number | undefined;
   last: Millis;
 }
@@ -26,7 +26,7 @@ export function createRates() {
   let looked = new Map<string, Millis>();
 
   return {
-    /** Returns the rows of this round. `now` comes from a clock that only goes forward. */
+    /** Returns the rows of this round, from flows by agent. `now`: milliseconds of a clock that only goes forward. */
     take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis): TopRow[] => {
       const rows = new Map<string, TopRow>();
       const next: typeof before = new Map();
@@ -39,7 +39,7 @@ export function createRates() {
           const since = text(at(flow, 'event.start')) ?? '';
           const id = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
           next.set(id, row.packets);
-          // A flow that was not in the last round began at 0.
+          // A flow that is new in this round began at 0.
           if (seconds !== undefined) row.rate = Math.max(0, row.packets - (before.get(id) ?? 0)) / seconds;
           addTo(rows, key, row);
         }
@@ -51,7 +51,7 @@ export function createRates() {
   };
 }
 
-/** Joins flows of several Pods of one workload. */
+/** Adds a flow to the row with the same workloads, port, verdict and policy. */
 function addTo(rows: Map<string, TopRow>, key: string, row: TopRow): void {
   const same = rows.get(key);
   if (same === undefined) return void rows.set(key, row);
@@ -112,9 +112,10 @@ export interface Look {
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
 const defaultPort = 9092;
 const atOnce = 8;
-/** The most flows that are used of one agent; an agent keeps fewer. */
+/** The most flows that are used of one agent. An agent itself keeps fewer. */
 const mostFlows = 12_000;
 
+/** Lists the agents that run. Rejects with a `RefusedError`. */
 export async function listAgents(
   connection: Connection,
   { agents: { namespace, port }, node }: TopOptions,
@@ -141,7 +142,7 @@ function portOf(pod: Json): number {
   return typeof port === 'number' && Number.isInteger(port) ? port : defaultPort;
 }
 
-/** Rejects with a `RefusedError` if the user may not ask. */
+/** Asks some agents at a time. Rejects with a `RefusedError` if the user lacks the right to ask them. */
 export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,

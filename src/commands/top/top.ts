@@ -11,10 +11,10 @@ import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
-/** The longest time that one hanging agent can delay the others. */
+/** The time limit of a request, so that one hanging agent does not delay the others for longer. */
 const longestAnswer: Millis = 5000;
 
-/** Resolves to the exit status. `program`: what the user typed. */
+/** Resolves to the exit status. `program`: the command that the user typed, for messages. */
 export async function top(
   options: TopOptions,
   program: string,
@@ -29,7 +29,7 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** Asks all agents in rounds until `ended`. Throws a `RefusedError` if the first round fails; a later failure becomes the `problem`. */
+/** Asks all agents in rounds until `ended`. Throws a `RefusedError` if the first round is refused; a later refusal becomes the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
@@ -49,7 +49,7 @@ async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<S
       if (last === undefined || !(error instanceof RefusedError)) throw error;
       last = { ...last, problem: error.message };
     }
-    // Requests take a fifth of the time at most, however many agents there are.
+    // Requests take at most a fifth of the time, however many agents there are.
     const pause = Math.max(options.interval, 4 * (performance.now() - began));
     yield last;
     await delay(pause, undefined, { signal: ended }).catch(() => {});
@@ -78,7 +78,7 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
 }
 
-/** Prints the first table after the second round, because rates need two. */
+/** Prints the first table after the second round, because rates need two rounds. */
 async function printTables(options: TopOptions, out: Streams['out'], stopped: AbortSignal): Promise<void> {
   const { count = Infinity } = options;
   let looked = 0;

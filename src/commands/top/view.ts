@@ -30,9 +30,9 @@ interface Column {
   readonly sort?: SortKey;
   readonly text: (row: TopRow, now: Millis) => string;
   readonly right?: true;
-  /** The narrowest screen that shows this column. */
+  /** The width of the narrowest screen that shows this column. */
   readonly from: number;
-  /** Undefined if the column gets a share of the width that is left. */
+  /** In characters; undefined if the column gets a share of the remaining width. */
   readonly width?: number;
 }
 
@@ -79,7 +79,7 @@ function compare(a: TopRow, b: TopRow, key: SortKey): number {
   return (b[key] ?? -1) - (a[key] ?? -1);
 }
 
-/** Returns as many lines as the screen has, none wider than it. */
+/** Returns as many lines as the screen has. No line is wider than the screen, or than 44 columns. */
 export function viewLines(state: ViewState, { columns: width, lines }: Size, now: Millis, paint: Paint): string[] {
   const rows = shownRows(state);
   const room = Math.max(0, lines - 4);
@@ -151,7 +151,7 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   return shown.map((column) => ({ column, width: column.width ?? each }));
 }
 
-/** Pads or cuts a text to a width. In names of Kubernetes, each character takes one column. */
+/** Pads or cuts a text to a width in characters. In names of Kubernetes, each character takes one column. */
 function fit(text: string, width: number, right?: true): string {
   const characters = Array.from(text);
   if (characters.length > width)
@@ -175,7 +175,7 @@ const longestFilter = 100;
 
 const sortOf: Readonly<Record<string, SortKey>> = { R: 'rate', P: 'packets', L: 'last', F: 'from', T: 'to' };
 
-/** Returns the state after a key. `page`: the rows of the screen. */
+/** Returns the state after a key is pressed. `page`: the number of rows on the screen. */
 export function press(state: ViewState, key: Key, page: number): ViewState | 'quit' {
   const { name, sequence = '', ctrl } = key;
   if (ctrl === true && (name === 'c' || name === 'd')) return 'quit';

@@ -1,4 +1,4 @@
-/** Reads the network policies of a cluster, and Calico's objects that they depend on, with the user's rights. What may not be read is unknown. */
+/** Reads the network policies of a cluster, and Calico's objects that they depend on, with the user's rights. Unreadable objects count as unknown. */
 import type { Refusal } from '../../events/events.ts';
 import {
   calicoKinds,
@@ -38,14 +38,14 @@ function staged(kind: string, plural: string): PolicyKind[] {
   return [calicoServer, 'crd.projectcalico.org/v1'].map((apiVersion) => ({ apiVersion, kind, plural }));
 }
 
-/** Throws a `WhyError` if the API server cannot be asked. Other refusals only make a fact unknown: a missing right or object, or a list that is too large. */
+/** Throws a `WhyError` if the API server gives no answer, or 401. Other refusals only make a fact unknown: a missing right, or a too large list. */
 export function requireAnswer(refusal: Refusal): void {
   const { status, message } = refusal;
   if (!isTooLarge(refusal) && (status === 0 || status === 401))
     throw new WhyError(`the API server cannot be asked: ${message}`);
 }
 
-/** Finds the kinds that the cluster has. If Calico's API may not be asked for, or its server does not answer, Calico's policies are unknown. */
+/** Finds the kinds that the cluster has. Calico's policies are unknown if its API cannot be discovered. */
 export async function findKinds({ connection, collector }: Reader): Promise<readonly PolicyKind[]> {
   const all = [...kindsOfCluster, ...kindsOfNamespace, ...calicoKinds, ...networkSetKinds];
   const { served, away } = await discoverKinds(connection, all, calicoServer);
@@ -62,11 +62,12 @@ export async function findKinds({ connection, collector }: Reader): Promise<read
     );
     for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) collector.unread(kind);
   }
-  // Whoever may not ask for the kinds of another API may still list them.
+  // A user who lacks the right to discover another API may still list its objects.
   const unsure = all.filter((kind) => !isCalico(kind) && away.some(({ apiVersion }) => apiVersion === kind.apiVersion));
   return [...served, ...unsure];
 }
 
+/** Reads Calico's objects, then all policies, by tier. Rejects with a `WhyError` if the API server cannot be asked. */
 export async function readPolicies(
   reader: Reader,
   kinds: readonly PolicyKind[],
@@ -85,8 +86,8 @@ export async function readPolicies(
 }
 
 /**
- * Reads policies of a kind. If they may not be listed, or the list is too large, one unknown policy stands for all of them. Calico's API server shows
- * a policy only to users who may read its tier, and older ones show only `default` unless another tier is named, so each tier has a list of its own.
+ * Reads policies of a kind. If the list is refused or too large, one unknown policy stands for all of them. Calico's API server shows a policy
+ * only to users who may read its tier, and older servers show only `default` unless another tier is named, so each tier is listed by itself.
  */
 async function readPoliciesOf(
   reader: Reader,
@@ -105,12 +106,12 @@ async function readPoliciesOf(
     await Promise.all(tiers.map((tier) => read(tier, { labelSelector: `projectcalico.org/tier==${tier}` })));
 }
 
-/** Reads objects of Calico that policies depend on. If they may not be listed, notes them as unread. */
+/** Reads objects of Calico that policies depend on, and notes them as unread if the list is refused. */
 async function readObjects(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   if ((await readList(reader, kind, namespace, {})) !== undefined) reader.collector.unread(unreadAs(kind));
 }
 
-/** Returns the refusal if the objects could not be listed; undefined if they were, or if the cluster does not have the kind. */
+/** Returns the refusal if the objects could not be listed; undefined after success, or if the cluster lacks the kind. */
 async function readList(
   { connection, collector }: Reader,
   policyKind: PolicyKind,

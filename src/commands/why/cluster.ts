@@ -1,4 +1,4 @@
-/** Reads from a cluster what a verdict needs, with the user's rights. Facts that may not be read are unknown. */
+/** Reads the objects that a verdict needs from a cluster, with the user's rights. Unreadable objects count as unknown. */
 import { version } from '../../config/config.ts';
 import { type Connection, createConnection, findAccess, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
@@ -11,7 +11,7 @@ import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKin
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 
-/** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Throws a `WhyError`. */
+/** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Rejects with a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
   const collector = collectObjects();
   const reader: Reader = { connection: await connect(options), collector };
@@ -65,16 +65,16 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, podKind);
   const hasAddress = (pod: Pod | undefined): boolean => pod?.completed === false && pod.addresses.includes(address);
-  // The selector finds only the first address of a Pod, so all Pods are read before an address counts as no Pod's.
+  // The selector compares only the first address of a Pod, so an address that it does not find is searched in all Pods.
   if (![...collector.objects().pods.values()].some(hasAddress)) {
     const isComplete = await readAll(reader, '/api/v1/pods', podKind, (object) => hasAddress(readPod(object)));
     if (!isComplete) return;
   }
-  // Without the Services, an address that no Pod has may be a Service's, so it does not count as external.
+  // An address that no Pod has may be a Service's, so it counts as external only after the Services have been read.
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 
-/** Reads the owner of a Pod. If it may not be read, or is of another kind, the Pod's own labels are used instead. */
+/** Reads the owner of a Pod. If the owner is unreadable or of another kind, the Pod's own labels are used instead. */
 async function readOwner(reader: Reader, pod: Pod): Promise<void> {
   const owner = reader.collector.objects().ownerOf(pod);
   if (owner === undefined) return;
@@ -93,7 +93,7 @@ async function readOne({ connection, collector }: Reader, path: string, kind: It
   collector.add(answer.body, kind);
 }
 
-/** Reads a list in pages, and adds the objects that are wanted. Resolves to false if a part could not be read. */
+/** Reads a list in pages, and collects the wanted objects. Resolves to false if a part could not be read. */
 async function readAll(
   { connection, collector }: Reader,
   path: string,

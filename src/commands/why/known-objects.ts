@@ -30,15 +30,16 @@ export interface KnownObjects {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
   readonly policies: readonly Policy[];
+  /** Names (`namespace/name`) by address. */
   readonly services: ReadonlyMap<string, string>;
-  /** Whether all Pods, and all Nodes, are known. If so, an address of none of them is outside the cluster. */
+  /** Whether all Pods, and all Nodes, are known. If both are, any other address is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
-  /** Returns undefined if the Pod has no owner, or one of another kind. */
+  /** Returns undefined if the Pod has no owner, or an owner of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-/** The input is wrong, or the API server cannot be asked at all. */
+/** Thrown if the input is wrong, or the API server cannot be asked at all. */
 export class WhyError extends Error {
   override name = 'WhyError';
   readonly problems: readonly string[];
@@ -69,13 +70,13 @@ export function collectObjects() {
     complete: { pods: false, nodes: false },
   };
   const { pods, namespaces, nodes, services, complete } = known;
-  /** The parts of each policy. */
+  /** By key; a policy may be compiled into several parts. */
   const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
   return {
-    /** Adds an object or a list. Returns how many objects are of kinds that are used. */
+    /** Adds an object or the objects of a list. Returns how many of them are of a kind that is used. */
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
     addPolicy: (policy: Policy): void => addPolicies([policy]),
@@ -153,7 +154,7 @@ function addressesOf(service: Json): string[] {
   return given.map((each) => canonicalAddress(text(each) ?? '')).filter((address) => address !== '');
 }
 
-/** The key is the same for all API versions of an object. Calico stores a policy with its tier before the name. */
+/** Returns the same key for all API versions of a policy. Calico stores a policy of the tier `default` as `default.NAME`. */
 function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   const group = ofCalico ? 'projectcalico.org' : apiVersion.split('/', 1)[0];
@@ -165,7 +166,7 @@ function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => 
   return value !== undefined;
 }
 
-/** Kinds of apps/v1 that select Pods by labels. Their selectors cannot be changed. */
+/** Kinds of apps/v1 that select Pods by labels, with an immutable selector. */
 export const workloadKinds = {
   Deployment: 'deployments',
   StatefulSet: 'statefulsets',
@@ -187,7 +188,7 @@ function kindOf(kind: Json): WorkloadKind | undefined {
   return typeof kind === 'string' && Object.hasOwn(workloadKinds, kind) ? (kind as WorkloadKind) : undefined;
 }
 
-/** Finds the owner of a Pod. The name of a Deployment's ReplicaSet is that of the Deployment and the label `pod-template-hash` of the Pod. */
+/** Finds the owner of a Pod. A Deployment's ReplicaSet is called `DEPLOYMENT-HASH`, with the hash of the Pod's label `pod-template-hash`. */
 function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const reference = list(at(pod, 'metadata', 'ownerReferences')).find((each) => at(each, 'controller') === true);
   const kind = kindOf(at(reference, 'kind'));
@@ -198,7 +199,7 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
 }
 
-/** Finds the two ends of the connection. If a Pod has addresses of both families, the other end's family decides. Throws a `WhyError`. */
+/** Finds the ends of the connection. Of a Pod with IPv4 and IPv6, the address of the other end's family is used. Throws a `WhyError`. */
 export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
   const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
   return {
@@ -231,7 +232,7 @@ function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: re
   return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
 }
 
-/** Suggests a Pod if the named one does not exist, such as a Pod of the workload or Service of that name. */
+/** Suggests another Pod if the named one does not exist, such as a Pod of the workload with that name. */
 function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
   if (pods.size === 0)
     return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';

@@ -1,4 +1,4 @@
-/** `suggest --audit`: counts the flows of the audit that a suggestion would admit besides the connection that it is made for. */
+/** `suggest --audit`: counts the flows of the audit that suggested policies would admit in addition to the given connection. */
 import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../policies/policies.ts';
@@ -10,7 +10,7 @@ import { outcomeOf } from './why.ts';
 
 const most = { flows: 10_000, rows: 200_000, top: 5 };
 
-/** Counts only flows of the opened ports, each once. */
+/** Counts dropped flows to the ports that the policies open. A repeated row (`event.id`) is counted once. */
 export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
   const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
@@ -18,7 +18,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();
   const seen = new Set<string>();
   const opened = openedPorts(asked);
-  /** Whether there were more flows than are kept, so that the counts are lower bounds. */
+  /** Whether there were more rows or flows than are kept, so that the counts are lower bounds. */
   let isPart = false;
 
   return {
@@ -40,7 +40,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
       flow.packets += row['network.packets'] ?? 0;
       flows.set(text, flow);
     },
-    /** Returns a title, and the flows with most packets. */
+    /** Returns the lines of a text: the totals, and the flows with most packets. `rows`: the number of rows that were read. */
     lines: (rows: number): string[] => {
       const admitted = [...flows].filter(([, { outcome }]) => outcome === 'new');
       const top = admitted.toSorted(([, a], [, b]) => b.packets - a.packets).slice(0, most.top);
@@ -68,7 +68,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
     return outcomeBefore === 'denies' && outcomeAfter === 'admits' ? 'new' : 'unknown';
   }
 
-  /** Returns undefined if the end is redacted, stands for several ends, or has a network instead of an address. */
+  /** Returns undefined if the end is redacted, stands for several ends, or has a network in place of an address. */
   function endOf(row: FlowRecord, end: 'source' | 'destination'): End | undefined {
     const address = canonicalAddress(row[`${end}.address`] ?? '');
     const [kind, namespace = ''] = [row[`${end}.kind`], row[`${end}.k8s.namespace.name`]];
@@ -84,7 +84,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   }
 }
 
-/** Returns one Pod for each workload, because all its Pods have the labels that it selects by. */
+/** Returns one Pod by workload (`Deployment shop/web`), because all Pods of a workload have the labels that it selects by. */
 function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
   const found = new Map<string, Pod>();
   for (const pod of pods.values()) {
@@ -117,12 +117,12 @@ function nameOf(row: FlowRecord, end: 'source' | 'destination'): string {
   return row[`${end}.address`] ?? `(${kind ?? 'unknown'})`;
 }
 
-/** The most characters of a text in a valid row; a name of Kubernetes has 253 at most. */
+/** The most characters of a text in a valid row. A name in Kubernetes has at most 253. */
 const longestText = 512;
 const mostNamed = 20;
 const [major] = schemaVersion.split('.');
 
-/** Reads files as `report` does: patterns, gzip, Zstandard, `-`. `problems` lists the first broken rows, and files that cannot be read. */
+/** Reads rows as `report` does: patterns, gzip, Zstandard, `-`. `problems` lists the first broken rows, and unreadable files. */
 export async function readAuditRows(named: readonly string[], onRow: (row: FlowRecord) => void) {
   const { files, problems } = findFiles(named);
   let [rows, broken] = [0, 0];

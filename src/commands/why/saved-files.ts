@@ -33,7 +33,7 @@ export function readSavedFiles(
   return { ...objects(), notes };
 }
 
-/** Reads JSON, YAML, or one JSON text a line, as `jq -c` prints. `-` is standard input. Throws a `WhyError`. */
+/** Reads a file of JSON, YAML, or JSON lines, as `jq -c` prints them. `-` is standard input. Throws a `WhyError`. */
 export function documentsOf(file: string): { content: string; documents: readonly Json[] } {
   let content: string;
   try {
@@ -53,21 +53,21 @@ export function documentsOf(file: string): { content: string; documents: readonl
   } catch (error) {
     failure = error as Error;
   }
-  // YAML may have JSON in its documents.
+  // A file with `---` is YAML, even if its documents are JSON.
   if (!/^---/m.test(content)) {
     const documents = jsonLines(file, content);
     if (documents !== undefined) return { content, documents };
     if (/^\s*[{[]/.test(content)) throw jsonError(file, content, failure);
   }
   if (/^NAME(?:SPACE)? /.test(content)) throw new WhyError(`${file}: is the table that kubectl prints: use -o json`);
-  // Somebody may name a large log by mistake, and YAML is read slowly.
+  // The user may name a large log by mistake, and parsing YAML is slow.
   if (!content.split('\n', 20).some((line) => /^ *(?:["']?(?:apiVersion|kind|items|metadata)\b|[-#{])/.test(line)))
     throw new WhyError(`${file}: is neither JSON nor YAML as kubectl prints it`);
   return { content, documents: yamlDocuments(file, content) };
 }
 
 function jsonLines(file: string, content: string): Json[] | undefined {
-  // Look at the first line alone, because somebody may name a large log by mistake.
+  // Parse the first line alone, because the user may name a large log by mistake.
   if (parsed(content.trimStart().split('\n', 1)[0] ?? '') === undefined) return undefined;
   return content.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
@@ -78,8 +78,8 @@ function jsonLines(file: string, content: string): Json[] | undefined {
 }
 
 /**
- * Adds the line and column to an error of JSON.parse. Its message has a position, or for an unexpected token the text around it, which begins
- * ten characters before. At the end of the text it has neither.
+ * Adds the line and column to an error of JSON.parse. The message of the error has a position, or for an unexpected token the text around it; a
+ * cut text (`...`) begins ten characters before the token. If the content ends too early, the message has neither.
  */
 function jsonError(file: string, content: string, { message }: Error): WhyError {
   const position = / at position (\d+)/.exec(message)?.[1];
@@ -107,7 +107,7 @@ function yamlDocuments(file: string, content: string): Json[] {
 
 const most = 20;
 
-/** In a longer text, problems have no line, because finding it takes ten times the memory of the text. */
+/** The longest text in characters whose problems get a line. Finding the line takes ten times the memory of the text. */
 const longestText = 32 * 1024 * 1024;
 
 const knownKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
@@ -133,7 +133,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** Notes policies without a Namespace, because the files do not say which one kubectl's option -n gives them. */
+/** Lists policies without a Namespace. `kubectl -n` may give them another Namespace than `default`, which the files do not say. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
@@ -147,17 +147,17 @@ function hintFor(field: string, known: readonly string[]): string {
 }
 
 /**
- * An API server removes unknown fields. So an unknown field of an object that it has stored (it has a uid) belongs to a newer API, and is reported
- * only if it looks misspelt; the verdict is unknown where the field could matter.
+ * An API server removes unknown fields. So an unknown field of a stored object (with a uid) belongs to a newer API, and is reported only if it
+ * looks misspelt. The verdict is unknown where the field could matter.
  */
 function problemsOfFields(object: Json): FieldProblem[] {
-  const isTaken = text(at(object, 'metadata', 'uid')) !== undefined;
+  const isStored = text(at(object, 'metadata', 'uid')) !== undefined;
   return policyProblems(object).filter(
-    ({ path, known }) => !isTaken || known.length === 0 || nearest(path.at(-1) ?? '', known) !== undefined,
+    ({ path, known }) => !isStored || known.length === 0 || nearest(path.at(-1) ?? '', known) !== undefined,
   );
 }
 
-/** Checks the kind and the API. The group of an API has a dot, except for the first ones of Kubernetes. */
+/** Checks kind and API version. The name of an API group has a dot, except for Kubernetes' oldest groups. */
 function kindProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const [group = ''] = apiVersion.split('/', 1);
@@ -179,7 +179,7 @@ function eventsOf(content: string): Event[] {
   }
 }
 
-/** Returns the offset of a value, or of a field's key. For a value behind an alias, this is the offset of the alias. Undefined if it is not known. */
+/** Returns the offset of a list's item, or of a field's key; undefined if it is not known. Inside an alias, returns the alias's offset. */
 function offsetOf(
   events: readonly Event[],
   content: string,

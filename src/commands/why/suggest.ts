@@ -17,6 +17,7 @@ import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
 import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
 import { endText, readObjects, withVerdict } from './why.ts';
 
+/** Prints the policies, or the reasons why there are none. Resolves to the exit status. */
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, true, streams.err);
@@ -53,10 +54,10 @@ const yamlStyle: DumpOptions = {
   ],
 };
 
-/** Matches every text that sigs.k8s.io/yaml reads as a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
+/** Matches all that sigs.k8s.io/yaml reads as a number (strconv.ParseInt in any base, or a float, with `_`), and some other texts. */
 const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
-/** The exit statuses. `policies`: a policy misspells the name of a port, which a new policy would only hide. */
+/** The exit statuses without a suggestion. `policies`: an existing policy misspells the name of a port, which a new one would only hide. */
 const statuses = { 'not-needed': 0, refused: 1, policies: 1, unknown: 3 } as const;
 
 function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string {
@@ -78,7 +79,7 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-/** Lists misspelt names of ports, which keep a rule from admitting the connection. */
+/** Lists misspelt port names that keep a rule from admitting the connection. */
 function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
   return suggested
     .flatMap(({ near }) => near.portNames)

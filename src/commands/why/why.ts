@@ -22,6 +22,7 @@ import { readSavedFiles } from './saved-files.ts';
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 
+/** Resolves to the exit status: 0 admitted, 1 denied, 2 wrong input, 3 unknown. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
@@ -43,7 +44,7 @@ const maxMissing = 5;
 
 const longestCell = 160;
 
-/** Returns the worst outcome of both directions. */
+/** Returns the worst outcome: `denies`, else `unknown`, else `admits`. */
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
   return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
 }
@@ -100,7 +101,7 @@ function directionLines(title: string, trace: Trace): string[] {
   ];
 }
 
-/** Says what staged policies would do; they are never enforced. */
+/** Says what staged policies would do if they were enforced. */
 function stagedLines({ staged, selectingCount }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
@@ -139,10 +140,10 @@ function reasonText({ verdict, selectingCount }: Pick<Trace, 'verdict' | 'select
 }
 
 function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  // If a policy was not evaluated, an empty list of rules does not mean that it has none.
+  // An empty list of rules may also mean that the policy was not evaluated.
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
-  // The reason is left out if the selector already says it, as for a policy that was not evaluated.
+  // Leave the reason out if the selector already says it, as for a policy that was not evaluated.
   const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
@@ -174,7 +175,7 @@ export async function readObjects(
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
     for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
-    // The policies were probably not saved, so the verdict would be wrong.
+    // Without policies everything is admitted. The user probably forgot to save them.
     if (objects.policies.length === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
     return objects;
   }
@@ -183,7 +184,7 @@ export async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-/** Runs a command and prints its text. The exit status is the verdict, or 2 if the input is wrong or the output cannot be written. */
+/** Runs a command and prints its text. Resolves to its exit status, or to 2 if the input is wrong or the output cannot be written. */
 export async function withVerdict(
   { out, err }: Pick<Streams, 'out' | 'err'>,
   command: () => Promise<{ status: number; text: string }>,

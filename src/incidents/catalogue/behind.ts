@@ -5,7 +5,7 @@ import { isSubdomain } from '../../platform/api-names.ts';
 import type { CauseRow, HintDetails, Symptoms } from './cause.ts';
 import { bracketed, felixPatch, felixSettings, onlyFamily, program, short, unreachable } from './texts.ts';
 
-/** felix logs one of these at its start if eBPF is asked for: it is on, or the kernel does not support it [3.13 to 3.32]. */
+/** With bpfEnabled, felix logs one of these at its start: eBPF is on, or the kernel does not support it [Calico 3.13 to 3.32]. */
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
 /** Returns whether felix uses eBPF, as far as this record says; undefined if it does not say. */
@@ -16,7 +16,7 @@ export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | u
   return message.startsWith(unsupported) ? false : undefined;
 }
 
-/** The codes that kube-proxy's failures have when its chains or tables are gone. */
+/** The codes of kube-proxy's failures when its chains or tables are gone. */
 const chainsGone: readonly string[] = ['KN102', 'KN103', 'KN107', 'KN108', 'KN111'];
 
 export const felixDeletesChains: CauseRow = {
@@ -67,7 +67,7 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/** Returns `node.<name>` if it sets the field, else `default`. The name becomes part of a command, so it is checked. */
+/** Returns `node.<name>` if that object sets one of the fields, else `default`. The name is checked, because it becomes part of a command. */
 export function objectToPatch(settings: FelixSettings | undefined): string {
   const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
@@ -80,11 +80,11 @@ function cleanup(details: IncidentDetails): string {
 }
 
 function objectName(name = ''): string {
-  // The name comes from an API object and becomes part of a command, so only short valid names are accepted.
+  // The name comes from an API object and becomes part of an Event, so only short valid names are accepted.
   return /^[a-z0-9][a-z0-9.-]{0,79}$/.test(name) ? name : 'default';
 }
 
-/** The lines of one reload come within seconds. If they come later, another program overwrites the rules again and again. */
+/** The lines of one reload come within seconds. Over a longer time, another program overwrites the rules again and again. */
 const onceWithin: Millis = 10_000;
 const reloadWithin: Millis = 60_000;
 
@@ -136,7 +136,7 @@ export const mixedBackends: CauseRow = {
   impact: unreachable,
 };
 
-/** Returns the backend that felix should use, which is the one that kube-proxy found on the host. */
+/** Returns the backend that felix should use: the backend that kube-proxy found on the host, or `Auto`. */
 function choice({ facts: { backends } }: IncidentDetails): string {
   if (backends['kube-proxy'] === 'legacy') return 'Legacy';
   return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';

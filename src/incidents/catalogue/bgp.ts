@@ -2,16 +2,16 @@ import type { CauseRow } from './cause.ts';
 import { textOf } from './record-text.ts';
 import { bracketed, podArguments, subjects } from './texts.ts';
 
-/** BIRD's default hold time: a dead session expires after it, not sooner. */
+/** BIRD's default hold time, after which a dead session expires. */
 const holdTime = 240_000;
 
 /** Names of sessions in Calico's configuration of BIRD: `Mesh_10_0_0_2`, `Node_10_0_0_2`, `Global_…`. */
 const session = String.raw`(?:bird6?: )?((?:Mesh|Node|Global|Local_Workload)_[\w]{1,60}): `;
 const holdTimer = new RegExp(`^${session}(?:Error: |Received: )?Hold timer expired`);
 
-/** Matches node/pkg/health's text, in a message or in the reason why calico-node waits. */
+/** Matches the text of Calico's node/pkg/health, in a message or in the field `reason`. */
 const notReady = /(?:BIRD6? is not ready|bird6?(?:\/confd)? is not live): ([^\n]{1,600})/;
-/** BIRD reports a graceful restart while it starts, which is normal. */
+/** Matches reasons that are normal while calico-node starts. */
 const starting = /graceful restart in progress|failed to stat\(\) nodename file/;
 
 export const bgpDown: CauseRow = {
@@ -87,7 +87,7 @@ export const unknownPeer: CauseRow = {
     'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is no node, stop its BIRD.',
 };
 
-/** Returns the address in `Mesh_10_0_0_2`: `10.0.0.2`. IPv6 addresses have `_` for `:`, so their parts are not certain. */
+/** Returns the address in `Mesh_10_0_0_2`: `10.0.0.2`. For IPv6, returns the name, because `_` replaces `:` and a `::` is not certain. */
 function peerOf(name: string): string {
   const address = name.replace(/^[A-Za-z_]+_(?=[\da-f])/, '');
   return /^\d{1,3}(?:_\d{1,3}){3}$/.test(address) ? address.replaceAll('_', '.') : name;

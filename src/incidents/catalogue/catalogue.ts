@@ -48,7 +48,7 @@ const rows: readonly CauseRow[] = [
   nftWithoutJson,
   nftCrashes,
   nftInterfaceMissing,
-  // These rows match a failure without a reason.
+  // These rows match other failures, mostly without a reason.
   jumpMissing,
   restoreRefused,
   nftSyncFailed,
@@ -70,7 +70,7 @@ const rows: readonly CauseRow[] = [
   conntrackFull,
   neighbourFull,
   martianPackets,
-  // The agent finds this in /proc.
+  // Found by the agent in /proc.
   conntrackNearlyFull,
 ];
 
@@ -79,7 +79,7 @@ export const causes: readonly Cause[] = rows.map(complete);
 
 const byCode = new Map(causes.map((cause) => [cause.code, cause]));
 
-/** Throws for an unknown code, which is a fault of this program. */
+/** Throws for an unknown code, which is a bug of this program. */
 export function causeOf(code: string): Cause {
   const cause = byCode.get(code);
   if (cause === undefined) throw new Error(`no cause has the code ${code}`);
@@ -104,7 +104,7 @@ function complete(row: CauseRow): Cause {
   };
 }
 
-/** Names of nodes may have 253 characters. */
+/** Shortens the name of a node, which may have 253 characters. */
 function shortNode(node: string): string {
   return short(node, 63) || 'this node';
 }
@@ -134,7 +134,7 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
   return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
 }
 
-/** Names of nftables chains are the longest subjects: 128 characters and the namespace. */
+/** The longest subject: the name of an nftables chain (128 characters) and its namespace. */
 const subjectLimit = 160;
 
 /** The causes of each program, in the order of the catalogue. */
@@ -142,13 +142,13 @@ const byProgram = new Map<Failing, Cause[]>();
 for (const cause of causes)
   for (const program of cause.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), cause]);
 
-/** Records of severity info with other beginnings are never a failure. */
+/** Info records with other beginnings are never a failure. */
 const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
 
 /** The literals (see `Cause.needles`) of records that `syncOf` recognizes. */
 const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
-/** Returns undefined for most records. Never throws, and takes linear time. */
+/** Returns the sign of a failure or a sync in a record; undefined for most records. Never throws, and takes linear time. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
   const { message, program } = record;
@@ -186,7 +186,7 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
   return undefined;
 }
 
-/** Records of a completed sync. felix logs only its first sync and those after a retry; kube-proxy also logs failed ones as complete. */
+/** Match records of a completed sync. felix logs only its first sync and syncs after a retry; kube-proxy logs failed syncs as complete, too. */
 const completions: Partial<Record<Failing, RegExp>> = {
   'kube-proxy': /^[Ss]yncProxyRules (?:complete|took)\b/,
   felix: /^(?:Succeeded after retry|Completed first update to dataplane)/,
@@ -204,7 +204,7 @@ function syncOf(record: ProgramRecord): Sign | undefined {
 
 const units: Readonly<Record<string, Millis>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** Reads `30s`, `1m30.5s`, as Go prints a time.Duration; undefined for anything else. */
+/** Reads `30s`, `1m30.5s`, as Go prints a time.Duration of at least 1 ms; undefined for anything else. */
 function duration(text = ''): Millis | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4}$/.test(text)) return undefined;
   let sum = 0;
@@ -217,7 +217,7 @@ function duration(text = ''): Millis | undefined {
 export const programNeedles: readonly string[] = shortest([
   ...causes.flatMap(({ needles }) => needles),
   ...syncNeedles,
-  // felix could not log everything.
+  // felix could not log everything: `... dropped 104 logs ...`.
   '... dropped ',
 ]);
 

@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord } from '../../model/program-record.ts';
 
-/** What a row found in a record. */
+/** The parts of a record that a row matched. */
 export interface Match {
   subject?: string | undefined;
   /** The line that shows the cause. Default: the first line of the error, or else the message. */
@@ -18,15 +18,15 @@ export interface CauseRow {
   name: string;
   /** The title in lists and headings, such as `A chain of kube-proxy is gone`. */
   title: string;
-  /** The reason of the Event, and below, the reason of the Event about its end. */
+  /** The reason of the Event, and (`overReason`) of the Event about the incident's end. */
   reason: string;
   overReason: string;
 
   /** The programs whose records are searched. Default: none, for causes that are diagnosed from others or come from the kernel. */
   programs?: readonly Failing[];
-  /** Every record that `match` accepts contains one, except fatal records of klog. Printable ASCII of at least eight characters. */
+  /** Literals. Every record that `match` accepts contains one of them, except fatal records of klog. Printable ASCII, at least eight characters. */
   needles?: readonly string[];
-  /** `match` is also called for info records that begin so. */
+  /** Beginnings of info records for which `match` is called, too. */
   infoOpenings?: readonly string[];
   /** Returns undefined for records of other causes. Never throws, and takes linear time. */
   match?: (record: ProgramRecord) => Match | undefined;
@@ -34,7 +34,7 @@ export interface CauseRow {
   matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
   /** Says when this cause explains others, as far as the facts show. */
   explains?: Explanation;
-  /** The record gives no reason. It is ignored right after a failure that gave one. */
+  /** The record gives no reason, so it is ignored right after a failure that gave a reason. */
   isConsequence?: true;
   /** A single failure makes an incident if the host's firewall began to drop packets at the same time. */
   confirmedByFirewallDrops?: true;
@@ -58,7 +58,7 @@ export interface CauseRow {
   what: (details: IncidentDetails, node: string) => string;
   why: (details: IncidentDetails, node: string) => string;
   fix: (details: IncidentDetails, node: string) => string;
-  /** What an affected Pod can no longer rely on, in one sentence. Without it, the cause is a warning, and no Pod is notified. */
+  /** One sentence about what an affected Pod loses. Without this field, the cause is a warning, and no Pod is notified. */
   impact?: (details: IncidentDetails) => string;
 }
 
@@ -70,7 +70,7 @@ export interface Explanation {
   hint?: (details: HintDetails) => string | undefined;
 }
 
-/** What the lines show. The diagnosis also uses the facts. */
+/** Properties of the failure's lines. The diagnosis also uses the facts. */
 export interface Symptoms {
   failing: Failing;
   /** The chains that the lines name. */
@@ -87,6 +87,6 @@ export interface Cause extends CauseRow {
   needles: readonly string[];
   match: (record: ProgramRecord) => Match | undefined;
   retryInterval: Millis;
-  /** `serious`: Pods are affected, and are notified. `warning`: only the failing Pod and the Node are. */
+  /** `serious`: affected Pods are notified, too. `warning`: only the failing Pod and the Node get Events. */
   severity: 'serious' | 'warning';
 }

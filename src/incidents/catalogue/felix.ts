@@ -13,7 +13,7 @@ import {
 } from './record-text.ts';
 import { onlyFamily, podArguments, subjects, unreachable } from './texts.ts';
 
-/** How often felix checks its tables: every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
+/** The interval at which felix checks its tables: 180 s, in older releases 90 s (iptablesRefreshInterval). */
 const refreshEvery = 180_000;
 
 const givesUp =
@@ -113,7 +113,7 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
-/** felix itself deletes rules with a text in place of a hash (felix/iptables/table.go), with eBPF kube-proxy's jumps (KN101). */
+/** felix itself deletes rules that it logs with this text, not a hash (felix/iptables/table.go); with eBPF also kube-proxy's jumps (KN101). */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 
@@ -167,7 +167,7 @@ export const dummyProfile: CauseRow = {
     'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all again.',
 };
 
-/** Messages that are enough by themselves [felix/daemon, libcalico-go, typha/pkg/syncclient, node/pkg/lifecycle/startup]. */
+/** Messages that show the failure by themselves [felix/daemon, libcalico-go, typha/pkg/syncclient, node/pkg/lifecycle/startup]. */
 const alone = [
   'Failed to connect to Typha',
   'Failed to connect to typha endpoint',
