@@ -1,11 +1,11 @@
-/** Limits how often things are done: pauses between attempts, and rates by token buckets, in the caller's time, which may be virtual. */
+/** Limits how often work is done: pauses between attempts, token buckets, shares of time. The caller gives the time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
 export type BackOff = ReturnType<typeof createBackOff>;
 
 /**
- * Chooses random pauses between attempts. Their limit doubles with each failure. Being random, they keep clients that failed together from
- * trying again together.
+ * Chooses pauses between attempts, below a limit that doubles with each failure up to `longest`. Pauses are random, so that clients that
+ * failed together do not try again together.
  */
 export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number) {
   let failures = 0;
@@ -16,13 +16,13 @@ export function createBackOff(limits: { first: Millis; longest: Millis }, random
   };
 }
 
-/** Reads the header Retry-After, which has seconds. The wait is limited to ten minutes. */
+/** Returns the wait that a Retry-After header in seconds asks for, at most ten minutes; undefined for a date or no header. */
 export function retryAfterOf(header: string | undefined): Millis | undefined {
   const seconds = Number(header ?? NaN);
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
-/** Remembers values for a while. */
+/** Remembers each value for `duration` after it was last added. */
 export function createCooldown<T>(duration: Millis, now: () => Millis) {
   const since = new Map<T, Millis>();
   const isRecent = (time: Millis | undefined): boolean => time !== undefined && now() - time < duration;
@@ -38,7 +38,7 @@ export function createCooldown<T>(duration: Millis, now: () => Millis) {
 
 export type TokenBucket = ReturnType<typeof createTokenBucket>;
 
-/** Allows `burst` at once and `rate` a second. `tokens`: how many there are at first; by default `burst`. */
+/** Allows `burst` actions at once and `rate` a second. `tokens`: the number of tokens at first. */
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst) {
   let filled: Millis | undefined;
   return {
@@ -72,9 +72,9 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   }
 }
 
-/** Allows work to take `part` of the time (between 0 and 1), and `atOnce` after a rest. The last piece of work may take longer. */
+/** Lets work take the share `part` of the time (0 to 1), and `atOnce` more after a rest. The last piece of work may exceed that. */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
-  /** When all tokens that were taken will be earned again. */
+  /** When the work so far will be within its share again. */
   let earnedAt: Millis = -Infinity;
   return {
     mayBegin: (now: Millis): boolean => (earnedAt - now) * part < atOnce,

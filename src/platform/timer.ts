@@ -2,12 +2,13 @@ import type { Millis } from '../model/log-line.ts';
 
 export type Timer = ReturnType<typeof createTimer>;
 
+/** Calls `task` once at the time that was set last. */
 export function createTimer(schedule: Schedule, now: () => Millis, task: () => void) {
   let pending: { at: Millis; cancel: () => void } | undefined;
 
   return {
     set,
-    /** Calls the task after the delay, or earlier if it was already planned for then. */
+    /** Calls the task after the delay, unless it is already due earlier. */
     setEarliest(delay: Millis): void {
       if (pending === undefined || now() + delay < pending.at) set(delay);
     },
@@ -33,8 +34,8 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
 }
 
 /**
- * Calls `task` after `delay` (0: after everything that waits already), and keeps the process alive until then. Returns a function that
- * cancels it.
+ * Calls `task` after `delay`, and keeps the process alive until then. 0 means after the I/O events that already wait. Returns a function
+ * that cancels the call.
  */
 export type Schedule = (task: () => void, delay: Millis) => () => void;
 

@@ -1,4 +1,4 @@
-/** Writes output that is complete when the call returns. */
+/** Writes output synchronously, and recognizes a reader that has gone. */
 import { writeSync } from 'node:fs';
 
 /** Writes everything before it returns, even to a slow pipe. Throws what `writeSync` throws, except EAGAIN. */
@@ -9,7 +9,7 @@ export function writeAll(fd: number, text: string | Buffer): void {
       done += writeSync(fd, bytes, done);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      // Another user of the pipe has set it to non-blocking, and it is full. Wait a little without spinning.
+      // Another user of the pipe has set it to non-blocking, and it is full. Wait 1 ms without spinning.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }

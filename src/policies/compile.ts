@@ -1,4 +1,4 @@
-/** Lists the kinds of policies, and compiles them. */
+/** Compiles policies of all kinds that are evaluated, and recognizes those that are not. */
 import type { Json } from '../platform/json.ts';
 import { compileCalicoPolicy } from './api/calico-policy.ts';
 import { compileCiliumPolicy } from './api/cilium-policy.ts';
@@ -36,7 +36,7 @@ const calicoKinds: readonly (readonly [string, Kind])[] = [
   ['StagedKubernetesNetworkPolicy', { ...calico, fields: networkPolicyFields }],
 ];
 
-/** The kinds that are evaluated, by `apiVersion/kind`. */
+/** Lists the kinds that are evaluated, by `apiVersion/kind`. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
   ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
@@ -49,7 +49,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ),
 ]);
 
-/** Names of kinds that admit or deny connections of Pods. Those without a compiler make the verdict unknown. */
+/** Matches the kinds that admit or deny connections of Pods. Kinds without a compiler make the verdict unknown. */
 const policyKinds = /^(?:Global|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
 /** Groups in which a Policy is a network policy; in other groups it is something else. */
@@ -63,8 +63,8 @@ const policyGroups: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the parts of a policy that are asked at different times; none if the object is not a policy of Pods. An invalid policy, or one of
- * an unknown version, makes the verdict unknown. Never throws.
+ * Returns the parts of a policy that are evaluated separately; none if the object is not a policy for Pods. An invalid policy, or one of an
+ * unknown version, makes the verdict unknown. Never throws.
  */
 export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);
@@ -75,7 +75,7 @@ export function compilePolicy(object: Json): Policy[] {
   return [unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`)];
 }
 
-/** Returns nothing for objects that are not evaluated. */
+/** Returns the problems of a policy's fields; none for objects that are not evaluated. */
 export function policyProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);

@@ -19,17 +19,17 @@ import type { Selecting, TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 
 export interface Outcome {
-  /** If the verdict is unknown, both are true. */
+  /** Whether the connection may be admitted, and below, denied. If both are true, the verdict is unknown. */
   admits: boolean;
   denies: boolean;
   decision: Decision | undefined;
-  /** The tier whose end denies, if that is certain. */
+  /** The tier that denies because none of its rules matches, if that is certain. */
   isolatedBy: string | undefined;
   applies: boolean;
   missing: Set<string>;
 }
 
-/** The outcomes that are possible. `none`: no rule decides. */
+/** Which outcomes are possible. `none`: no rule decides. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
@@ -67,12 +67,12 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   return { ...all, deny: true, none: !sure };
 }
 
-/** Returns whether the tier admits packets of a Pod to itself through a Service. It does unless a policy of Calico selects the Pod. */
+/** Returns whether the tier admits a Pod to itself through a Service: that of NetworkPolicies does, unless a Calico policy selects the Pod. */
 function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
 
-/** Decides among policies of the same order, any of which may be asked first. */
+/** Decides among policies of equal order, any of which may be evaluated first. */
 function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: true };
   const deciding: string[] = [];
@@ -121,7 +121,7 @@ function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
   return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
 }
 
-/** These are loops for speed, because every Event asks all rules of all policies. */
+/** Uses loops for speed, because every Event evaluates all rules of all policies that select the Pod. */
 function matchRule({ groups }: Rule, probe: Probe): Match {
   let unknown: string | undefined;
   for (const { alternatives } of groups) {
@@ -138,9 +138,10 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
   return unknown ?? true;
 }
 
-/** The most policies in one trace, because a Namespace may have ten thousand. */
+/** Limits the policies in one trace, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
+/** Returns how each rule compares with the connection, and the admitting rule that is nearest to a match. */
 export function matchRuleTraces(
   selecting: readonly Selecting[],
   probe: Probe,
@@ -151,7 +152,7 @@ export function matchRuleTraces(
   let nearest: Trace['nearest'];
   let least = Infinity;
   for (const [asked, { policy, selects }] of selecting.entries()) {
-    // Policies of this order cannot be evaluated, so they have no rules to show.
+    // The order -Infinity marks policies that cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const isTraced = traced.length < maxTraced;
     const rules = given.flatMap((rule, index) => {
@@ -170,7 +171,7 @@ export function matchRuleTraces(
   return { traced, nearest };
 }
 
-/** Returns the index of the last policy that was asked. Later policies could not have changed the verdict. */
+/** Returns the index of the last policy that was evaluated. Later policies could not have changed the verdict. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
@@ -191,7 +192,7 @@ function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
   return { path, action: rule.action, match: matchRule(rule, probe), groups };
 }
 
-/** Counts how far a rule is from matching. A rule that fails only at its port is nearest, because opening a port is the usual change. */
+/** Returns how far a rule is from matching: 1 for each unknown field, 4 for each failing one, 3 for ports, which are opened most often. */
 function distanceOf({ groups }: Rule, probe: Probe): number {
   let distance = 0;
   for (const { field, alternatives } of groups) {

@@ -1,3 +1,4 @@
+/** Evaluates a connection by a set of policies: the verdict, its trace, and the other objects that it depends on. */
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, matchRuleTraces, maxTraced, type Outcome } from './decide.ts';
@@ -21,7 +22,7 @@ import { anyNamespace, type Needs, newNeeds, type Requirements } from './policy.
 
 export type Evaluator = ReturnType<typeof createEvaluator>;
 
-/** Caches what policies need by list, which stays the same object as long as the Pod and the policies do. */
+/** Caches the needs of each list of policies. The list is the same object as long as the Pod and the policies are. */
 const neededBy = new WeakMap<readonly TierPolicies[], Needs>();
 
 export function createEvaluator({ policies, namespaces }: { policies: PolicySet; namespaces: Iterable<Namespace> }) {
@@ -30,9 +31,8 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
   return {
     /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
     verdict: (flow: Flow, direction: Direction): Verdict => evaluate(flow, direction).verdict,
-    /** Returns the other objects that policies of Calico need to decide it. */
+    /** Returns the objects that Calico's policies need besides the two ends. Other policies need none. */
     requirements(this: void, flow: Flow, direction: Direction): Requirements {
-      // Only Calico's policies need other objects.
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const { services, networkSets, accountLabels } = isAsked ? needsOf(probeOf(flow, direction)) : newNeeds();
       const accounts = accountLabels ? [flow.source, flow.destination].flatMap(accountOf) : [];
@@ -70,7 +70,7 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
-  /** Collects once for each Pod and the policies that select it. */
+  /** Collects the needs once for each Pod and the policies that select it. */
   function needsOf(probe: Probe): Needs {
     const list = tiersOf(policies, probe);
     let needs = neededBy.get(list);
@@ -114,7 +114,7 @@ function collectNeeds(asked: readonly Selecting[], direction: Direction): Needs 
   return needs;
 }
 
-/** Returns each policy once, because one of Cilium may be split into several parts. */
+/** Returns each policy once, because a Cilium policy may be split into several parts. */
 function refsOf(selecting: readonly Selecting[]): PolicyRef[] {
   return [...new Set(selecting.map(({ policy }) => policy.ref))];
 }
@@ -149,7 +149,7 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-/** Returns verdicts that need no policies; undefined if policies decide. */
+/** Returns the verdict if it needs no policies; undefined if policies decide. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => ({
@@ -180,7 +180,7 @@ function isItself({ source, destination }: Flow): boolean {
   return isEndOf(source, destination) || isEndOf(destination, source);
 }
 
-/** Returns whether both ends may be the same one. An unresolved address may be the Pod's own. */
+/** Returns whether both ends may be the same Pod. An unresolved address may be the Pod's own. */
 function isEndOf(end: End, other: End): boolean {
   if (other.kind !== 'pod') return false;
   if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);

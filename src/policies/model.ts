@@ -1,4 +1,4 @@
-/** Input and result of the evaluation, as plain data that can be written as JSON, and the tiers of policies. Undefined means not known. */
+/** Defines the input and result of the evaluation as plain data, and the tiers. Undefined means not known, unless a comment says otherwise. */
 import type { Millis } from '../model/log-line.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Pod {
   /** The Pod has succeeded or failed, so its address may belong to another Pod now. */
   readonly completed: boolean;
   readonly ports: readonly NamedPort[] | undefined;
-  /** Rules of Calico can select by the name of the ServiceAccount. */
+  /** Selectors of Calico and Cilium may name the ServiceAccount. */
   readonly serviceAccount?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Node {
 
 /**
  * One end of a connection. `address` is what the filter saw: after destination NAT and before source NAT. `external`: known to be neither a
- * Pod nor a Node; `hostName` is the name that the other end had looked up. `unknown`: it is not known whose address it is.
+ * Pod nor a Node; `hostName` is the name that the other end looked up. `unknown`: the owner of the address is not known.
  */
 export type End =
   | { readonly kind: 'pod'; readonly pod: Pod; readonly address: string | undefined }
@@ -45,7 +45,7 @@ export type End =
   | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
   | { readonly kind: 'unknown'; readonly address: string };
 
-/** Described from the end that opened it; replies belong to it, too. With addresses of two families, the verdict is unknown. */
+/** A connection from its opener (`source`). Replies belong to it, too. If the addresses are of two families, the verdict is unknown. */
 export interface Flow {
   readonly source: End;
   readonly destination: End;
@@ -66,10 +66,10 @@ export interface PolicyRef {
   readonly name: string;
 }
 
-/** `log` does not decide: the next rule is asked. */
+/** `log` does not decide: the next rule is evaluated. */
 export type Action = 'admit' | 'deny' | 'pass' | 'log';
 
-/** `true`, `false`, or the missing fact without which it is not known. An unknown match matters only if the others do not decide. */
+/** Whether something matches; a text is the missing fact if that is unknown. An unknown match matters only if no other match decides. */
 export type Match = boolean | string;
 
 export type Reason =
@@ -100,7 +100,7 @@ export interface Verdict {
   readonly reason: Reason;
   /** Set with the reason `rule`. */
   readonly decision: Decision | undefined;
-  /** Set with the reason `isolated`: the tier whose end denies. */
+  /** Set with the reason `isolated`: the tier that denies. */
   readonly tier?: string | undefined;
   /** The missing facts, if the outcome is unknown. */
   readonly missing: readonly string[];
@@ -112,7 +112,7 @@ export interface ClauseTrace {
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;
-  /** Without a match: what the other end (for a port: the connection) has instead (`has app=worker`). With a match: a warning, or empty. */
+  /** If it does not match: what the other end (for a port: the connection) has instead (`has app=worker`). Else a warning, or empty. */
   readonly has: string;
 }
 
@@ -126,9 +126,9 @@ export interface RuleTrace {
 
 export interface PolicyTrace {
   readonly policy: PolicyRef;
-  /** `any` if the policy is not evaluated. Calico's tier `default` is `NetworkPolicy`. */
+  /** `any` if the tier is not known. Calico's tier `default` is `NetworkPolicy`. */
   readonly tier: string;
-  /** A text if it cannot be known whether the policy selects the Pod. */
+  /** The missing fact if it is not known whether the policy selects the Pod. */
   readonly selects: true | string;
   /** `podSelector app=postgres`. */
   readonly selector: string;
@@ -137,14 +137,14 @@ export interface PolicyTrace {
 
 export interface Trace {
   readonly verdict: Verdict;
-  /** The first `maxTraced` policies, in the order in which they are asked. */
+  /** The first `maxTraced` policies, in the order of their evaluation. */
   readonly policies: readonly PolicyTrace[];
   readonly selectingCount: number;
-  /** With the reason `isolated`, all policies of the tier that certainly select the Pod. Else empty. */
+  /** All policies that isolate the Pod, if the reason is `isolated`; else empty. */
   readonly isolating: readonly PolicyRef[];
-  /** The rule that would have admitted, with the fewest failing conditions; undefined if nothing was denied. */
+  /** The admitting rule that is nearest to a match; undefined if the connection is admitted, or no rule admits. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
-  /** The outcome if Calico's staged policies were enforced; undefined if it stays the same. */
+  /** The verdict if Calico's staged policies were enforced; undefined if the outcome stays the same. */
   readonly staged: StagedVerdict | undefined;
 }
 
@@ -191,20 +191,20 @@ export interface Tier {
   /** The tier with the lower order comes first. Tiers of equal order come by Calico's name. */
   readonly order: number;
   readonly calicoName: string;
-  /** What happens to a connection that no rule matches, if at least one policy of the tier selects the Pod in this direction. */
+  /** What happens to a connection that no rule matches, if a policy of the tier selects the Pod in this direction. */
   readonly end: 'deny' | 'next';
 }
 
-/** The tier of policies that are not evaluated, because their tier is unknown. */
+/** The tier of policies whose own tier is not known. They are not evaluated. */
 export const anyTier = 'any';
 
 /** The tier of NetworkPolicies, which is Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
-/** The tier of Cilium's rules that deny, or admit without isolating. They override all NetworkPolicies; its others are among those. */
+/** The tier of Cilium's rules that deny, or admit without isolating: they override NetworkPolicies. Other rules are in `networkPolicyTier`. */
 export const ciliumTier = 'Cilium';
 
-/** The orders are Calico's (api/pkg/apis/projectcalico/v3/tier.go). After the last tier, everything is admitted. */
+/** Orders are Calico's (api/pkg/apis/projectcalico/v3/tier.go), but not of `any` and `Cilium`. After the last tier, everything is admitted. */
 export const kubernetesTiers: readonly Tier[] = [
   { name: anyTier, order: -Infinity, calicoName: '', end: 'next' },
   { name: 'Admin', order: 1000, calicoName: 'kube-admin', end: 'next' },
@@ -219,10 +219,10 @@ export function byTierOrder(a: Tier, b: Tier): number {
   return a.calicoName < b.calicoName ? -1 : 1;
 }
 
-/** The order of a NetworkPolicy in its tier of Calico (libcalico-go/lib/backend/k8s/conversion/conversion.go). */
+/** The order of a NetworkPolicy in Calico's tier `default` (libcalico-go/lib/backend/k8s/conversion/conversion.go). */
 export const networkPolicyOrder = 1000;
 
-/** An object of Calico's own API: as its API server serves it, or as it is stored. */
+/** Returns whether an object is of Calico's own API, as served or as stored (`crd.`). */
 export function isCalico({ apiVersion }: Pick<PolicyRef, 'apiVersion'>): boolean {
   return apiVersion.startsWith('projectcalico.org/') || apiVersion.startsWith('crd.projectcalico.org/');
 }

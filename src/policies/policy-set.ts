@@ -1,4 +1,4 @@
-/** Finds the compiled policies that select a Pod, in the order in which they are asked. */
+/** Finds the compiled policies that select a Pod, in the order of their evaluation. */
 import { nameOf, unknownRules } from './api/read.ts';
 import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
@@ -6,7 +6,7 @@ import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels
 import { type Direction, type Pod, type Tier, anyTier, byTierOrder, isCalico, kubernetesTiers } from './model.ts';
 import { byOrder, isOrderKnown, type Policy } from './policy.ts';
 
-/** `selects` is true, or the missing fact without which it is not known. */
+/** A policy that selects a Pod, or may: `selects` is then the missing fact. */
 export interface Selecting {
   readonly policy: Policy;
   readonly selects: true | string;
@@ -14,7 +14,7 @@ export interface Selecting {
 
 export interface TierPolicies {
   readonly tier: Tier;
-  /** Policies in one inner list have the same order, so any of them may be asked first. */
+  /** It is not known which policy of one inner list is evaluated first. */
   readonly policies: readonly (readonly Selecting[])[];
 }
 
@@ -22,7 +22,7 @@ export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined if Calico's other objects are not known. */
   readonly calico: CalicoObjects | undefined;
-  /** The policies that select the Pod and apply to the direction. */
+  /** Returns the policies that select the Pod, or may, and apply to the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
@@ -32,7 +32,7 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
   readonly namespace: LabelSet;
 }
 
-/** Built once for each state of the cluster. Without `calico`, verdicts that depend on its tiers and network sets are unknown. */
+/** Creates the set for one state of the cluster. Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown. */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
   // Tiers that Calico lists replace the built-in ones.
@@ -96,7 +96,7 @@ function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefine
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
 }
 
-/** Makes a policy of an unknown tier unknown, because it may be asked before or after any other. */
+/** Replaces a policy of an unknown tier by one that may do anything, because it may come before or after any other. */
 function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: CalicoObjects | undefined): Policy {
   if (tiers.has(policy.tier)) return policy;
   const unread = calico === undefined || calico.unread.has('tiers');
@@ -112,6 +112,7 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
   };
 }
 
+/** Groups sorted policies: a list has several if it is not known which of them is evaluated first. */
 function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][] {
   const lists: Selecting[][] = [];
   for (let first = 0; first < policies.length;) {
@@ -127,11 +128,11 @@ function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][]
   return lists;
 }
 
-/** Applies staged policies: `set` replaces the policy of its name, `delete` removes it. */
+/** Applies staged policies: `set` adds a policy or replaces the one of its name, `delete` removes that one. */
 function promoted(policies: readonly Policy[]): Policy[] {
   const applied = policies.filter(({ staged }) => staged === 'set' || staged === 'delete');
   const byKey = new Map(applied.map((policy) => [keyOf(policy), policy]));
-  // Several parts of a policy of Cilium have one key.
+  // Keep all parts of a Cilium policy, which have one key.
   const result = policies.filter((policy) => policy.staged === undefined && !byKey.has(keyOf(policy)));
   for (const { staged, ...policy } of byKey.values()) if (staged === 'set') result.push(policy);
   return result;

@@ -1,6 +1,6 @@
 /**
- * The one model into which policies of all APIs are compiled: tiers one after the other, in each policies in order, in each
- * policy rules in order. The first rule that matches decides, or passes to the next tier.
+ * Defines the model into which policies of all APIs are compiled: tiers in order, policies in order within a tier, and rules in order
+ * within a policy. The first rule that matches decides, or passes to the next tier.
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Endpoint, LabelSet } from './clauses/labels.ts';
@@ -12,11 +12,11 @@ export interface Clause {
   readonly matches: (probe: Probe) => Match;
   /** Describes the condition: `app=frontend`. */
   readonly wants: () => string;
-  /** Describes without a match what the other end (for a port: the connection) has instead: `has app=worker`. */
+  /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
   readonly has: (probe: Probe) => string;
-  /** A warning about a match, for example that some network plug-ins do not see one. Empty if there is none. */
+  /** Returns a warning about a match, for example that some network plug-ins do not match; empty without a warning. */
   readonly note?: (probe: Probe) => string;
-  /** Adds the other objects of the cluster that it needs, apart from the two ends. */
+  /** Adds the objects that the clause needs besides the two ends. */
   readonly requires?: (into: Needs) => void;
 }
 
@@ -25,7 +25,7 @@ export function clauseOf(wants: string, matches: Clause['matches'], has: Clause[
   return { matches, wants: () => wants, has };
 }
 
-/** Stands for an invalid clause, or one of an unknown kind. */
+/** Replaces a clause that is invalid or of an unknown kind. Its result is unknown. */
 export function unusable(reason: string): Clause {
   return clauseOf(
     `(${reason})`,
@@ -68,10 +68,10 @@ export interface Policy {
   readonly ref: PolicyRef;
   /** Name of its tier; Calico's `default` is the tier NetworkPolicy. */
   readonly tier: string;
-  /** The policy with the lower order is asked first. For equal orders see `isOrderKnown`. */
+  /** The policy with the lower order is evaluated first. For equal orders see `isOrderKnown`. */
   readonly order: number;
   readonly subject: Subject;
-  /** Undefined if the policy does not apply to this direction. With an empty list, no rule matches. */
+  /** The list is undefined if the policy does not apply to the direction, and empty if no rule ever matches. */
   readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
   /** The time when the policy was last changed. */
   readonly changed: Millis | undefined;
@@ -79,14 +79,14 @@ export interface Policy {
   readonly staged?: Staged;
 }
 
-/** Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs define no order. */
+/** Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs do not order equal policies. */
 export function byOrder(a: Policy, b: Policy): number {
   if (a.order !== b.order) return a.order - b.order;
   const names = ({ ref }: Policy): string => `${ref.name}/${ref.namespace ?? ''}/${ref.kind}`;
   return names(a) < names(b) ? -1 : 1;
 }
 
-/** Returns whether it is known which of two policies of equal tier and order is asked first. */
+/** Returns whether it is known which of two policies of equal tier and order is evaluated first. */
 export function isOrderKnown(a: Policy, b: Policy, calico: boolean): boolean {
   // Calico's internal name for a policy of Kubernetes differs between its releases.
   return calico && isCalico(a.ref) === isCalico(b.ref) && (isCalico(a.ref) || a.ref.kind === b.ref.kind);

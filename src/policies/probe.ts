@@ -9,12 +9,12 @@ import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
 export type Side = 'source' | 'destination';
 
-/** What rules of Calico can select at an end: the Pod, and network sets that contain its address. */
+/** What selectors of Calico see at an end: the Pod, and the network sets that contain its address. */
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
   readonly others: readonly Endpoint[];
-  /** The missing fact, if it is not known who else has this address. */
+  /** The missing fact, if more Pods or network sets may have this address. */
   readonly missing: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function createProbe(
   };
 }
 
-/** Runs only if a rule of Calico needs it. */
+/** Looks at an end as Calico does. It takes time, so it runs only if a rule of Calico needs it. */
 function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
@@ -68,7 +68,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
   return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
 }
 
-/** Returns the Pod that label selectors see. A Pod on its Node's network is not seen, because its packets look like the Node's. */
+/** Returns the Pod that label selectors see; false for other ends, or the missing fact. A Pod on its Node's network looks like the Node. */
 export function selectablePod(end: End): Pod | Match {
   if (end.kind === 'unknown') return `which Pod has ${end.address}, if any`;
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
@@ -86,14 +86,14 @@ export function endName(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** Returns the connection of a packet. `reply`: the packet goes back to the end that opened it. `port`: the listening port. */
+/** Returns the connection of a packet. `reply`: the packet goes back to the opener. `port`: the listening port. */
 export function connectionOf(
   { protocol }: Pick<Packet, 'protocol'>,
   ends: { source: End; destination: End },
   { port, reply }: { port: number | undefined; reply: boolean },
 ): Flow {
   const { source, destination } = ends;
-  // A packet of a Pod to itself passes a filter only if a Service sends it back.
+  // A packet from a Pod to itself passes a filter only if the Pod used the address of a Service.
   const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;
   return {
     source: reply ? destination : source,

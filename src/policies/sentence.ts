@@ -71,7 +71,7 @@ function isolatingText(isolating: readonly PolicyRef[], tier = ''): string {
   return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${shown} isolate${count === 1 ? 's' : ''}`;
 }
 
-/** Names a tier. For policies of Calico, it uses Calico's name. */
+/** Returns the name of a tier: `default` for Calico's policies in the tier of NetworkPolicies. */
 export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
@@ -113,7 +113,7 @@ function admittedText({ reason, decision, direction }: Verdict, { whose = 'this 
       if (decision === undefined) return 'Policies admit this.';
       const { policy, rule, changed } = decision;
       const age = changed === undefined || at === undefined ? NaN : at - changed;
-      // A policy that changed longer ago is enforced everywhere.
+      // An older change is left out, because it is enforced everywhere by now.
       const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
       const later = age < 0 ? ', changed since' : '';
       return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;

@@ -1,4 +1,4 @@
-/** Chooses selectors that stay valid when a Pod is replaced, and isolate no other Pod. */
+/** Chooses selectors that stay valid when a Pod is replaced, and do not isolate further Pods. */
 import { isIPv6 } from '../platform/address.ts';
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
@@ -17,7 +17,7 @@ export interface Owner {
   readonly selector: Json;
 }
 
-/** Returns the owner's selector, unless it is empty or does not select the Pod. */
+/** Returns the owner's selector without labels of a revision; if none is left or it does not select the Pod, the Pod's stable labels. */
 export function lastingSelector(
   pod: Pod,
   owner: Owner | undefined,
@@ -29,10 +29,10 @@ export function lastingSelector(
   return { selector: { matchLabels: stableLabels(pod) }, from: 'pod' };
 }
 
-/** Labels that controllers add for one revision; a ReplicaSet selects by them, too. */
+/** Matches labels that controllers add for one revision, and by which a ReplicaSet selects. */
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
-/** Returns the selector of a NetworkPolicy that already isolates the Pod. */
+/** Returns the selector of the first NetworkPolicy that already isolates the Pod; empty without one. */
 export function isolatingSelector(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
@@ -58,12 +58,12 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
   };
 }
 
-/** Leaves out labels that belong to a single Pod, revision or release. */
+/** Returns the labels that do not belong to a single Pod, revision or release. */
 function stableLabels({ labels = {} }: Pod): Labels {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !passing.test(key)));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !shortLived.test(key)));
 }
 
-const passing =
+const shortLived =
   /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid|job-name|version|chart|heritage|helm\.sh\/chart|app\.kubernetes\.io\/(?:version|managed-by)|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/.*)$/;
 
 interface Peer {

@@ -1,4 +1,4 @@
-/** Runs SQL in DuckDB, an optional dependency, which is loaded only here and only when it is needed. */
+/** Runs SQL in DuckDB, an optional dependency that is loaded only here and only when needed. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../platform/system-error.ts';
@@ -8,7 +8,7 @@ const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
 export interface Engine {
   run: (sql: string) => Promise<void>;
-  /** Returns all rows of a small result. Its numbers must be DOUBLE or INTEGER. */
+  /** Returns all rows of a small result. Its numbers must be DOUBLE or INTEGER, because a BIGINT becomes a `bigint`. */
   all: <Row>(sql: string) => Promise<Row[]>;
   /** Returns the only row of a result. */
   one: <Row>(sql: string) => Promise<Row>;
@@ -19,7 +19,7 @@ export interface Engine {
   close: () => void;
 }
 
-/** Opens a new database in a file. `folder`: where DuckDB puts data that does not fit into its memory. */
+/** Opens a new database in a file. `folder`: where DuckDB puts data that does not fit into its memory. Rejects with a `ReportError`. */
 export async function openEngine(file: string, folder: string): Promise<Engine> {
   const duckdb = await import('@duckdb/node-api').catch((error: unknown) => {
     throw new ReportError(
@@ -80,7 +80,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Quotes the name of a column for SQL, because it has dots. */
+/** Quotes the name of a column for SQL, because names have dots. */
 export function column(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,4 +1,4 @@
-/** The contents of a report as plain data. Strangers write the texts, so outputs print them only through `plain`. */
+/** Defines the contents of a report as plain data. Outputs print texts only through texts/plain.ts, because anyone may have written them. */
 
 export interface ReportOptions {
   /** Files, patterns, `-` for standard input. */
@@ -10,9 +10,9 @@ export interface ReportOptions {
   /** The path of the database; must not exist yet. */
   db: string | undefined;
   includeNoise: boolean;
-  /** Names of policies, in which `*` and `?` stand for any characters; empty: all records. */
+  /** Names of policies, in which `*` stands for any characters and `?` for one; empty: all records. */
   policy: readonly string[];
-  /** The current time in milliseconds since 1970. Rows that are more than a day later have a wrong clock. */
+  /** The current time in milliseconds since 1970. Rows that are more than a day later come from a wrong clock. */
   now: number;
   /** A report without rows is not an error. */
   mayBeEmpty?: boolean;
@@ -44,13 +44,13 @@ export interface Pair {
   verdict: Verdict;
 }
 
-/** `new` if the baseline lacks it, `gone` if the rows lack it. */
+/** `new` if the baseline lacks the pair, `gone` if the rows lack it. */
 export type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
 
 /** `unknown` also stands for a record without a verdict. */
 export type Verdict = 'denied' | 'admitted' | 'unknown';
 
-/** Packets that a policy denied or admitted, or whose log names it. A packet that several policies denied counts for each. */
+/** Packets that a policy denied or admitted, or whose log names the policy. A packet that several policies denied counts for each. */
 export interface PolicySum {
   /** Such as `NetworkPolicy shop/default-deny`, or `(not named)`. */
   policy: string;
@@ -102,7 +102,7 @@ export interface TimeLine {
   outside: number;
 }
 
-/** Missing records that the audit has noted itself. */
+/** Records that the audit itself reports as missing. */
 export interface Gap {
   reason: string;
   node: string;
@@ -113,7 +113,7 @@ export interface Gap {
   last: number;
 }
 
-/** A source that was denied by many destinations within an hour. */
+/** A source that many destinations denied within an hour. */
 export interface Scan {
   from: string;
   /** The most destinations in one hour. */
@@ -152,7 +152,7 @@ export interface Changes {
 export interface Extent {
   records: number;
   packets: number;
-  /** Undefined if there are no records. */
+  /** Undefined if no record has a plausible time. */
   first: number | undefined;
   last: number | undefined;
   gaps: number;

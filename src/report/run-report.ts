@@ -18,7 +18,7 @@ export interface ReportStreams {
   err: (text: string) => void;
 }
 
-/** Resolves to the exit status. */
+/** Resolves to the exit status: 0; 1 if a file or row could not be read; 2 without a report. */
 export async function runReport(options: Omit<ReportOptions, 'now'>, streams: ReportStreams): Promise<0 | 1 | 2> {
   try {
     if (options.db !== undefined && existsSync(options.db))
@@ -65,7 +65,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const readings = before === undefined ? [rows] : [rows, before];
   const problems = readings.flatMap(({ fileProblems, rowProblems }) => fileProblems.concat(rowProblems));
   problems.push(...reported.problems);
-  // Only reading the rows needs their order. Sums take less memory without it.
+  // Sums take less memory if DuckDB need not keep the order of rows, which only reading needs.
   await engine.run('SET preserve_insertion_order = false');
   const report: Report = {
     ...(await aggregate(engine, { includeNoise, policy, now, hasBaseline })),

@@ -17,10 +17,10 @@ import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
 export type { Moment } from './pod-index.ts';
 
-/** The lists of a directory. */
+/** The lists that a directory searches. */
 export interface Lists {
   pods: PodIndex;
-  /** The Pods of an earlier run. They are used for addresses that `pods` does not have. */
+  /** The Pods of an earlier run. They are used if no Pod of `pods` had the address or interface at the time. */
   earlier?: PodIndex | undefined;
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
@@ -39,7 +39,7 @@ export type Directory = Omit<ReturnType<typeof directoryOf>, 'changed'>;
 
 export function directoryOf(lists: Lists) {
   const { pods, earlier, remote } = lists;
-  /** Computed on first use, because a new list changes thousands of objects. */
+  /** Computed on first use after a change, because a new list changes thousands of objects one by one. */
   let nodeIndexes: NodeIndexes | undefined;
   let serviceIndex: Map<string, Service> | undefined;
   const nodes: Indexes['nodes'] = () => (nodeIndexes ??= indexNodes([...lists.nodes()]));
@@ -63,7 +63,7 @@ export function directoryOf(lists: Lists) {
       if (what === 'nodes') nodeIndexes = undefined;
       if (what === 'services') serviceIndex = undefined;
     },
-    /** Returns the time span around `time` in which no answer changes, as long as `version` is the same. */
+    /** Returns the time span around `time` in which answers are the same, as long as `version` is. */
     epoch(this: void, time: Millis): { from: Millis; until: Millis } {
       const epochs = [pods, earlier].flatMap((index) => index?.epoch(time) ?? []);
       const from = Math.max(...epochs.map((each) => each.from));
@@ -83,16 +83,16 @@ export function directoryOf(lists: Lists) {
         (earlier && byInterfaceIn(earlier, 'earlier-run', name, address, at))
       );
     },
-    /** Returns the node of an interface's Pod, because the interface exists only there. */
+    /** Returns the name of the node that has the interface: the node of its Pod. */
     nodeByInterface: (name: string, address: string, at: Moment): string | undefined =>
       ownerOf(pods, name, address, at)?.node,
-    /** `named`: the Pod that the logger names, such as `shop/web-0`. If another Pod has the address, neither is trusted. */
+    /** Finds the owner of an address. `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
     byAddress(address: string, at: Moment, named?: string): Endpoint {
       const end = ownerOfAddress(address, at, lists, indexes);
       return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
     },
     /**
-     * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`; '' means any node, undefined an
+     * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`: '' for any node, undefined for an
      * unknown one.
      */
     byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
@@ -140,8 +140,8 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
 }
 
 /**
- * Compares the Pod in the log with the owner of the address. The log is as old as the packet, so a Pod of this name that ever had the
- * address is the owner. Otherwise neither is trusted.
+ * Compares the Pod that the log names with the owner of the address. The log is as old as the packet, so a Pod of this name that ever had
+ * the address is the owner. A Node or Service stays the owner; otherwise neither is trusted.
  */
 function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
@@ -165,11 +165,11 @@ function byInterfaceIn(
 ): Endpoint | undefined {
   const pod = ownerOf(pods, name, address, at);
   if (pod === undefined) return undefined;
-  // A veth belongs to one Pod, so this Pod did send the packet: it uses a false address, or routes for another sender.
+  // A veth belongs to one Pod, so that Pod sent or received the packet, perhaps as a router or with a forged address.
   return podEndpoint(pod, address, evidence, isOwn(pods, pod, address, at) ? undefined : 'not its own address');
 }
 
-/** Returns the name of a Service's port. The only port of a Service may have no name. */
+/** Returns the name of a Service's port; undefined if it has none, or there is no such port. */
 function servicePortName(service: Service | undefined, port: number, transport: string): string | undefined {
   return service?.ports.find((each) => each.port === port && each.protocol === transport)?.name || undefined;
 }
@@ -189,7 +189,7 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** Returns a reference to a Node. A Node that is not known has only its name, and no uid. */
+/** Returns a reference to a Node. The reference to an unknown Node has its name, but no uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
 }

@@ -19,7 +19,7 @@ export function addressOnly(address: string) {
 /** Caches the last endpoint of each Pod, because a Pod nearly always has one address and one interface. */
 const latest = new WeakMap<Pod, Endpoint>();
 
-/** Returns the same object as for the last packet, if it would be equal. */
+/** Returns the endpoint of a Pod: the same object as for its last packet, if it would be equal. */
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
   const known = latest.get(pod);
   if (
@@ -56,7 +56,7 @@ export function serviceEndpoint(service: Service, address: string): Endpoint {
   return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
 }
 
-/** Returns the endpoint for an address in a Pod range that no Pod had at the time. */
+/** Returns the endpoint for an address whose owner is not known. */
 export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
   const { range, role } = scopeOf(address);
   return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
@@ -94,7 +94,7 @@ export interface Scope {
   note: string | undefined;
 }
 
-/** Link-local addresses that are services nevertheless. */
+/** Addresses of well-known services, which count as link-local. */
 const known: Record<string, [Endpoint['role'], string]> = {
   '169.254.169.254': ['metadata', "the cloud's metadata service"],
   'fd00:ec2::254': ['metadata', "the cloud's metadata service"],
@@ -113,7 +113,7 @@ export function scopeOf(address: string): Scope {
   return { range, role: undefined, note: notes[range] };
 }
 
-/** Returns the range of an address. A name in its place usually stands for Pods. */
+/** Returns the range of an address. A name instead of an address usually stands for Pods, so it is private. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);
@@ -133,7 +133,7 @@ const notes: Record<AddressRange, string | undefined> = {
   public: 'outside the cluster',
 };
 
-/** Translates a range of ipaddr.js, which knows the IANA registries, into the few that matter for a drop. */
+/** Translates a range of ipaddr.js, which knows the IANA registries, into one of the few that matter for a drop. */
 function ourRange(range: string): AddressRange {
   switch (range) {
     case 'multicast':
@@ -154,7 +154,7 @@ function ourRange(range: string): AddressRange {
 
 const dot = 46;
 
-/** Returns a canonical dotted decimal address as a 32-bit number; undefined for IPv6. */
+/** Returns a canonical dotted decimal address as a 32-bit number; undefined for IPv6 and names. */
 function ipv4Number(address: string): number | undefined {
   let value = 0;
   let part = 0;
@@ -174,7 +174,8 @@ function ipv4Network(value: number, length: number): number {
 }
 
 /**
- * Reads IANA's special-purpose registry without ipaddr.js, which takes 4 µs: in a flood, this runs for every packet. A test compares both.
+ * Returns the range in IANA's special-purpose registry without ipaddr.js, which takes 4 µs, because in a flood this runs for every packet.
+ * A test compares both.
  */
 function ipv4Range(value: number): AddressRange {
   const first = value >>> 24;
@@ -189,6 +190,7 @@ function ipv4Range(value: number): AddressRange {
   return value === 0xffffffff ? 'broadcast' : 'public';
 }
 
+/** Returns a function that finds the name of the node whose Pod range contains an address; undefined if none does. */
 export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
   const ranges = nodes.flatMap(({ name, podRanges }) =>
     podRanges.map((cidr) => ({ name, range: ipaddr.parseCIDR(cidr) })),

@@ -17,14 +17,14 @@ const most = 1024;
 
 /** How often an idle node saves its state, so that the next run knows how long no agent ran. */
 const aliveStep: Millis = 300_000;
-/** If no agent ran for longer than this, other Pods may have the addresses. A container that keeps crashing is away for five minutes. */
+/** After a longer time without an agent, other Pods may have the addresses. A container that keeps crashing is away for five minutes. */
 const longestAway: Millis = 3 * aliveStep;
 
 export type KeptPods = ReturnType<typeof createKeptPods>;
 
 /**
- * Keeps the Pods of this node for the state. `earlier` contains the Pods of an earlier run until the API server has listed Pods, and for
- * `age` after that for older packets.
+ * Keeps the Pods of this node for the saved state. `earlier` has the Pods of an earlier run until the API server has listed Pods, and then
+ * for `age`, for older packets.
  */
 export function createKeptPods(
   node: string,
@@ -58,7 +58,7 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** Replaces what an earlier run knew by the first complete list. */
+    /** Replaces the Pods of an earlier run by the first complete list. */
     endEarlier(): void {
       if (listed === undefined) return;
       for (const key of records.keys()) if (!listed.has(key)) forget(key);
@@ -87,7 +87,7 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends a Pod of an earlier run. If it still exists, only addresses that it has lost lead to it. */
+  /** Ends the entry of a Pod of an earlier run. If the Pod still exists, the entry keeps only addresses that the Pod has lost. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;

@@ -7,12 +7,12 @@ import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 import { type Workload, workloadKey } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
-/** How long and how many deleted Pods are found by their addresses, for packets from before their end. */
+/** Limits the age and number of deleted Pods that are still found by address, for packets from before their end. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
-/** The present objects of a cluster. `now` is the clock of log lines. */
+/** Keeps the present objects of a cluster. Methods take `now` by the clock of log lines. */
 export function createLiveLists(ownNode: string, remote: Lists['remote'], limits = defaultLiveLimits, kept?: KeptPods) {
   const pods = createLivePods(ownNode, limits, () => directory.changed('pods'));
   const nodes = new Map<string, Node>();
@@ -62,7 +62,7 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
-    /** Returns the Pods that have an address, or had it in the last minutes. */
+    /** Returns the Pods that have an address, or had it within `limits.age`. */
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
     /** Returns the Pods of this node. A Pod that restarted in the last ten minutes counts as `restarting`. */
     podsHere: (now: Millis): Pod[] => pods.here(now),
@@ -74,14 +74,14 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
   };
 }
 
-/** Compares all fields except the version. */
+/** Compares all fields except `resourceVersion`. */
 function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
 const recently: Millis = 600_000;
 
-/** Keeps Pods, and deleted ones for a while. */
+/** Keeps Pods, and deleted Pods within `limits`. */
 function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
@@ -101,7 +101,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
       const after = seen(pod, before, now);
       const { resourceVersion, running, problem, restarted } = after;
       const status = { resourceVersion, running, problem, restarted } satisfies Partial<Pod>;
-      // Most updates change nothing that is used here.
+      // Most updates change only the status, which the index does not use.
       if (before !== undefined && isEqual({ ...before, ...status }, after)) {
         Object.assign(before, status);
         return;
@@ -132,7 +132,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
     const isSamePod = after?.uid === before.uid;
-    // Addresses that the Pod has kept find its new state.
+    // An address that the Pod still has leads to its new state.
     const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
     if (lost?.length === 0) return;
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;

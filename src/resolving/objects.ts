@@ -21,7 +21,7 @@ export interface Pod {
   labels?: string | undefined;
   /** The named ports, in the form of `packPorts`. */
   ports?: string | undefined;
-  /** From when the Pod had its addresses, and below, until when: Infinity while it runs. */
+  /** When the Pod got its addresses, and below, when it lost them: Infinity while it runs. */
   from: Millis;
   until: Millis;
   running: boolean;
@@ -98,8 +98,8 @@ export interface Owner {
 }
 
 /**
- * Returns the workload of a Pod. A Deployment is found by the Pod's template hash (`web-6c8d5f7b94`), a CronJob by the minute in its Job's
- * name (`report-29920440`).
+ * Returns the workload of a Pod; undefined without one. A Deployment is recognized by the Pod's template hash (`web-6c8d5f7b94`), a CronJob
+ * by the time in its Job's name (`report-29920440`).
  */
 export function workloadOf(
   namespace: string,
@@ -109,7 +109,7 @@ export function workloadOf(
   // The owner of a static Pod is its Node, which is not a workload.
   if (owner === undefined || owner.kind === 'Node') return undefined;
   if (owner.kind === 'ReplicaSet') {
-    // Argo Rollouts label Pods with a key of their own.
+    // Argo Rollouts uses a label key of its own.
     for (const [label, kind] of [
       ['pod-template-hash', 'Deployment'],
       ['rollouts-pod-template-hash', 'Rollout'],
@@ -127,7 +127,7 @@ export function workloadOf(
   return { kind: owner.kind, namespace, name: owner.name };
 }
 
-/** Finds the Pod of a program, by the names that installers use. It is on the host's network, as few other Pods are. */
+/** Finds the Pod of a failing program by the names that installers use, among the few Pods on the host's network. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
@@ -140,8 +140,8 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
 /**
- * Returns the first value that was used with a key, because JSON.parse makes copies of equal texts. Memory is bounded by the characters of
- * the keys.
+ * Returns a function that returns the first value used with a key, to share equal values, of which JSON.parse makes copies. The memory is
+ * bounded: a million characters of keys.
  */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
   const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
@@ -166,7 +166,6 @@ export function packEndpoints(endpoints: readonly Backend[]): string {
   return JSON.stringify(packed);
 }
 
-/** Reads the endpoints of a slice. */
 export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Backend[] {
   return (JSON.parse(endpoints) as Packed[]).map(([address, namespace, pod, node, ready]) => ({
     address,
@@ -176,7 +175,7 @@ export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Ba
   }));
 }
 
-/** Returns each Pod once, though each family and each set of ports has its own slice. A Pod that is ready in one slice counts as ready. */
+/** Returns each Pod once, because each family and each set of ports has its own slice. A Pod that is ready in one slice counts as ready. */
 export function backendsIn(slices: Iterable<EndpointSlice>): Backend[] {
   const found = new Map<string, Backend>();
   for (const slice of slices) {

@@ -4,13 +4,13 @@ import type { Millis } from '../model/log-line.ts';
 import { addressOnly, nodeEndpoint, podEndpoint } from './endpoints.ts';
 import type { Node, Pod } from './objects.ts';
 
-/** Tolerance, because time stamps in the API are cut to seconds, and the log's clock may be a little wrong. */
+/** The tolerance of times, because time stamps in the API are cut to seconds, and the log's clock may be a little wrong. */
 export const slack: Millis = 2000;
 
 /** Finds present and past Pods by address, interface or name. Several Pods may have had the same address one after the other. */
 export type PodIndex = ReturnType<typeof createPodIndex>;
 
-/** `ownNode`: interfaces lead only to Pods of this node. Undefined: to Pods of any node, for saved logs. */
+/** `ownNode`: the only node whose Pods are found by interface; undefined: all nodes, for saved logs. */
 export function createPodIndex(ownNode: string | undefined) {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();
@@ -26,7 +26,7 @@ export function createPodIndex(ownNode: string | undefined) {
     get size(): number {
       return all.size;
     },
-    /** Adds a Pod. `lost`: addresses that an existing Pod no longer has. They alone lead to this entry. */
+    /** Adds a Pod. `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
@@ -95,7 +95,7 @@ function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
   return index;
 }
 
-/** Returns the `generateName` of a Pod, because controllers add five letters or a number to it. */
+/** Returns the `generateName` of a Pod: its name without the last part, which controllers add. */
 export function generateNameOf(pod: string): string {
   return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
@@ -127,7 +127,10 @@ function isOne(pods: readonly Pod[]): boolean {
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 
-/** Returns the Pod that held the address by the API's clock, or else by that clock with its tolerance. */
+/**
+ * Returns the Pod of a list that existed at the time, or else with the tolerance `slack`. At an inexact time, returns the present Pod if no
+ * other Pod is in the list.
+ */
 export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
   if (!exact) {
@@ -138,7 +141,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 
-/** Returns the Pod at a time. A Pod keeps its addresses to its end, so if two seem to have one, it belongs to the one that ends first. */
+/** Returns the Pod at a time. A Pod keeps its addresses to its end, so of two Pods with one address, the one that ends first has it. */
 function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {
@@ -153,13 +156,13 @@ function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }:
   return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
 }
 
-/** Returns the names of a Pod's veth pair on the host, as Calico (`cali`) and the AWS VPC CNI (`eni`) choose them: up to 15 characters. */
+/** Returns the possible names of a Pod's interface on the host, as Calico (`cali`) and the AWS VPC CNI (`eni`) choose them. */
 export function interfaceNames(namespace: string, pod: string): string[] {
   const hash = createHash('sha1').update(`${namespace}.${pod}`).digest('hex').slice(0, 11);
   return [`cali${hash}`, `eni${hash}`];
 }
 
-/** Returns whether a name has this form and so belongs to a Pod of this node. */
+/** Returns whether a name has the form of `interfaceNames`, so that it belongs to a Pod of the node. */
 export function isPodInterface(name: string): boolean {
   // No regular expression, because this runs several times for every packet.
   return (name.length === 15 && name.startsWith('cali')) || (name.length === 14 && name.startsWith('eni'));
@@ -176,7 +179,7 @@ const mostCandidates = 8;
 
 /**
  * Finds the owner of a name such as `shop/netcheck` or `Node node-a`. `shop/web-*` means the Pods of a workload on `node` ('': on any
- * node). Without a node nothing is found, because Pods of other nodes are not all known.
+ * node); if `node` is undefined, none of them is found, because Pods of other nodes are not all known.
  */
 export function ownerOfName(name: string, at: Moment, node: string | undefined, lists: NamedLists): Endpoint {
   const host = name.startsWith('Node ') ? lists.nodes(name.slice('Node '.length)) : undefined;
@@ -204,7 +207,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** Returns the Pods that existed at the time or later, each once, because the time is only the beginning of an interval. */
+/** Returns the Pods that existed at the time or later, without repeats. The time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const once = new Map(there.map((pod) => [objectKey(pod), pod]));

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { at, type Json, list, spelled } from '../platform/json.ts';
 import type { Pod, ServicePort } from './objects.ts';
 
-/** A Pod as plain JSON. Its times are of the wall clock. */
+/** A Pod as plain JSON, with times of the wall clock. */
 export type PodRecord = ReturnType<typeof podRecordOf>;
 
 /** The most addresses of a Pod. Each network attachment has one or two. */
@@ -22,7 +22,7 @@ function finite(time: Millis): Millis | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Reads a Pod from a record; undefined if an API server would not accept its names. It is not certain that the Pod exists. */
+/** Reads a Pod from a record; undefined if an API server would not accept its names. The Pod may not exist any more. */
 export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
   const namespace = spelled(at(record, 'namespace'), isLabel);
   const name = spelled(at(record, 'name'), isSubdomain);
@@ -52,7 +52,7 @@ export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | 
   return onSteadyClock(pod, fromWall);
 }
 
-/** Converts the Pod's times. The API server's times are of a wall clock, but those of packets and lists are not. */
+/** Converts the Pod's times in place, from the wall clock of the API server to the steady clock of packets and lists. */
 export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
   const { from, until, restarted } = pod;
   return Object.assign(pod, {
@@ -72,7 +72,7 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
 }
 
-/** Reads a role. Only system Namespaces have Pods with a role, and advice must not point anywhere else. */
+/** Reads a role. Only Pods of system Namespaces have a role, because advice must not point to other Pods. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
   if (!systemNamespaces.has(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;

@@ -14,8 +14,8 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
 }
 
 /**
- * Finds the ends of a packet. The best evidence is a Pod's interface, even if the address is not the Pod's own. `logged`: the node of the
- * packet, for loggers that name Pods; '' if unknown.
+ * Finds the ends of a packet. A Pod's interface is the best evidence, even if the address is not the Pod's own. `logged`: the node of the
+ * packet, for loggers that name Pods; '' for any node.
  */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
   const {
@@ -52,8 +52,8 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
 }
 
 /**
- * Returns the own node for packets that it sent itself, because the kernel then names no input device. An address in the node's Pod range
- * is that of its bridge or gateway.
+ * Returns the node that sent a packet itself, for which the kernel names no input device: the address of its bridge or gateway is in its
+ * Pod range.
  */
 function ownNode(address: string, directory: Directory): Endpoint | undefined {
   const home = directory.homeOf(address);
@@ -86,9 +86,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
   };
 }
 
-/**
- * Finds the node of a line: by its host, by the interface, by a name that looks like a host, or because there is only one node; else ''.
- */
+/** Returns the name of a line's node: of its host, of the interface, the host itself if it is a host name, or of the only node; else ''. */
 export function nodeOf(
   host: string | undefined,
   observation: PacketObservation | undefined,

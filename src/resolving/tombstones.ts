@@ -2,11 +2,11 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface TombstoneLimits {
   age: Millis;
-  /** Past this number the oldest values are forgotten first. */
+  /** The most values. The oldest are forgotten first. */
   count: number;
 }
 
-/** Keeps removed values for a while, because they may still be asked for. */
+/** Keeps removed values up to `age`, because they may still be asked for. */
 export function createTombstones<K, V>({ age, count }: TombstoneLimits, onForgotten?: (key: K) => void) {
   const all = new Map<K, { value: V; since: Millis }>();
   return {

@@ -2,7 +2,7 @@ import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './slots.ts';
 
-/** The series of a table. They are read one by one, and may change meanwhile. */
+/** The series of a table. Readers take them one by one, so the table may change meanwhile. */
 export interface SeriesView {
   current: () => Iterable<Series>;
   past: ReadonlySet<Series>;
@@ -13,7 +13,7 @@ type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
 
-/** Tracks what has changed since the last write to disk, starting with the first write. */
+/** Tracks which series have changed since the last write to disk. */
 export function createSeriesChanges() {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
@@ -60,6 +60,7 @@ export function createSeriesChanges() {
   }
 }
 
+/** Reads series from the values of the saved state, by key. */
 export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesState, 'series' | 'past'> {
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
   const peers = new Map(entriesOfKind<DistinctValues>('peers', values));
@@ -72,7 +73,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-/** Describes what the disk has of a series, apart from its counts. */
+/** Returns what the disk has of a series after a write, apart from its counts. */
 function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };

@@ -11,7 +11,7 @@ interface CounterOptions {
   /** Removes a series from the queue; false if an Event may already count it. */
   withdraw: (series: Series) => boolean;
   restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
-  /** Called if an Event about the series would have news. */
+  /** Called if an Event about the series would change. */
   onCounted: (series: Series, time: Millis) => void;
 }
 
@@ -42,14 +42,14 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     suppress,
   };
 
-  /** Counts `weight` packets from `time` to `last`. No window ends in between. */
+  /** Counts `weight` packets from `time` to `last`. The caller ensures that no window ends in between. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
     if (held.scans.endBegun()) joinUnpublished();
   }
 
-  /** Marks the series that may have lost lines, because their counts are lower bounds. */
+  /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
   function suppress({ affects }: Suppressed, node: string, time: Millis): void {
     if (affects === 'nothing') return;
     revision++;
@@ -62,10 +62,10 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     }
   }
 
-  /** Returns the series. `from`: the series that has counted the finding before. */
+  /** Returns the series that counts the packets; undefined if none does. `from`: the series that counted the finding before. */
   function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.seriesFor(finding, time, last);
-    // Limits lose no packets of a scan, because Events of Pods count them, too.
+    // A scan's packets without a series are not lost, because Events of Pods count them, too.
     const isCountedElsewhere = finding.details.kind === 'scan';
     if (series === undefined) {
       if (!isCountedElsewhere) counts.uncounted += weight;
@@ -113,7 +113,7 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
   if (finding.details.kind === 'incident') series.finding = finding;
 }
 
-/** How far back a report of lost lines reaches. The kernel reports them only with the next line that it allows. */
+/** How far back a report of lost lines reaches. The kernel reports lost lines only with the next line that it allows. */
 const reach: Millis = 10_000;
 
 /** Remembers when lines of each node were last reported as lost. */
@@ -124,7 +124,7 @@ function createLostLines(restored: SeriesState['reports'] = []) {
     report(affects: Loss, node: string, time: Millis): void {
       reports.set(node, { ...reports.get(node), [affects]: time });
     },
-    /** Returns whether the first lines of a series that begins at `time` may be among them. */
+    /** Returns whether the first lines of a series that begins at `time` may be among the lost lines. */
     mayBeOf(series: Series, time: Millis): boolean {
       const { details, node } = series.finding;
       const lost = reports.get(node);

@@ -3,7 +3,7 @@ import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
 import { parseSelector, type Selector, SelectorError, withPrefix } from '../calico/selector.ts';
 
-/** Returns undefined for an absent or empty selector, and a text that says why it is invalid. */
+/** Returns undefined for an absent or empty selector, and the reason as a text for an invalid one. */
 function parsedSelector(value: Json): Selector | string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return 'a selector is no text';
@@ -15,7 +15,7 @@ function parsedSelector(value: Json): Selector | string | undefined {
   }
 }
 
-/** Joins selectors so that all must match. Returns a text if one of them is invalid. */
+/** Joins selectors so that all must match. Returns the reason if one of them is invalid. */
 function all(selectors: readonly (Selector | string | undefined)[]): Selector | string | undefined {
   const given = selectors.filter((each) => each !== undefined);
   const broken = given.find((each) => typeof each === 'string');
@@ -87,7 +87,7 @@ export function entitySelector(
   const positive = all([confined, accounts, given]);
   const not = typeof notSelector === 'object' ? { kind: 'not' as const, operand: notSelector } : notSelector;
   return {
-    // Both are one selector, which a single Pod or network set must match. A notSelector alone must match none of them (rule_scanner.go).
+    // A single Pod or network set must match both selectors. A notSelector alone must match none with that address (rule_scanner.go).
     selector: positive === undefined ? undefined : all([positive, not]),
     notSelector: positive === undefined ? notSelector : undefined,
     text: `${[...texts, ...(positive === undefined ? [] : textsOf(entity, ['notSelector']))].join(', ') || 'selector all()'}${where}`,

@@ -98,7 +98,7 @@ function selectorsOf(field: string | undefined, value: Json): [{ selector: Label
   return [{ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector')];
 }
 
-/** Returns undefined if the policy has no rules for the direction, so that it does not apply to it. */
+/** Returns undefined if the policy has no rules for the direction, because it then does not apply there. */
 function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;
@@ -110,7 +110,7 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
   const known = peers.filter((clause) => clause !== undefined);
-  // A peer without a known field may have one of a newer version. Then the API wants Accept to match nothing, and Deny and Pass to deny all.
+  // A peer with no known field may be of a newer version. The API then requires that Accept matches nothing, and Deny and Pass deny all.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
   return [

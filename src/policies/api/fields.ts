@@ -1,13 +1,13 @@
-/** Lists the known fields of evaluated policies. With a misspelled field ignored, the verdict would be that of another policy. */
+/** Lists the known fields of evaluated policies, because ignoring a misspelled field would evaluate another policy. */
 import { at, type Json } from '../../platform/json.ts';
 
-/** The values of a field: `any` value, a text from a set, `[shape]` for a list, or an object with these fields. */
+/** Describes the values of a field: any value, a text of a set, a list of one shape, or an object with known fields. */
 export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | Fields;
 export interface Fields {
   readonly [field: string]: Shape;
 }
 
-/** `known`: the fields that are allowed there, if this field is not. */
+/** `known`: the fields allowed in place of an unknown one; empty for other problems. */
 export interface FieldProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -145,7 +145,7 @@ export function strangeField(object: Json, fields: Fields): string | undefined {
   );
 }
 
-/** `spec`: the fields of the policy's spec. Only policies of Cilium may have several. */
+/** Returns the problems of a policy's fields. `spec`: the known fields of its spec; only Cilium policies may have several specs. */
 export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const specs: Fields = spec === ciliumPolicyFields ? { specs: [spec] } : {};

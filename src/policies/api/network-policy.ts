@@ -38,7 +38,7 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace
   const given = list(at(spec, direction));
   const types = list(at(spec, 'policyTypes'));
   const name = direction === 'ingress' ? 'Ingress' : 'Egress';
-  // The defaults of the API server (pkg/apis/networking/v1/defaults.go).
+  // Missing types get the API server's defaults (pkg/apis/networking/v1/defaults.go).
   const isAbout = types.length > 0 ? types.includes(name) : direction === 'ingress' || given.length > 0;
   if (!isAbout) return undefined;
   return given.map((each) =>
@@ -57,7 +57,7 @@ function portClause(given: Json): Clause {
   const [port, end] = [at(given, 'port') ?? undefined, at(given, 'endPort') ?? undefined];
   if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
   if (port === undefined && end === undefined) return new PortRange(protocol);
-  // A name of a port has a letter: the API server refuses a number in quotes.
+  // A port name has a letter: the API server rejects a number in quotes.
   if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
   if (!isPort(port) || (end !== undefined && !(isPort(end) && end >= port))) return unusable('a port is no port');
   return new PortRange(protocol, port, end ?? port);

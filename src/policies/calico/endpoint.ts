@@ -1,6 +1,6 @@
 /**
- * Pods and network sets as Calico's selectors see them: their own labels, and with a prefix those of their Namespace and their
- * ServiceAccount (libcalico-go/lib/backend/k8s/conversion).
+ * Shows Pods and network sets as Calico's selectors see them: with their own labels, and with those of their Namespace and ServiceAccount
+ * under a prefix (libcalico-go/lib/backend/k8s/conversion).
  */
 import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
@@ -25,7 +25,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     if (key === namespaceLabel) return pod.namespace;
     if (key === 'projectcalico.org/orchestrator') return 'k8s';
     if (key === serviceAccountLabel) return account;
-    // The Pod's own labels with this prefix do not count, because with them it could pretend to be in another Namespace.
+    // Ignore the Pod's own labels with this prefix: they could claim another Namespace.
     if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
     if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
     return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
@@ -40,7 +40,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-/** Returns `has app=web`, `is in Namespace shop`. */
+/** Describes a label of an endpoint: `has app=web`, `is in Namespace shop`. */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
   const text = typeof value === 'object' ? 'an unknown value' : value;
@@ -71,7 +71,7 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Returns the network sets that contain the address. `missing` says why there may be more. */
+/** Returns the network sets that contain the address. `missing`: the missing fact, if there may be more of them. */
 export function networkSetsAt(
   end: End,
   address: Address | undefined,
@@ -89,7 +89,7 @@ export function networkSetsAt(
   return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), missing: host };
 }
 
-/** Returns the missing fact where a HostEndpoint may be at this end, because HostEndpoints are not evaluated. */
+/** Returns the missing fact if this end may have a HostEndpoint, because HostEndpoints are not evaluated; else undefined. */
 export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): string | undefined {
   if (end.kind === 'pod' && !end.pod.hostNetwork) return undefined;
   const node = end.kind === 'node' ? end.node.name : end.kind === 'pod' ? end.pod.node : undefined;

@@ -1,5 +1,5 @@
 /**
- * Objects that change what policies of Calico mean (api/pkg/apis/projectcalico/v3), as its API server serves them or as they are stored
+ * Reads the objects that decide what Calico's policies mean (api/pkg/apis/projectcalico/v3), as served or as stored
  * (crd.projectcalico.org/v1), and the EndpointSlices that rules with `services` match. Broken objects are ignored.
  */
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
@@ -22,7 +22,7 @@ export interface HostEndpoint {
   readonly addresses: readonly string[];
 }
 
-/** Kinds that may be read in part only. */
+/** Kinds of which some objects may be unread. */
 export type CalicoKind = 'tiers' | 'networksets' | 'hostendpoints';
 
 export interface CalicoObjects {
@@ -48,13 +48,13 @@ function readHostEndpoint(name: string, spec: Json): HostEndpoint {
   return { name, node: text(at(spec, 'node')), addresses: addresses.filter((each) => each !== '') };
 }
 
-/** Returns the order; Infinity (last) if it is absent, undefined if it is invalid. */
+/** Returns the order: Infinity (last) if absent, undefined if invalid. */
 export function readOrder(order: Json): number | undefined {
   if (order === undefined || order === null) return Infinity;
   return typeof order === 'number' && Number.isFinite(order) ? order : undefined;
 }
 
-/** Calico's names for the tiers of Kubernetes' policies, both before release 3.32 and since. */
+/** Maps Calico's names of the tiers of Kubernetes' policies, from before release 3.32 and since, to ours. */
 const kubernetesNames: ReadonlyMap<string, string> = new Map([
   ['default', networkPolicyTier],
   ['kube-admin', 'Admin'],
@@ -73,7 +73,7 @@ function rangesOf(spec: Json): Range[] {
     .filter((range) => range !== undefined);
 }
 
-/** A bare address is a network of one. */
+/** Parses a CIDR; undefined if it is invalid. A bare address is a network of one address. */
 export function parseNet(net: string): Range | undefined {
   return parseRange(net.includes('/') ? net : `${net}/${isIPv6(net) ? 128 : 32}`);
 }
@@ -102,7 +102,7 @@ export function collectCalicoObjects() {
     }),
   };
 
-  /** Returns false for objects of other kinds. */
+  /** Returns false for objects of other kinds, and for some broken ones. */
   function add(object: Json): boolean {
     const apiVersion = text(at(object, 'apiVersion')) ?? '';
     const kind = text(at(object, 'kind'));
@@ -126,13 +126,13 @@ export function collectCalicoObjects() {
   }
 }
 
-/** The served ports such as `TCP/5432`, by address (canonical text, platform/address.ts). */
+/** Maps the addresses of a Service's endpoints (canonical text, platform/address.ts) to their ports, such as `TCP/5432`. */
 export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Finds endpoints by `NAMESPACE/NAME`. A text says why they are not known. */
+/** Returns the endpoints of a Service, given as `NAMESPACE/NAME`; a text is the missing fact if they are not known. */
 export type EndpointsOf = (service: string) => ServiceEndpoints | string;
 
-/** The most endpoints of one Service, because its owner decides how many it has. */
+/** Limits the endpoints of one Service in memory, because its owner may create any number. */
 export const maxEndpoints = 5000;
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
@@ -156,7 +156,7 @@ export function collectServices() {
       return true;
     },
     complete: (service: string): void => void complete.add(service),
-    /** Notes that no more objects come. If there was any EndpointSlice, the EndpointSlices of all Services are known. */
+    /** Ends the input. If it had any EndpointSlice, the endpoints of all Services count as known. */
     completeIfAny: (): void => void (isComplete = isAny),
     unread: (namespace: string): void => void unread.add(namespace),
     endpointsOf(this: void, service: string): ServiceEndpoints | string {

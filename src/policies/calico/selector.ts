@@ -1,4 +1,4 @@
-/** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` match without the label, too. */
+/** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` also match if the label is absent. */
 import { allOf, anyOf, type Match, not } from '../model.ts';
 
 /** A parsed selector, as plain data. */
@@ -12,9 +12,10 @@ export type Selector =
 
 type Comparison = '==' | '!=' | 'contains' | 'starts with' | 'ends with';
 
-/** The deepest nesting of parentheses. Each level takes a part of the stack, and strangers write selectors. */
+/** Limits the nesting of parentheses, because each level takes stack, and tenants write selectors. */
 const deepest = 200;
 
+/** Throws a `SelectorError` if the selector is invalid or nested too deeply. */
 export function parseSelector(text: string): Selector {
   const tokens = createSelectorTokens(text);
   const { take, takeWords, expect, literal, problem } = tokens;
@@ -90,7 +91,10 @@ export function parseSelector(text: string): Selector {
 export type Label = string | undefined | { readonly missing: string };
 export type LabelOf = (key: string) => Label;
 
-/** Returns whether an object with these labels is selected. `global()` is always true: in a rule it means "in no namespace". */
+/**
+ * Returns whether a selector selects an object with these labels. `global()` is true here; where it means "in no Namespace", `withPrefix`
+ * has replaced it.
+ */
 export function selects(selector: Selector, labelOf: LabelOf): Match {
   switch (selector.kind) {
     case 'all':
@@ -122,7 +126,7 @@ function collect(selector: Selector, found: Set<string>): void {
   else if ('label' in selector) found.add(selector.label);
 }
 
-/** Adds the prefix to all labels, and replaces `all()` and `global()`. */
+/** Adds the prefix to all labels, and replaces `all()` and `global()` by the given selectors, if any. */
 export function withPrefix(selector: Selector, prefix: string, all?: Selector, global?: Selector): Selector {
   switch (selector.kind) {
     case 'all':
@@ -165,7 +169,7 @@ function matches(
   }
 }
 
-/** Reports a selector that Calico refuses, too. */
+/** Reports an invalid selector. */
 export class SelectorError extends Error {
   override name = 'SelectorError';
 }

@@ -1,4 +1,4 @@
-/** Peers in Cilium's rules: Pods (by the identity that Cilium derives from their labels), entities, and networks outside the cluster. */
+/** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
 import { allOf, both, type End, type Match } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isPeer } from '../clauses/peers.ts';
@@ -13,7 +13,7 @@ import {
   selects,
 } from '../clauses/labels.ts';
 
-/** `fromEndpoints`, `toEndpoints`: match Pods with their own network. */
+/** Matches Pods that are not on the host network (`fromEndpoints`, `toEndpoints`). */
 export class CiliumEndpoints implements Clause {
   readonly #selector: CiliumSelector;
 
@@ -84,7 +84,7 @@ function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
   return peer.kind === 'external' && (only === undefined || family === only);
 }
 
-/** Returns whether the peer is the Pod's own Node (`own`) or another one. A Pod on the network of a Node counts as the Node. */
+/** Returns whether the peer is the Pod's own Node (`own`), or else another Node. A Pod on the network of a Node counts as the Node. */
 function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
@@ -93,7 +93,7 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   return (node === pod.node) === own;
 }
 
-/** Networks outside the cluster. Pods and Nodes never match, because Cilium knows them by their identities. */
+/** Matches networks outside the cluster. Cilium knows Pods by identity, so they never match; for Nodes, its settings decide. */
 export class CiliumNetworks extends BlockPeer {
   override matches(probe: Probe): Match {
     const match = super.matches(probe);
@@ -113,8 +113,8 @@ export class CiliumNetworks extends BlockPeer {
 }
 
 /**
- * `toFQDNs`: matches addresses outside the cluster that a name had when a Pod looked it up. In a pattern, `*` matches a part of one label,
- * a lone `*` every name, and a leading `**.` any number of labels (pkg/fqdn/matchpattern).
+ * Matches external addresses that a name had when a Pod looked the name up (`toFQDNs`). In a pattern, `*` matches any part of one label, a
+ * lone `*` every name, and a leading `**.` one or more labels (pkg/fqdn/matchpattern).
  */
 export function domainNames(name: string): Clause {
   return clauseOf(
@@ -123,7 +123,7 @@ export function domainNames(name: string): Clause {
       if (peer.kind === 'pod' || peer.kind === 'node') return false;
       const { hostName } = peer.kind === 'external' ? peer : {};
       if (hostName !== undefined && matchesPattern(name, hostName)) return true;
-      // The same address may belong to several names.
+      // An address that has another name may have this name, too.
       return `whether ${name} had the address ${endName(peer)}`;
     },
     (probe) =>
@@ -160,7 +160,7 @@ function matchesLabel(glob: string, label: string): boolean {
   return from <= label.length - last.length;
 }
 
-/** A port where a proxy decides by the content of the request. */
+/** Makes the result for a matching port unknown, because a proxy decides by the content of the request. */
 export function requestPort(port: Clause, request: string): Clause {
   return clauseOf(
     `${port.wants()}, by ${request}`,
@@ -187,11 +187,11 @@ const filtered =
 
 type SelectorParts = Exclude<LabelSelector, string>;
 
-/** A selector of Pods. Its keys may have a source as prefix: `k8s:app`, `any:app`. */
+/** Selects Pods. Keys may have a source as prefix: `k8s:app`, `any:app`. */
 export class CiliumSelector {
   readonly #parts: SelectorParts;
 
-  /** `namespace` applies unless the selector names another one. Undefined means any Namespace. */
+  /** Confines the selector to `namespace`, unless it has requirements on Namespaces itself. */
   constructor(parts: SelectorParts, namespace?: string) {
     const own = parts.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
     const isConfined = own.some(({ key }) => key === namespaceLabel || key.startsWith(namespacePrefix));
@@ -229,7 +229,7 @@ function holds(requirement: SelectorParts[number], identity: Identity): Match {
   return selects([asked], set);
 }
 
-/** Returns the labels that a requirement is about, and the requirement on them. */
+/** Returns the labels that a requirement compares, and the requirement with the key that it has there. */
 function seenBy(
   requirement: SelectorParts[number],
   { pod, namespace, account }: Identity,

@@ -1,9 +1,9 @@
-/** Ranges of addresses, compiled once. */
+/** Compiles address ranges, and checks which addresses they contain. */
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../../platform/address.ts';
 import { type Json, shown } from '../../platform/json.ts';
 
-/** IPv4 as a number, IPv6 as its eight parts. */
+/** An IPv4 address as a number, or the eight 16-bit parts of an IPv6 address. */
 export type Address = number | readonly number[];
 
 export interface Range {
@@ -17,7 +17,7 @@ export function parseAddress(text: string): Address | undefined {
   return canonical.includes(':') ? ipaddr.IPv6.parse(canonical).parts : toNumber(canonical);
 }
 
-/** Returns undefined for an invalid range. Leading zeros are invalid, because enforcers read them in two ways. */
+/** Returns undefined for an invalid range. Leading zeros are invalid, because enforcers read them differently. */
 export function parseRange(text: string): Range | undefined {
   const slash = text.lastIndexOf('/');
   const bits = text.slice(slash + 1);
@@ -46,7 +46,7 @@ export function readNetworks(
   return wrong === undefined ? (networks as Network[]) : wrong.text;
 }
 
-/** IPv4 addresses are never in a range of IPv6. */
+/** Returns whether the range contains the address; false if their families differ. */
 export function contains({ first, mask }: Range, address: Address): boolean {
   if (typeof first === 'number')
     return typeof address === 'number' && (mask === 0 || (first ^ address) >>> (32 - mask) === 0);

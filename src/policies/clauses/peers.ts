@@ -75,7 +75,7 @@ export class NetworkPeer implements Clause {
   }
 }
 
-/** The ipBlock of a NetworkPolicy: a network without some parts of it. */
+/** Matches an ipBlock: networks without their exceptions. */
 export class BlockPeer extends NetworkPeer {
   readonly #except: readonly Network[];
 
@@ -84,7 +84,7 @@ export class BlockPeer extends NetworkPeer {
     this.#except = except;
   }
 
-  /** Returns the exception (`except`) that contains the peer. */
+  /** Returns the exception (`except`) that contains the peer's address; undefined if none does. */
   exceptionFor(probe: Probe): string | undefined {
     const { peerAddress } = probe;
     if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
@@ -112,7 +112,7 @@ export function exceptText(except: readonly Network[]): string {
   return except.length === 0 ? '' : ` except ${except.map(({ text }) => text).join(', ')}`;
 }
 
-/** Selects Nodes by labels. Pods on a Node's network match, too, because they have its address. */
+/** Selects Nodes by labels. A Pod on a Node's network has the Node's address and counts as that Node, with unknown labels. */
 export function nodePeer(nodes: LabelSelector): Clause {
   const selectsNode = (labels: Labels | undefined, name: string): Match =>
     selects(nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
@@ -128,7 +128,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
   );
 }
 
-/** The result is unknown, because no API tells which addresses a name had when the packet was sent. */
+/** Makes a clause for domain names. Its result is always unknown, because no API tells which addresses a name had when the packet was sent. */
 export function domainPeer(names: readonly string[]): Clause {
   const named = names.join(', ');
   return clauseOf(

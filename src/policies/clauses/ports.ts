@@ -10,7 +10,7 @@ export function isPortProtocol(protocol: unknown): protocol is 'TCP' | 'UDP' | '
   return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
 }
 
-/** A range of ports; by default all ports of the protocol. */
+/** Matches a range of ports; by default all ports of the protocol. */
 export class PortRange implements Clause {
   readonly #protocol: string;
   readonly #first: number;
@@ -39,7 +39,7 @@ export class PortRange implements Clause {
   }
 }
 
-/** A named port of the destination Pod, of one protocol or of any. */
+/** Matches a named port of the destination Pod, of one protocol or of any. */
 export class PortName implements Clause {
   readonly name: string;
   readonly #protocol: string | undefined;

@@ -1,4 +1,4 @@
-/** Makes a report from tables of rows. DuckDB computes the sums, so the memory here does not grow with the number of rows. */
+/** Makes a report from tables of rows. DuckDB computes the sums, so memory does not grow with the number of rows. */
 import type { Engine } from '../engine.ts';
 import {
   type Bounded,
@@ -26,7 +26,7 @@ import {
   missingPolicies,
 } from './views.ts';
 
-/** The names of tables and views, which users see with `--db`. */
+/** Names the tables and views, which users see with `--db`. */
 const tables = { rows: 'flows', baseline: 'baseline' } as const;
 export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
@@ -132,7 +132,10 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
   return Object.fromEntries(found) as Record<RankingName, Ranking>;
 }
 
-/** Finds pairs that only the rows or only the baseline have. Dropped and rejected packets count as the same pair, packets that were let through as another. */
+/**
+ * Finds pairs and policies that only the rows or only the baseline have. Dropped and rejected packets are one pair; packets that were let
+ * through are another.
+ */
 async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
   const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
@@ -153,7 +156,7 @@ export function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
 }
 
-/** Makes the matrix of the values of two columns. The last row and the last column sum up the less frequent values. */
+/** Makes the matrix of the most frequent values of two columns. If there are more values, the last row and column sum up the rest. */
 async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
   const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
     engine.bounded(
@@ -180,7 +183,7 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
-/** Readable lengths of an interval. The first one that gives fewer intervals than `mostIntervals` is used. */
+/** Lists readable lengths of an interval. The shortest with at most `mostIntervals` intervals is used. */
 const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
 const mostIntervals = 240;
 
@@ -217,7 +220,7 @@ async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
 
 const gapTime = 'coalesce("event.start", "@timestamp")';
 
-/** Returns the intervals of the time line in which records are missing. */
+/** Returns the indexes of the intervals in which a gap begins; an index may be past the end of the time line. */
 export async function readGapIntervals(engine: Engine, { start, step }: TimeLine): Promise<number[]> {
   const found = await engine.all<{ interval: number }>(
     `SELECT DISTINCT ((epoch_ms(${gapTime}) - ${start}) // ${step})::DOUBLE AS interval FROM ${tables.rows}
@@ -226,7 +229,7 @@ export async function readGapIntervals(engine: Engine, { start, step }: TimeLine
   return found.map(({ interval }) => interval);
 }
 
-/** As in the agent, a source is a scanner if more destinations than this denied it within an hour. */
+/** A source that more destinations than this denied within an hour is a scanner, as in the agent. */
 const fewDestinations = 8;
 
 async function readScans(engine: Engine): Promise<Bounded<Scan>> {

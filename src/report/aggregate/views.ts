@@ -1,10 +1,10 @@
-/** Writes the SQL that adds the report's names to rows (source, destination, service, rule), and sums the rows up. */
+/** Writes the SQL that adds names to rows (source, destination, service, rule), and sums up the rows. */
 import { column, literal } from '../engine.ts';
 import type { ReportOptions } from '../model.ts';
 
 type End = 'source' | 'destination';
 
-/** Earlier times come from a wrong clock, and are left out of the time line. */
+/** Earlier times come from a wrong clock, so they are left out of the time line. */
 const earliest = '2015-01-01';
 
 interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> {
@@ -21,7 +21,7 @@ export function createFlowView(view: string, table: string, options: ViewOptions
     coalesce("event.start", "@timestamp") AS "at",
     ${whoOf('source', options)} AS "from", ${groupOf('source', options)} AS "fromGroup",
     ${whoOf('destination', options)} AS "to", ${groupOf('destination', options)} AS "toGroup",
-    ${service} AS service, ${rule} AS rule, ${policies} AS policies, ${verdict} AS verdict, ${named} AS named,
+    ${service} AS service, ${rule} AS rule, ${denying} AS policies, ${verdict} AS verdict, ${named} AS named,
     "event.action" AS action, "network.packets"::DOUBLE AS packets,
     coalesce("network.packets_at_least", false) AS "atLeast",
     "event.action" IN ('dropped', 'rejected') AS denied,
@@ -29,11 +29,12 @@ export function createFlowView(view: string, table: string, options: ViewOptions
   FROM ${table} WHERE "event.name" IN ('network.flow.drop', 'network.flow.log')${noise}${ofPolicy}`;
 }
 
+/** Returns the condition that a time does not come from a wrong clock: from 2015 to a day after now (in milliseconds). */
 export function isPlausible(time: string, now: number): string {
   return `(${time} >= TIMESTAMP '${earliest}' AND ${time} <= make_timestamp(${(now + 86_400_000) * 1000}))`;
 }
 
-/** Names an end: `Deployment shop/web`, `Pod shop/debug`, `Node node-a`, `203.0.113.9`. The address is used if nothing better is known. */
+/** Returns the name of an end: `Deployment shop/web`, `Pod shop/debug`, `Node node-a`, or else its address. */
 function whoOf(end: End, { manyClusters }: ViewOptions): string {
   const of = (name: string): string => column(`${end}.${name}`);
   const [kind, namespace, owner] = [of('kind'), of('k8s.namespace.name'), of('k8s.owner.name')];
@@ -62,8 +63,8 @@ const service = `coalesce(CASE
     WHEN "network.reply" THEN "network.transport" || '/' || "source.port" || ' (answers)'
     ELSE "network.transport" || '/' || "destination.port" END, "network.transport", '(unknown)')`;
 
-/** The policies that denied the packet; empty if they are not known. */
-const policies = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy.decided_by", ',') ELSE [] END`;
+/** Lists the policies that denied the packet; empty if they are not known. */
+const denying = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy.decided_by", ',') ELSE [] END`;
 
 const rule = `CASE
     WHEN "policy.verdict" = 'denied' AND "policy.decided_by" IS NOT NULL THEN replace("policy.decided_by", ',', ', ')
@@ -71,7 +72,7 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
-/** Creates the table `rule_sums`: a row for each source, destination, service, action, rule and verdict. Other sums are made from it. */
+/** Creates the table `rule_sums`, from which other sums are made: a row for each pair, rule, verdict and list of policies. */
 export function createRuleSums(view: string): string {
   return `CREATE TEMP TABLE rule_sums AS
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule, verdict, named AS policies,
@@ -81,8 +82,8 @@ export function createRuleSums(view: string): string {
 }
 
 /**
- * Creates a table with a row for each source, destination, service and action; `place` is 1 for the most packets. Rows are grouped by rule first,
- * because DuckDB can write groups to the disk when memory is short, but not the distinct values within each of them.
+ * Creates a table with a row for each pair (source, destination, service and action); `place` is 1 for the most packets. Rows are grouped
+ * by rule first, because DuckDB can write groups to the disk when memory is short, but not the distinct values within a group.
  */
 export function createPairs(table: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
@@ -98,13 +99,13 @@ export function createPairs(table: string): string {
     GROUP BY "from", "to", service, action, denied)`;
 }
 
-/** The name of the policy for records that name none. */
+/** Stands for the policy in records that name none. */
 const notNamed = '(not named)';
 
 /** The verdict of policies; unknown if the row has none. */
 const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
 
-/** Returns the deciding policies, separated by commas. If the verdict is unknown, returns the policy that the log names. */
+/** Returns SQL for the deciding policies, separated by commas. If the verdict is unknown, it takes the policy that the log names. */
 function namedPolicies(manyClusters: boolean): string {
   const logged = `coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"`;
   const names = `CASE WHEN "policy.decided_by" <> '' THEN "policy.decided_by"
@@ -115,8 +116,8 @@ function namedPolicies(manyClusters: boolean): string {
 }
 
 /**
- * Returns the condition that a list (separated by commas) has a policy with one of these names. `*` and `?` in a name stand for any characters. The
- * cluster, the kind and the Namespace before a name may be left out.
+ * Returns the condition that a list (separated by commas) has a policy with one of these names. In a name, `*` stands for any characters
+ * and `?` for one. The cluster, the kind and the Namespace before a name may be left out.
  */
 function namesPolicy(list: string, names: readonly string[]): string {
   const patterns = names.map((name) => name.replace(/[\\^$.+()[\]{}|]/g, String.raw`\$&`));
@@ -127,7 +128,7 @@ function namesPolicy(list: string, names: readonly string[]): string {
 /** The most policies that a row names (docs/audit.md). */
 const mostNamed = 8;
 
-/** The most Namespaces that are listed for a policy. */
+/** The most Namespaces that are listed for one policy. */
 const mostNamespaces = 3;
 
 /** Matches what `groupOf` returns for an end without a Namespace: `(external)`, `east: (nodes)`. */
@@ -137,8 +138,8 @@ const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
 /**
- * Creates a table with a row for each policy and verdict. A packet that several policies deny counts in the row of each. Rows are grouped by pair and
- * by Namespace first, because DuckDB can write groups to the disk when memory is short.
+ * Creates a table with a row for each policy and verdict. A packet that several policies deny counts for each of them. Rows are grouped by
+ * pair and by Namespace first, because DuckDB can write groups to the disk when memory is short.
  */
 export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
@@ -163,8 +164,8 @@ export function createPolicySums(table: string): string {
 }
 
 /**
- * Returns the condition that the other table lacks the policy. An unknown verdict equals any other. `names`: only these policies are compared,
- * because the tables have only some of the records of others; empty: all policies.
+ * Returns the condition that the other table lacks the policy. An unknown verdict equals any other. `names`: the policies to compare, because
+ * of other policies the tables have only some records; empty: all named policies.
  */
 export function missingPolicies(other: string, names: readonly string[]): string {
   const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);

@@ -1,4 +1,4 @@
-/** Writes the HTML of the page. Every text goes through `text`, so that none becomes markup. */
+/** Writes the HTML of the page. Every text goes through `text` or `messageText`, so that none becomes markup. */
 import { createHash } from 'node:crypto';
 import type { Matrix, Report } from '../model.ts';
 import type { pageAssets } from './assets.ts';
@@ -117,7 +117,7 @@ function tableHtml(title: string, columns: readonly Column[], rows: readonly (re
 
 export const outcomes = ['dropped', 'rejected', 'logged', 'accepted'];
 
-/** Returns the class of the style for an outcome. */
+/** Returns the CSS class of an outcome. */
 export function classOf(action: string): string {
   return outcomes.includes(action) ? action : 'other';
 }
@@ -168,7 +168,7 @@ function matrixCell(value: number, heatOf: (value: number) => number): string {
   return value > 0 ? `<td class="h${heatOf(value)}">${shortNumber(value)}</td>` : '<td></td>';
 }
 
-/** Returns a function that gives a heat from 1 to 8, by the logarithm, because a few cells have nearly all packets. */
+/** Returns a function from packets to a heat of 1 to 8. The scale is logarithmic, because a few cells have nearly all packets. */
 function heatBetween(least: number, most: number): (value: number) => number {
   return (value) => (most === least ? 4 : 1 + Math.floor(((Math.log(value) - least) / (most - least)) * 7.999));
 }
@@ -179,7 +179,7 @@ function nameHtml(name: string): string {
   return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;
 }
 
-/** Escapes any text, also a stranger's, for the content of an element or a quoted attribute. */
+/** Escapes any text for the content of an element or a quoted attribute. */
 export function text(value: string): string {
   return escaped(plain(value));
 }

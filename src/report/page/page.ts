@@ -1,4 +1,4 @@
-/** Makes the page: one file that needs no network and no server, with its records packed in it. */
+/** Makes the page: one file that contains its records, and needs no network and no server. */
 import { gzipSync } from 'node:zlib';
 import { views } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
@@ -57,7 +57,7 @@ interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'serv
   rank: number;
 }
 
-/** Chooses the latest rows of each pair. If there are too many pairs, those with most packets have one row each. */
+/** Chooses the latest rows of each pair. If there are too many pairs, those with most packets in their latest row have one row each. */
 async function readPageRows(engine: Engine): Promise<Row[]> {
   const found = engine.batches<Row>(
     `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
@@ -68,7 +68,7 @@ async function readPageRows(engine: Engine): Promise<Row[]> {
     ORDER BY "from", "to", service, action, "at"`,
   );
   const rows: Row[] = [];
-  /** Each text once, because most rows repeat those of others. */
+  /** Holds each text once, because most rows repeat texts of others. */
   const texts = new Map<string, string>();
   for await (const batch of found)
     for (const row of batch) {
@@ -82,7 +82,7 @@ async function readPageRows(engine: Engine): Promise<Row[]> {
   return rows;
 }
 
-/** Returns three lines: rule, verdict and policies. Each policy is made printable on its own, so that it equals its name in the list of policies. */
+/** Returns three lines: rule, verdict and policies. Each policy is made printable on its own, to equal its name in the list of policies. */
 function rulingText(ruling: string): string {
   const [rule = '', verdict = '', policies = ''] = JSON.parse(ruling) as string[];
   return [plain(rule), verdict, policies.split(',').map(plain).join(',')].join('\n');
@@ -94,7 +94,10 @@ function placeOf(places: Map<string, number>, value: string): number {
   return place;
 }
 
-/** Packs the rows of the lowest ranks as JSON in gzip and Base64, one column after another. A value is stored as its difference from the value before it. */
+/**
+ * Packs the rows of the lowest ranks as JSON in gzip and Base64, one column after another. Each value is stored as its difference from the
+ * value before.
+ */
 function packRows(rows: readonly Row[], most: number) {
   const ranks = rows.map(({ rank }) => rank).toSorted((a, b) => a - b);
   const limit = ranks[most] ?? Infinity;

@@ -77,7 +77,7 @@ function stripsOf({ scans, incidents }: Report, { start, step, series }: TimeLin
   ];
 }
 
-/** The script shows the records of a bar that is clicked. */
+/** Draws the bar of an interval. The page's script shows its records after a click. */
 function barHtml(
   { at, packets, sum, hasGap }: Interval,
   x: number,
@@ -141,7 +141,7 @@ function summaryOf(intervals: readonly Interval[], marks: readonly Strip[]): str
   return `Most packets: ${numberText(most.sum)} at ${timeText(most.at)} UTC.${listed.length > 0 ? ` Marked ${listed.join(', ')}.` : ''}`;
 }
 
-/** Returns the next of 1, 2, 5, 10, 20, … */
+/** Rounds up to the next of 1, 2, 5, 10, 20, … */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 5].map((each) => each * power).find((each) => each >= value) ?? 10 * power;

@@ -6,12 +6,12 @@ import type { Bounded, ReportedEvent } from '../model.ts';
 
 const most = 200;
 
-/** The largest file. kubectl prints two kilobytes for each Event, so a larger file is not a list of Events. */
+/** The most characters of a file. kubectl prints two kilobytes for each Event, so a longer file is not a list of Events. */
 const largest = 256 * 1024 * 1024;
 
 const component = 'kube-netfilter-tailer';
 
-/** Matches the end of an incident's message: `[KN102]`, or `[KN101, KN102]` with a diagnosis. */
+/** Matches the code in an incident's message: `[KN102]`, or `[KN101, KN102]` with a diagnosis. */
 const code = /\[KN\d{3}(?:, KN\d{3})?\]/;
 
 export interface ReportedEvents {
@@ -33,16 +33,16 @@ export function readEvents(files: readonly string[]): ReportedEvents {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
   }
-  const of = (incidents: boolean): Bounded<ReportedEvent> => {
+  const bounded = (incidents: boolean): Bounded<ReportedEvent> => {
     const sorted = found
       .flatMap(({ event, isIncident }) => (isIncident === incidents ? [event] : []))
       .toSorted((a, b) => a.first - b.first);
     return { top: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
   };
-  return { incidents: of(true), events: of(false), problems };
+  return { incidents: bounded(true), events: bounded(false), problems };
 }
 
-/** Reads one Event a line, or a list of Events. */
+/** Reads one Event a line, or one Event or list of Events. Throws a `SyntaxError`. */
 function eventsIn(content: string): Json[] {
   const values: Json[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(content)
     ? content.split('\n').flatMap((line): Json[] => (line.trim() === '' ? [] : [JSON.parse(line)]))

@@ -9,7 +9,10 @@ import { InputError, openInput } from '../../sources/reading.ts';
 import { writeAll } from '../../platform/write-all.ts';
 import { ReportError } from '../model.ts';
 
-/** Finds the files for names and patterns; `-` is standard input. The name of an existing file is not a pattern. `problems` says what cannot be read. */
+/**
+ * Finds the files for names and patterns; `-` is standard input. The name of an existing file is not a pattern. `problems` says what
+ * cannot be found or read.
+ */
 export function findFiles(named: readonly string[]): { files: string[]; problems: string[] } {
   const seen = new Set<string>();
   const found: ReturnType<typeof findFiles> = { files: [], problems: [] };
@@ -19,7 +22,7 @@ export function findFiles(named: readonly string[]): { files: string[]; problems
       found.problems.push(`${name}: ${/[*?[{]/.test(name) ? 'no file has such a name' : 'no such file'}`);
     for (const path of paths) {
       const identity = path === '-' ? '-' : identityOf(path);
-      // Skip folders that a pattern matches.
+      // Skip folders among several matches of a pattern.
       if (identity === undefined || seen.has(identity) || (paths.length > 1 && statSync(path).isDirectory())) continue;
       seen.add(identity);
       found.files.push(path);
@@ -35,7 +38,7 @@ export function findFiles(named: readonly string[]): { files: string[]; problems
   return found;
 }
 
-/** Identifies a file, so that a link and its target are the same; undefined if it does not exist. */
+/** Returns the same text for a link and its target; undefined if the file does not exist. */
 function identityOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}.${stat.ino}`;
@@ -70,7 +73,7 @@ export async function eachLine(path: string, take: (line: string | undefined) =>
 /** Thrown by `take` to end the reading of a file. */
 const enough = new Error('enough');
 
-/** Reads until `take` throws `enough`. A damaged file is read as far as possible. */
+/** Reads lines until `take` throws `enough`. A damaged file is read as far as possible. */
 async function untilEnough(path: string, take: (line: string | undefined) => void): Promise<void> {
   await eachLine(path, take).catch((error: unknown) => {
     if (error !== enough && !(error instanceof InputError)) throw error;
@@ -90,7 +93,7 @@ export async function lineNumbers(path: string, places: readonly number[]): Prom
   return found;
 }
 
-/** Rejects if none of the first thousand lines is a JSON object, because another kind of log may have gigabytes. */
+/** Rejects if none of the first thousand lines is a JSON object, because reading another kind of log may take gigabytes. */
 export async function requireRows(path: string): Promise<void> {
   let lines = 0;
   await untilEnough(path, (line) => {
@@ -100,7 +103,7 @@ export async function requireRows(path: string): Promise<void> {
   });
 }
 
-/** Writes a copy that DuckDB can read to its end: a line that is not a JSON object, or is longer than 1 MiB, becomes `{}`. */
+/** Writes a copy that DuckDB can read to its end: a line that is not a JSON object, or is too long, becomes `{}`. */
 export async function writeReadable(from: string, to: string): Promise<void> {
   const file = openSync(to, 'w');
   let ready = '';
@@ -121,7 +124,7 @@ function isBlank(line: string | undefined): boolean {
   return line !== undefined && /^[ \t\r]*$/.test(line);
 }
 
-/** Returns the JSON object of a line; undefined if it is none, or longer than a row can be. */
+/** Returns the JSON object of a line; undefined if the line has none, or is too long. */
 export function objectIn(line: string | undefined): object | undefined {
   const value = line === undefined || line.length > longestLine ? undefined : parsed(line);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
@@ -134,7 +137,7 @@ export function createWorkFolder(parent = tmpdir()): { path: string; remove: () 
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
   };
-  // An interrupted report calls `process.exit`, so the folder is removed here.
+  // Remove the folder at exit, too, because an interrupted report calls `process.exit`.
   process.once('exit', remove);
   return { path, remove };
 }

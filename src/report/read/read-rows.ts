@@ -32,7 +32,7 @@ interface Segment {
   first: number;
 }
 
-/** `folder`: for temporary files. */
+/** Reads the named files into a new table. `folder`: for temporary files. Rejects with a `ReportError` if DuckDB fails. */
 export async function readRows(
   engine: Engine,
   table: string,
@@ -79,7 +79,7 @@ function isFile(name: string): boolean {
   return stat.isFile();
 }
 
-/** Writes standard input or a pipe to a file, which DuckDB needs. */
+/** Writes standard input or a pipe to a file, which DuckDB needs. Returns why the input was not read to its end; else undefined. */
 async function spool(name: string, stdin: () => Readable, path: string): Promise<InputError | undefined> {
   const file = openSync(path, 'w');
   try {
@@ -94,7 +94,7 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   try {
     await engine.run(insertFile(table, path, packing));
   } catch {
-    // DuckDB fails on a very long line, an object over many lines, or damaged compressed data. The rows before the damage are kept.
+    // DuckDB fails on a very long line, an object over many lines, or damaged compressed data. Keep the rows before the damage.
     const damage = await damageOf(writeReadable(path, readable));
     await engine.run(insertFile(table, readable, 'uncompressed'));
     if (damage !== undefined) throw damage;
@@ -104,7 +104,7 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
-/** Returns why an input was not read to its end. */
+/** Returns why an input was not read to its end; undefined if it was. */
 async function damageOf(reading: Promise<void>): Promise<InputError | undefined> {
   try {
     await reading;
@@ -160,7 +160,7 @@ function deleteRepeated(table: string): string {
   )`;
 }
 
-/** The most characters of a text and of a list of names; longer ones are cut. A name of Kubernetes has 253 characters at most, a list of them 1,000. */
+/** Longer texts, and below, longer lists of names, are cut. A name of Kubernetes has 253 characters at most, a list 1,000. */
 const longestText = 256;
 const longestList = 1000;
 
@@ -179,8 +179,8 @@ function createTable(table: string): string {
 }
 
 /**
- * Inserts a row for each line that is not blank, in the order of the file. If a line is not JSON, all its fields are NULL. Fields are read as text
- * first, because a value of a wrong type would become NULL, too.
+ * Inserts a row for each line that is not blank, in the order of the file. If a line is not JSON, all its fields are NULL. Fields are read
+ * as text first, because a value of a wrong type would become NULL, too.
  */
 function insertFile(table: string, path: string, kind: Packing): string {
   const columns = names.map((name) => `${literal(name)}: 'VARCHAR'`).join(', ');

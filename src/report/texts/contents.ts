@@ -38,7 +38,7 @@ function periodText({ first, last }: Extent): string {
   return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
 }
 
-/** Says why figures may be too small. */
+/** Returns notes on the figures: which records are lost or left out, and what is not comparable. */
 export function notesOf(report: Report): string[] {
   const { policy, extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
   const earlierGaps = changes?.baseline.gaps ?? 0;
@@ -72,7 +72,7 @@ function lengthsDiffer(a: Extent, b: Extent): boolean {
   return longer > 2 * shorter;
 }
 
-/** A number is right-aligned. A stranger may have written a string, so an output escapes it. */
+/** Outputs align numbers to the right, and escape strings, because anyone may have written them. */
 export type Cell = string | number;
 
 export interface Column {

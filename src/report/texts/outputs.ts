@@ -58,8 +58,8 @@ function markdownSection({ title, columns, rows, more, empty }: Section): string
 }
 
 /**
- * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` is escaped, because it would end the cell of a table
- * even there. The fence needs one backtick more than any run of backticks inside.
+ * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` is escaped, because even there it would end
+ * the cell of a table. The fence needs one backtick more than any run of backticks inside.
  */
 function code(text: string): string {
   if (text === '') return '';

@@ -1,4 +1,4 @@
-/** Makes texts for all outputs. Strangers write the texts of rows, so each output makes them printable and short here, and then escapes them. */
+/** Makes texts for all outputs: printable and short, because anyone may have written the texts of rows. Outputs then escape them. */
 import { printable } from '../../platform/printable.ts';
 
 /** The most characters of a name, which may contain two names of Kubernetes. */

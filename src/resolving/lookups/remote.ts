@@ -12,7 +12,7 @@ export interface RemoteOptions {
   now: () => Millis;
 }
 
-/** The limits of one node and all ways together. Expensive ways also have budgets of their own. */
+/** Limits the look-ups of one node by all ways together (`LookupOptions`). Expensive ways also have budgets of their own. */
 const podPolicy = {
   budget: { rate: 12 / 60, burst: 30 },
   concurrency: 2,
@@ -46,7 +46,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     },
     /** Begins the look-ups for a packet. Returns whether it is worth waiting for their answers. */
     startLookups({ source, destination, inner }: Ends): boolean {
-      // Ask for all of them, because they are looked up at the same time.
+      // Begin the look-ups of all ends before returning, so that they run at the same time.
       const ofSource = isWorthWaiting(source);
       const ofDestination = isWorthWaiting(destination);
       const ofSender = inner !== undefined && isWorthWaiting(inner.source);
@@ -73,7 +73,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     return end.range === 'public' && ask(hostNames, end.address);
   }
 
-  /** Looks up the first address of the Pod, because only that one can be looked up. It confirms the Pod's other addresses, too. */
+  /** Looks up the first address of a known Pod, because some ways find only that. The answer confirms the Pod's other addresses, too. */
   function askForPods(address: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address);

@@ -2,12 +2,12 @@ import { Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 import type { Millis } from '../../model/log-line.ts';
 
-/** A finding does not wait for a DNS that does not answer. Node.js checks only at multiples of this time, and may miss the first. */
+/** Limits a request, so that no finding waits for a dead DNS server. Node.js checks at multiples of this time, so it may take twice as long. */
 const defaultTimeout: Millis = 900;
 
 /**
- * Matches RFC 1123 with underscores. The last part must not be a number, because the text could look like an address: the owner of the
- * address writes it.
+ * Matches host names (RFC 1123, and underscores). The last part must not be a number, because the owner of the address chooses the name
+ * and could make it look like an address.
  */
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
@@ -16,10 +16,10 @@ const hostName =
 const nameLimit = 3;
 
 /**
- * Returns the host name of an address by its PTR record. The owner of the address writes that record, so a name counts only if it leads
- * back to the address. Returns undefined without a name, and rejects if no server answers. `servers`: as for `dns.setServers`, by default
- * the system's. Each server is asked once for the record and once for each of up to three names, and each request takes at most once or
- * twice `timeout`.
+ * Creates a function that finds the host name of an address by its PTR record. The owner of the address writes that record, so a name
+ * counts only if it leads back to the address. The function returns undefined without such a name, and rejects if no server answers.
+ * `servers`: as for `dns.setServers`, by default the system's. Each server is asked once for the record and once for each of up to three
+ * names, and each request takes at most twice `timeout`.
  */
 export function createReverseDns(
   servers?: readonly string[],
@@ -45,7 +45,7 @@ export function createReverseDns(
   }
 }
 
-/** Returns no names for "no such name", because that is an answer and not a failure. */
+/** Returns an empty list for "no such name", because that is an answer and not a failure. */
 async function orNone(answer: Promise<string[]>): Promise<string[]> {
   try {
     return await answer;

@@ -23,8 +23,8 @@ export interface OwnedChain extends ChainOwner {
 }
 
 /**
- * The limits for ports, and the same for endpoints. A chain may be logged long after its Service was deleted, which may be the reason why
- * it is missing.
+ * The limits for deleted ports, and the same for deleted endpoints. A chain may be logged long after its Service was deleted, which may be
+ * why the chain is missing.
  */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
@@ -65,7 +65,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
       const port = name?.kind === 'endpoint-hash' ? slices.find(name.hash) : name;
       return port && ownerOfPort(port);
     },
-    /** Announces chains that will be asked for, so that one pass finds them all. */
+    /** Announces chains whose owners will be asked for, so that one pass finds all of them. */
     expect(chains: readonly string[]): void {
       for (const name of chains.map(parseChainName)) {
         if (name?.kind === 'service-hash') services.expect(name.hash);
@@ -80,7 +80,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     },
   };
 
-  /** Finds the owner of a port. The Service may be unknown, because too many are there to watch or none is listed yet. */
+  /** Finds the owner of a port. The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
     const service = services.objects.get(keyOf(namespace, name));
@@ -90,7 +90,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   }
 
   function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
-    // Meanwhile the port may be gone, or the Service may be another one of the same name.
+    // The Service of this name may be another one by now, or may have lost the port.
     const current = services.objects.get(keyOf(service.namespace, service.name));
     return {
       service: serviceRef(current ?? service),
@@ -122,16 +122,16 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
 }
 
 /** The most hashes in one pass. An incident names at most 16 chains. */
-const asked = 256;
+const mostAsked = 256;
 
-/** Finds objects by hashes of texts in one pass over all texts. There is no index, because few hashes are ever asked for. */
+/** Finds values by hashes of their texts in one pass over all texts. An index would take memory, and few hashes are ever asked for. */
 function createHashedObjects<T, V>(
   textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,
 ) {
   const objects = new Map<string, T>();
   const past = createTombstones<string, V>(limits);
-  const found = new LRUCache<string, { value: V | undefined }>({ max: asked });
+  const found = new LRUCache<string, { value: V | undefined }>({ max: mostAsked });
   let isStale = false;
 
   return {

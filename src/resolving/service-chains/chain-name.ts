@@ -3,7 +3,7 @@ import { canonicalAddress, hostAndPort } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
 /**
- * The parts of a chain's name: a hash that cannot be reversed, or in nftables mode all parts (kube-proxy's
+ * What a chain's name tells: a hash that cannot be reversed, or in nftables mode the Service and its port (kube-proxy's
  * pkg/proxy/{iptables,nftables,ipvs}).
  */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
@@ -37,7 +37,7 @@ function parseSpeakingName(chain: string): ChainName | undefined {
     servicePort.exec(isCut ? whole.slice(0, -ellipsis.length) : whole) ?? [];
   if (namespace === undefined || service === undefined) return undefined;
   const isEndpoint = prefix === 'endpoint' || prefix === 'affinity';
-  // The name was cut off in the middle of the port's name, so the port is not known.
+  // An endpoint's name without its address was cut off in the port's name, so the port is not known.
   if (isEndpoint !== (rest !== undefined)) return undefined;
   const endpoint = isCut || rest === undefined ? undefined : endpointOf(rest);
   if (isEndpoint && !isCut && endpoint === undefined) return undefined;
@@ -51,7 +51,7 @@ const ellipsis = '...';
 const longestBase = 240;
 const longestName = 256;
 
-/** Reads `10.180.0.1/80`, `fd80.abcd..9999/80`. They have no colons, because a chain's name must not. */
+/** Reads `10.180.0.1/80`, `fd80.abcd..9999/80`: IPv6 addresses have dots, because a chain's name must not have colons. */
 function endpointOf(text: string): string | undefined {
   const [, dotted, port] = /^([0-9a-f.]+)\/(\d{1,5})$/.exec(text) ?? [];
   if (dotted === undefined || port === undefined) return undefined;
@@ -60,8 +60,8 @@ function endpointOf(text: string): string | undefined {
 }
 
 /**
- * Returns the texts that are hashed for a port; the text for an endpoint begins with the same: `kube-system/kube-dns:dnsudp`. Old releases
- * wrote the colon even for a port without a name.
+ * Returns the texts that kube-proxy may hash for a port: `kube-system/kube-dns:dnsudp`. The text for an endpoint begins with one of them.
+ * Old releases wrote the colon even for a port without a name.
  */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;

@@ -59,7 +59,7 @@ export interface Chip {
   column?: TextColumn;
   names?: readonly string[];
   not?: boolean;
-  /** The begin (included) and the end (excluded) of a time. */
+  /** The beginning (included) and the end (excluded) of a period, in milliseconds since 1970. */
   span?: readonly [number, number];
 }
 
@@ -96,12 +96,12 @@ const searched: readonly TextColumn[] = [
   'toAddress',
 ];
 
-/** Splits a text into names, because it may have several policies. */
+/** Returns the names in a text of a column. Several policies are separated by commas. */
 export function namesIn(column: TextColumn, text: string): readonly string[] {
   return column === 'policies' ? text.split(',') : [text];
 }
 
-/** Returns the numbers of the rows that meet all conditions. */
+/** Returns the indexes of the rows that meet all conditions, ascending. */
 export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions): Uint32Array {
   const tests: ((row: number) => boolean)[] = [];
   const one = (column: TextColumn, isMeant: (text: string) => boolean): void => {
@@ -129,7 +129,7 @@ export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions)
   return selected.subarray(0, count);
 }
 
-/** Sorts in place. Equal rows keep their order. */
+/** Sorts indexes of rows in place. Equal rows are in the order of their indexes. */
 export function sortRows(rows: Rows, selected: Uint32Array, { column, isDescending }: Order): void {
   const values = rows.columns[column];
   const texts = (rows.texts as Partial<Record<RowColumn, string[]>>)[column];
