@@ -3,7 +3,7 @@ import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/resolving.ts';
 import { settingsOf } from './incident-facts.ts';
 import { at, type Json, strings } from '../platform/json.ts';
-import { slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
+import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 
 export interface Snapshot {
   objects: ClusterObjects;
@@ -34,7 +34,7 @@ export function collectSnapshot() {
       else if (kind === 'Service') objects.services.push(slimService(object));
       else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(object));
       else if (kind === 'Namespace') takeNamespace(object);
-      else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(object).name, object);
+      else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNamespace(object).name, object);
       else return false;
     } catch (error) {
       if (!(error instanceof UnusableObject)) throw error;
@@ -45,7 +45,7 @@ export function collectSnapshot() {
   }
 
   function takeNamespace(object: Json): void {
-    const { name } = slimNode(object);
+    const { name } = slimNamespace(object);
     objects.namespaces.push(name);
     if (strings(at(object, 'metadata', 'labels'))[auditOptOut.key] === auditOptOut.value) optedOut.add(name);
   }

@@ -37,8 +37,9 @@ test('a Service that is gone is named as such', () => {
   expect(servicesOf(['gone:http'], chains()).services).toMatchObject([{ deleted: true }]);
 });
 
-test('Services past the limit are counted', () => {
-  const subjects = Array.from({ length: serviceLimit + 3 }, (_, i) => `service-${i}:http`);
+test('Services past the limit are counted, each of them once whatever ports it has', () => {
+  const names = Array.from({ length: serviceLimit + 3 }, (_, i) => `service-${i}`);
+  const subjects = names.flatMap((name) => [`${name}:http`, `${name}:metrics`]);
   const { services, more } = servicesOf(subjects, chains());
   expect([services.length, more]).toEqual([serviceLimit, 3]);
 });

@@ -115,7 +115,14 @@ export async function lookAtFelix({ request }: Asked, node: string) {
   const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
   /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
   const objectWith = (name: string): string => (text(at(specs.node, name)) === undefined ? 'default' : `node.${node}`);
-  return { felix, logPrefix: setting('logPrefix'), flows: setting('flowLogsLocalReporter'), objectWith };
+  return {
+    felix,
+    logPrefix: setting('logPrefix'),
+    flows: setting('flowLogsLocalReporter'),
+    objectWith,
+    /** The object `default` alone. */
+    defaultSpec: specs.default,
+  };
 }
 
 interface Neighbours {

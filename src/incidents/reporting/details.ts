@@ -139,7 +139,7 @@ export function servicesOf(
   { ownerOf, backendsOf }: ServiceChains,
 ): { services: NamedService[]; more: number } {
   const named = new Map<string, NamedService>();
-  let more = 0;
+  const more = new Set<string>();
   for (const subject of subjects) {
     const owner = ownerOf(subject);
     if (owner === undefined) continue;
@@ -157,9 +157,9 @@ export function servicesOf(
         moreBackends: Math.max(0, backends.length - backendLimit),
         deleted,
       });
-    } else more++;
+    } else more.add(key);
   }
-  return { services: [...named.values()], more };
+  return { services: [...named.values()], more: more.size };
 }
 
 function nameOf({ pod, address, node }: Backend): string {

@@ -13,7 +13,7 @@ function seen(given: Partial<Seen>): Seen {
 }
 
 function calico(version?: Seen['calico']['version'], given: Partial<Seen['calico']> = {}): Seen['calico'] {
-  return { version, bpf: false, logPrefix: undefined, isServed: true, ...given };
+  return { version, bpf: false, earlier: {}, hiddenBy: undefined, isServed: true, ...given };
 }
 
 /** A cluster with one Pod of these labels, one Node and these groups of the API. */
@@ -81,7 +81,11 @@ describe('a network plug-in is recognised', () => {
     const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
       groups: ['projectcalico.org'],
     });
-    expect((await detectPlugIns(api, 'node-a')).calico).toEqual({ version: [3, 31, 4], bpf: false, isServed: true });
+    expect((await detectPlugIns(api, 'node-a')).calico).toMatchObject({
+      version: [3, 31, 4],
+      bpf: false,
+      isServed: true,
+    });
   });
 
   test('all that is asked is one object of each', async () => {
@@ -126,17 +130,39 @@ test('Calico: with eBPF the policies are the same, and nothing of the prefix is 
   expect(recipe?.commands?.join()).not.toContain('felixconfiguration');
 });
 
-test('Calico with a prefix of its own gets that back when it is undone', () => {
-  const [recipe] = recipesFor(seen({ calico: calico([3, 31, 4], { logPrefix: 'our-prefix' }) }));
-  const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.undo?.at(-1) ?? '') ?? [];
-  expect(JSON.parse(patch)).toEqual({
-    spec: { logPrefix: 'our-prefix', logActionRateLimit: null, logActionRateLimitBurst: null },
+/** On node-a of a cluster with Calico 3.31.4 and these FelixConfigurations. */
+async function recipesAt(specs: Readonly<Record<string, unknown>>) {
+  const api = fakeApi(({ path }) => {
+    const spec = Object.entries(specs).find(([name]) => path.endsWith(`/felixconfigurations/${name}`))?.[1];
+    return answered(spec === undefined ? { items: [] } : { spec });
   });
+  const { calico: found } = await detectPlugIns(api, 'node-a');
+  return recipesFor(seen({ calico: { ...found, version: [3, 31, 4] } }));
+}
+
+const unset = { logPrefix: null, logActionRateLimit: null, logActionRateLimitBurst: null };
+
+test.each([
+  [undefined, unset],
+  [{ logPrefix: 'my.calico "%p"' }, { ...unset, logPrefix: 'my.calico "%p"' }],
+  [
+    { logActionRateLimit: '5/minute', logActionRateLimitBurst: 7 },
+    { ...unset, logActionRateLimit: '5/minute', logActionRateLimitBurst: 7 },
+  ],
+  // It could leave the quotes of the shell.
+  [{ logPrefix: "x'; reboot; '" }, unset],
+])('the undo of Calico gives the FelixConfiguration with %j its settings back', async (earlier, spec) => {
+  const [recipe] = await recipesAt({ default: earlier });
+  const [, patch = ''] = /--patch='([^']*)'$/.exec(recipe?.undo?.at(-1) ?? '') ?? [];
+  expect(JSON.parse(patch)).toEqual({ spec });
 });
 
-test('a prefix that could leave the quotes of the shell is not printed', () => {
-  const own = calico([3, 31, 4], { logPrefix: "x'; reboot; '" });
-  expect(JSON.stringify(recipesFor(seen({ calico: own })))).not.toContain('reboot');
+test('a FelixConfiguration of the node that hides the patch of the default one is named', async () => {
+  const [recipe] = await recipesAt({ default: { logPrefix: 'all' }, 'node.node-a': { logPrefix: 'own' } });
+  expect(recipe?.before?.join()).toContain('FelixConfiguration node.node-a has a logPrefix of its own');
+  expect(recipe?.undo?.at(-1)).toContain(
+    'patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"all"',
+  );
 });
 
 test('AWS VPC CNI without its policy agent does not work', () => {

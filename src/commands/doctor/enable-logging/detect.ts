@@ -1,6 +1,6 @@
 /** Finds out which network plug-ins run, by the labels of their Pods. */
 import { type Api, itemsOf, lookAtFelix } from '../api.ts';
-import { at, list, text } from '../../../platform/json.ts';
+import { at, type Json, list, text } from '../../../platform/json.ts';
 
 export type PlugIn =
   | 'calico'
@@ -27,7 +27,10 @@ export interface Seen {
     version: Version | undefined;
     /** Undefined if FelixConfiguration could not be read. */
     bpf: boolean | undefined;
-    logPrefix: string | undefined;
+    /** Settings of LOG rules that the FelixConfiguration `default` has now. They may stand between single quotes of a shell. */
+    earlier: Readonly<Record<string, string | number>>;
+    /** The node's own FelixConfiguration, if its log prefix hides that of `default`. */
+    hiddenBy: string | undefined;
     /** Whether kubectl can apply objects of projectcalico.org/v3. */
     isServed: boolean;
   };
@@ -68,7 +71,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
     const found = await Promise.all(paths.map((path) => first(path, { labelSelector })));
     return found.find((pod) => pod !== undefined);
   };
-  const [pods, anyNode, groups, { felix, logPrefix }] = await Promise.all([
+  const [pods, anyNode, groups, { felix, defaultSpec, objectWith }] = await Promise.all([
     Promise.all(agents.map(async ([, labelSelector, namespaces = []]) => await anyPod(labelSelector, namespaces))),
     first('/api/v1/nodes', {}),
     api.request('GET', '/apis'),
@@ -84,7 +87,8 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
     calico: {
       version: versionOf(imagesOf(calicoPod)),
       bpf: felix.kind === 'settings' ? felix.settings.bpfEnabled === true : felix.kind === 'absent' ? false : undefined,
-      logPrefix,
+      earlier: earlierOf(defaultSpec),
+      hiddenBy: [objectWith('logPrefix')].find((object) => object !== 'default'),
       isServed:
         groups.kind === 'answered' &&
         list(at(groups.body, 'groups')).some((group) => at(group, 'name') === 'projectcalico.org'),
@@ -107,6 +111,14 @@ function isK3s(node: unknown): boolean {
 
 function imagesOf(pod: unknown): string[] {
   return list(at(pod, 'spec', 'containers')).flatMap((container) => text(at(container, 'image')) ?? []);
+}
+
+function earlierOf(spec: Json | undefined): Record<string, string | number> {
+  const names = ['logPrefix', 'logActionRateLimit', 'logActionRateLimitBurst'];
+  const settings = names.map((name) => [name, at(spec, name)] as const);
+  const isQuotable = (value: unknown): value is string | number =>
+    typeof value === 'number' || (typeof value === 'string' && /^[ -&(-~]{1,128}$/.test(value));
+  return Object.fromEntries(settings.flatMap(([name, value]) => (isQuotable(value) ? [[name, value]] : [])));
 }
 
 /** Reads the version from the tag of an image: 3.29.1 from `docker.io/calico/node:v3.29.1`. */

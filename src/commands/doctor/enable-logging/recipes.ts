@@ -207,10 +207,7 @@ function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
     ? { logPrefix: 'calico-drop %k %p', logActionRateLimit: '10/second', logActionRateLimitBurst: 50 }
     : { logPrefix: 'calico-drop' };
   // The patch removes a field that is null.
-  const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
-  const earlierSpec = {
-    spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier },
-  };
+  const earlierSpec = { spec: Object.fromEntries(Object.keys(spec).map((key) => [key, calico.earlier[key] ?? null])) };
   return {
     name: `${name} ${shown}`,
     works: 'switch',
@@ -221,6 +218,11 @@ function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
     before: [
       'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
       selects,
+      ...(calico.hiddenBy === undefined
+        ? []
+        : [
+            `FelixConfiguration ${calico.hiddenBy} has a logPrefix of its own, so this node needs the patch there, too`,
+          ]),
       ...instead,
     ],
     commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],
