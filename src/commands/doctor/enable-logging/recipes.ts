@@ -218,11 +218,7 @@ function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
     before: [
       'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
       selects,
-      ...(calico.hiddenBy === undefined
-        ? []
-        : [
-            `FelixConfiguration ${calico.hiddenBy} has a logPrefix of its own, so this node needs the patch there, too`,
-          ]),
+      ...calico.hiding.map((object) => `FelixConfiguration ${object} has a logPrefix of its own: patch it, too`),
       ...instead,
     ],
     commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],
