@@ -34,6 +34,13 @@ async function readAll(input: Input): Promise<{ content: string; error: unknown 
   return { content: Buffer.concat(blocks).toString('latin1'), error };
 }
 
+/** A frame to skip, as pzstd writes one before each frame (RFC 8878, 3.1.2). */
+const skipped = Buffer.from([0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+
+/** Frames may follow one another, as pzstd and `cat a.zst b.zst` make them (RFC 8878, 3.1). */
+const packedParts = [zstdCompressSync('one\n'), zstdCompressSync(large), skipped, zstdCompressSync('two\n')];
+const frames = Buffer.concat([skipped, ...packedParts, skipped]);
+
 test.each<[string, string | Buffer, string]>([
   ['empty.log', '', ''],
   ['plain.log', 'one\ntwo', 'one\ntwo'],
@@ -51,9 +58,7 @@ test.each<[string, string | Buffer, string]>([
   ['packed.log.zst', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
   ['large.log.zst', zstdCompressSync(large), large],
   ['zst-without-the-extension.log', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
-  // RFC 8878, 3.1: frames may follow one another, as pzstd and `cat a.zst b.zst` make them.
-  ['two-frames.zst', Buffer.concat([zstdCompressSync('one\n'), zstdCompressSync('two\n')]), 'one\ntwo\n'],
-  ['large-frames.zst', Buffer.concat([zstdCompressSync(large), zstdCompressSync(large)]), large + large],
+  ['frames.zst', frames, `one\n${large}two\n`],
 ])('content: %s', async (name, bytes, expected) => {
   const { content, error } = await readAll(openInput(write(name, bytes)));
   expect(error).toBeUndefined();
@@ -161,6 +166,18 @@ test.each([[['one\n', 'two']], [[]]])('standard input of %j is read, and has no 
   expect([input.name, input.modified]).toStrictEqual(['-', undefined]);
   expect(await readAll(input)).toStrictEqual({ content: blocks.join(''), error: undefined });
 });
+
+test.each([frames.length, 100_000, 1000, 13, 5])(
+  'all frames of a Zstandard pipe are read, in chunks of %i bytes',
+  async (size) => {
+    const chunks = Array.from({ length: Math.ceil(frames.length / size) }, (_, i) =>
+      frames.subarray(i * size, (i + 1) * size),
+    );
+    const { content, error } = await readAll(openInput('-', () => Readable.from(chunks)));
+    expect(error).toBeUndefined();
+    expect(content === `one\n${large}two\n`).toBe(true);
+  },
+);
 
 test('a stream that breaks: what came before is handed over, the place is named', async () => {
   const stream = new Readable({ read() {} });

@@ -24,6 +24,9 @@ const magic = {
   zstd: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
 };
 
+/** The last three bytes of the magic number of a Zstandard frame to skip; the first one is 0x50 to 0x5f. */
+const skippable = Buffer.from([0x2a, 0x4d, 0x18]);
+
 /** Formats that contain logs but are not text, each with advice on how to get the text. */
 const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('LPKSHHRH'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
@@ -57,13 +60,14 @@ export function openInput(name: string, stdin: () => Readable = () => process.st
   const kind = kindOf(head);
   if (kind === undefined) return inputOf(name, stat.mtimeMs, plainBlocks(fd, name));
   closeSync(fd);
-  return inputOf(name, stat.mtimeMs, unpackedFrames(kind, name, stat.size));
+  return inputOf(name, stat.mtimeMs, unpacked(kind, createReadStream(name, { highWaterMark: blockSize }), name));
 }
 
 type Kind = keyof typeof magic;
 
 function kindOf(head: Buffer): Kind | undefined {
-  return (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
+  if (head.subarray(0, magic.gzip.length).equals(magic.gzip)) return 'gzip';
+  return nextFrame(head.subarray(0, magic.zstd.length), 0) === 0 ? 'zstd' : undefined;
 }
 
 /** Errors of `onBlock` (a closed pipe behind our output) pass through unchanged, because `blocks` does not see them. */
@@ -99,35 +103,53 @@ async function* plainBlocks(fd: number, name: string): AsyncGenerator<Buffer, vo
   }
 }
 
-/** Node.js reads all members of a gzip file as one stream, but only one frame of a Zstandard file (RFC 8878, 3.1). */
-async function* unpackedFrames(kind: Kind, name: string, size: number): AsyncGenerator<Buffer, void> {
-  let done = 0;
-  for (let more = true; more; more = kind === 'zstd' && done < size)
-    done += yield* unpacked(kind, createReadStream(name, { start: done, highWaterMark: blockSize }), name);
-}
-
-/** Yields the content of a gzip file or of one Zstandard frame. Returns how many packed bytes were read. */
-async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, number> {
+/** Yields the content of gzip members or Zstandard frames. */
+async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, void> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
-  packed.on('error', (error) => unpacker.destroy(error));
-  // The error that another frame causes may come after the loop has ended.
-  unpacker.on('error', () => {});
+  const whole = kind === 'gzip' ? packed : Readable.from(splitFrames(packed));
+  whole.on('error', (error) => unpacker.destroy(error));
   try {
-    for await (const block of packed.pipe(unpacker)) yield block as Buffer;
+    for await (const block of whole.pipe(unpacker)) yield block as Buffer;
   } catch (error) {
-    // If another frame follows this one, Node.js reports damage.
-    const isNextFrame =
-      (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown' && unpacker.bytesWritten > 0;
-    if (isNextFrame) return unpacker.bytesWritten;
     throw new InputError(
       `${name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
       { cause: error },
     );
   } finally {
+    whole.destroy();
     packed.destroy();
   }
-  return unpacker.bytesWritten;
+}
+
+/**
+ * Cuts Zstandard data in front of each frame, because Node.js goes on with another frame only at the beginning of a chunk. Frames follow one
+ * another in files of pzstd, and of `cat a.zst b.zst` (RFC 8878, 3.1).
+ */
+async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of packed) {
+    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let at = nextFrame(data, 1); at !== -1; at = nextFrame(data, at + 1)) {
+      yield data.subarray(start, at);
+      start = at;
+    }
+    // The first bytes of a frame may be in the next chunk.
+    const end = Math.max(start, data.length - magic.zstd.length + 1);
+    if (end > start) yield data.subarray(start, end);
+    rest = data.subarray(end);
+  }
+  if (rest.length > 0) yield rest;
+}
+
+/** Returns where the next frame begins, one to skip as well (RFC 8878, 3.1.2); -1 without one. */
+function nextFrame(data: Buffer, from: number): number {
+  const at = data.indexOf(magic.zstd, from);
+  let skipped = data.indexOf(skippable, from + 1);
+  while (skipped !== -1 && ((data[skipped - 1] ?? 0) & 0xf0) !== 0x50) skipped = data.indexOf(skippable, skipped + 1);
+  if (skipped === -1) return at;
+  return at === -1 ? skipped - 1 : Math.min(at, skipped - 1);
 }
 
 function streamInput(stream: Readable, name: string): Input {
