@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import { Tail } from 'tail';
 import type { Millis } from '../../model/log-line.ts';
-import { headLength, type OpenLog } from './open-log.ts';
+import { headLength, type OpenLog, ownCopy } from './open-log.ts';
 
 /** Hands over the content of an open file, block by block, and notices changes. */
 export interface Content {
@@ -213,7 +213,7 @@ export function unpackedHead(fd: number): Buffer | undefined {
   try {
     const start = packed.subarray(0, readSync(fd, packed, 0, packed.length, 0));
     if (start.length < shortestGzip) return undefined;
-    return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, headLength);
+    return ownCopy(gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, headLength));
   } catch {
     return undefined;
   }

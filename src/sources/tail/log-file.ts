@@ -3,7 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createScanner, type ScannerOptions } from '../framing/scanner.ts';
 import { type Content, type ContentListener, type OpenContent, openPackedContent } from './content.ts';
 import { type FilePosition, fingerprintOf, type Place } from './relation.ts';
-import { headLength, type OpenLog } from './open-log.ts';
+import { headLength, type OpenLog, ownCopy } from './open-log.ts';
 
 export interface LogFile {
   readonly log: OpenLog;
@@ -162,7 +162,7 @@ function createFileReader({ log, isPacked, place: start, needles, lines, ...know
       const count = readSync(log.fd, probe, 0, headLength, 0);
       if (count < head.length || head.compare(probe, 0, head.length) !== 0) return false;
       if (count > head.length) {
-        head = Buffer.from(probe.subarray(0, count));
+        head = ownCopy(probe.subarray(0, count));
         fingerprint = undefined;
       }
       return true;

@@ -54,6 +54,13 @@ export function readHead(fd: number): Buffer {
   return head.subarray(0, readSync(fd, head, 0, headLength, 0));
 }
 
+/** Copies bytes that are kept for long: a part of a larger buffer, as the 64 KiB of Node.js' pool, would keep all of it in memory. */
+export function ownCopy(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
+}
+
 export function isDeleted({ fd }: OpenLog): boolean {
   try {
     return fstatSync(fd).nlink === 0;
