@@ -35,7 +35,8 @@ export async function rollOut(cluster: Cluster, options: AgentOptions = {}): Pro
       apiVersion: 'apps/v1',
       kind: 'DaemonSet',
       metadata: { name: NAMESPACE, namespace: NAMESPACE },
-      spec: { template: { spec: { containers: [container], ...nodeSelector } } },
+      // The 15 s of deploy/ are for clusters of many nodes (quickstart.test.ts waits for them).
+      spec: { minReadySeconds: 0, template: { spec: { containers: [container], ...nodeSelector } } },
     };
     const kustomization = {
       resources: [path(`overlays/${overlay}`)],

@@ -67,7 +67,7 @@ test('both Pods get an Event, which says whose packets, and the clause of the po
 });
 
 test('the rows of the audit are what was sent, on the node that dropped it', async () => {
-  await expect.poll(async () => packets(await rowsOf(second)), { timeout: 60_000 }).toBe(PACKETS);
+  await expect.poll(async () => packets(await rowsOf(second)), { timeout: 60_000, interval: 500 }).toBe(PACKETS);
   for (const row of await rowsOf(second))
     expect(row).toMatchObject({
       'source.k8s.pod.name': worker.name,
@@ -84,7 +84,8 @@ test('kubectl drops lists the drops of the namespace, why explains them, top has
   const agent = await agentOn(cluster, second.name);
   const doctor = '-- kube-netfilter-tailer doctor'.split(' ');
   const { stdout } = await cluster.controlPlane.kubectl(['-n', NAMESPACE, 'exec', agent, ...doctor]);
-  expect(stdout).toMatch(/^ok +rights /m);
+  for (const check of ['settings', 'api-server', 'clock', 'node', 'rights', 'agent', 'state'])
+    expect(stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
   expect(stdout).not.toMatch(/^failed /m);
 });
 

@@ -1,8 +1,6 @@
 /**
  * The images of the tests, built by Buildah without a registry: the Dockerfile's, on stand-ins for its bases (scripts/image-bases.sh), and
  * what else the nodes run. Layers are kept in the cache folder, so that a build takes seconds where only sources have changed.
- *
-
  */
 import { createHash } from 'node:crypto';
 import {
@@ -14,17 +12,29 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ensurePrograms } from '../control-plane/build.ts';
 import { withLock } from '../control-plane/lock.ts';
 import { run } from '../network/command.ts';
 import { PAUSE_IMAGE } from './node-configuration.ts';
 
-/** kube-proxy, with what it starts. */
-export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:1';
+/** kube-proxy alone: what it starts is the machine's (kube-proxy.yaml), because with a Debian around it its image would be the largest. */
+export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:2';
+
+const linksOfKubeProxy: Readonly<Record<string, string>> = {
+  lib: 'usr/lib',
+  lib64: 'usr/lib64',
+  ...Object.fromEntries(
+    ['', '-save', '-restore'].flatMap((verb) =>
+      ['ip', 'ip6'].map((family) => [`iptables/${family}tables${verb}`, '/usr/sbin/xtables-nft-multi']),
+    ),
+  ),
+};
 
 const root = join(import.meta.dirname, '../../..');
 const cache = join(homedir(), '.cache/kube-netfilter-tailer/images');
@@ -75,14 +85,8 @@ export async function ensureImages(): Promise<void> {
       await build(DEBIAN, 'FROM scratch\nADD debian.tar /', [join(bases, 'debian.tar')]);
       await build(NODE, 'FROM scratch\nADD node.tar /', [join(bases, 'node.tar')]);
       await build(PAUSE_IMAGE, 'FROM scratch\nCOPY pause /\nENTRYPOINT ["/pause"]', [binaries.pause]);
-      const packages = 'conntrack iptables kmod nftables';
-      await build(
-        KUBE_PROXY_IMAGE,
-        `FROM ${DEBIAN}
-RUN apt-get update -qq && apt-get install -qq --no-install-recommends ${packages} > /dev/null && rm -rf /var/lib/apt/lists
-COPY kube-proxy /usr/local/bin/`,
-        [binaries['kube-proxy']],
-      );
+      const dockerfile = 'FROM scratch\nCOPY kube-proxy links /';
+      await build(KUBE_PROXY_IMAGE, dockerfile, [binaries['kube-proxy']], linksOfKubeProxy);
     },
   );
 }
@@ -106,13 +110,34 @@ async function ensureBases(): Promise<string> {
   return folder;
 }
 
-/** `files`: what the Dockerfile copies. */
-async function build(reference: string, dockerfile: string, files: readonly string[]): Promise<void> {
+/**
+ * `files`, and `links` in a folder of that name: what the Dockerfile copies. Nothing is done where the image was made of the same: Buildah itself
+ * would read all of it for that.
+ */
+async function build(
+  reference: string,
+  dockerfile: string,
+  files: readonly string[],
+  links: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const stats = files.map((file) => [file, statSync(file).size, statSync(file).mtimeMs]);
+  const madeOf = createHash('sha256')
+    .update(JSON.stringify([dockerfile, stats, links]))
+    .digest('hex');
+  // Beside the image and not in it: what is built on it would be built again.
+  const record = join(cache, `made-of-${encodeURIComponent(reference)}`);
+  const isThere = await buildah(['inspect', '--type=image', reference]).catch(() => undefined);
+  if (isThere !== undefined && existsSync(record) && readFileSync(record, 'utf8') === madeOf) return;
   const folder = mkdtempSync(join(cache, 'context-'));
   try {
     for (const file of files) linkOrCopy(file, join(folder, basename(file)));
+    for (const [path, target] of Object.entries(links)) {
+      mkdirSync(dirname(join(folder, 'links', path)), { recursive: true });
+      symlinkSync(target, join(folder, 'links', path));
+    }
     writeFileSync(join(folder, 'Dockerfile'), `${dockerfile}\n`);
     await buildah([...BUILD, '--tag', reference, folder]);
+    writeFileSync(record, madeOf);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

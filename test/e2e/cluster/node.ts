@@ -83,6 +83,10 @@ export function connectNode(data: NodeData) {
     async importImages(archive: string): Promise<void> {
       await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'import', archive]);
     },
+    /** Gives an image of that store another name. */
+    async tagImage(reference: string, other: string): Promise<void> {
+      await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'tag', reference, other]);
+    },
     /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
     async reboot(): Promise<void> {
       // The shell kills itself, too, so its status says nothing.

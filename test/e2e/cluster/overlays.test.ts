@@ -24,6 +24,10 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-definitions-'));
   await createAll(cluster.controlPlane, createDeploying(cluster.controlPlane, folder), definitions);
   rmSync(folder, { recursive: true });
+  await removeAgents(cluster);
+  // One for each: an agent's first run reads what the kernel logged before, and the ports of one peer share an Event.
+  const targets = ways.map(({ options }) => ({ namespace, name: `target-${options.overlay}`, node: node.name }));
+  await startWorkloads(cluster, ...targets);
   // Ubuntu's log belongs to the user syslog and the group adm, and no other may read it.
   await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
   await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
@@ -71,6 +75,11 @@ const ways: readonly Way[] = [
         'self,sys netfilter',
       ],
       [`try { fs.readlinkSync('/host/proc/1/ns/net') } catch ({ code }) { console.log(code) }`, 'ENOENT'],
+      // How many connections the node has, and whose they are.
+      [
+        `const text = (name) => fs.readFileSync('/host/proc/self/net/' + name, 'utf8'); console.log(parseInt(text('stat/nf_conntrack').split('\\n')[1], 16) > 0, text('nf_conntrack').includes(' dport=6443 '))`,
+        'true true',
+      ],
     ],
   },
   {
@@ -102,21 +111,18 @@ const ways: readonly Way[] = [
 
 test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.components ?? [])].join(' with '), way })))(
   '$name',
-  async ({ way: { options, rights, reads, tries = [] } }) => {
-    await removeAgents(cluster);
+  async ({ way: { options, rights, reads, tries = [[`console.log('none')`, 'none']] } }) => {
+    // Over the one before: of what that has beside its Pods, nothing is read here.
     await rollOut(cluster, { ...options, node: node.name });
     const agent = await agentOn(cluster, node.name);
-    const execute = (script: string): Promise<string> =>
-      kubectl(cluster, '-n', NAMESPACE, 'exec', agent, '--', 'node', '-e', script);
     expect(await rightsOf()).toMatchObject(rights);
     expect(await kubectl(cluster, '-n', NAMESPACE, 'logs', agent)).toContain(reads);
-    for (const [script, prints] of tries) expect((await execute(script)).trim()).toBe(prints);
+    const scripts = tries.map(([script]) => `{ ${script} }`).join('\n');
+    const printed = await kubectl(cluster, '-n', NAMESPACE, 'exec', agent, '--', 'node', '-e', scripts);
+    expect(printed.trimEnd().split('\n')).toEqual(tries.map(([, prints]) => prints));
 
     const port = 20_000 + (randomBytes(2).readUInt16BE() % 10_000);
-    // One for each: an agent's first run reads what the kernel logged before, and the ports of one peer share an Event.
-    const name = `target-${options.overlay}`;
-    await startWorkloads(cluster, { namespace, name, node: node.name });
-    const target = await podOf(cluster, namespace, name);
+    const target = await podOf(cluster, namespace, `target-${options.overlay}`);
     const has = ({ message }: { message: string }): boolean => message.includes(`port ${port}/UDP`);
     await sendFromNode(target.address, port);
     const events = await untilEvents(cluster, namespace, target.name, (all) => all.some(has));
