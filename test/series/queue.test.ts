@@ -74,6 +74,15 @@ describe('whose turn it is', () => {
     expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
   });
 
+  test('an incident of an object is not its first Event about a drop', () => {
+    const table = createSeriesTable();
+    const { regarding } = incident();
+    table.count(incident(), at(0));
+    table.count(finding({ regarding }), at(0));
+    expect(write(table, at(2), 1)).toEqual(['incident']);
+    expect(table.next(at(2))).toMatchObject({ kind: 'first', series: { finding: { details: { kind: 'flow' } } } });
+  });
+
   test('an incident comes before all drops, its updates after their first Events', () => {
     const table = createSeriesTable();
     for (let pod = 0; pod < 5; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));

@@ -34,7 +34,7 @@ type Step =
   | { kind: 'pass'; time: number }
   /** Publishes what is due, but for the last `less` packets of each. */
   | { kind: 'publish'; less: number }
-  | { kind: 'retry'; later: number }
+  | { kind: 'retry' | 'delay'; later: number }
   | { kind: 'abandon' };
 
 const step = fc.oneof<fc.Arbitrary<Step>[]>(
@@ -60,13 +60,13 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
     ),
   }),
   fc.record({ kind: fc.constant('publish'), less: fc.oneof(fc.constant(0), fc.nat(2)) }),
-  fc.record({ kind: fc.constant('retry'), later: fc.integer({ min: 0, max: 2 * minute }) }),
+  fc.record({ kind: fc.constantFrom('retry', 'delay'), later: fc.integer({ min: 0, max: 2 * minute }) }),
   fc.record({ kind: fc.constant('abandon') }),
 );
 
 const program = fc.array(step, { maxLength: 40 });
 
-/** Does one thing to a table; `publish`, `retry` and `abandon` to all that is due. */
+/** Does one thing to a table; `publish`, `retry`, `delay` and `abandon` to all that is due. */
 function act(table: SeriesTable, one: Step, now: number): void {
   switch (one.kind) {
     case 'count':
@@ -78,8 +78,9 @@ function act(table: SeriesTable, one: Step, now: number): void {
     default:
       for (const series of table.due(now)) {
         if (one.kind === 'abandon') table.abandon(series);
+        else if (one.kind === 'publish') publish(table, series, now, one.less);
         else if (one.kind === 'retry') table.retry(series, now + one.later);
-        else publish(table, series, now, one.less);
+        else table.delay(series, now + one.later);
       }
   }
 }

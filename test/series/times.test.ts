@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSeriesTable } from '../../src/series/series.ts';
-import { dueAfter, isQuiet, spreadOf, windowLength, windowOf } from '../../src/series/times.ts';
+import { dueAfter, isQuiet, readSpreadOf, spreadOf, windowLength, windowOf } from '../../src/series/times.ts';
 import { finding, incident, nine, series } from '../builders.ts';
 
 const second = 1000;
@@ -51,7 +51,8 @@ test.each([
   expect(isQuiet(over, nine + wait * second)).toBe(true);
 });
 
-test('drops on 5,000 nodes are spread over half a minute, an incident over more than a minute', () => {
+test('drops on 5,000 nodes are spread over half a minute, an incident over more than a minute, and what it reads over 10 s', () => {
+  expect(readSpreadOf(5000)).toBe(10 * second);
   expect(spreadOf({ finding: finding() }, 5000)).toBe(30 * second);
   expect(spreadOf({ finding: incident() }, 5000)).toBe(75 * second);
 });
