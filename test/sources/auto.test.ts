@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -59,6 +60,14 @@ test.each<[string, () => void, string]>([
   ['nothing', () => put(kern, ''), ring],
   ['a folder', () => mkdirSync(host(kern), { recursive: true }), ring],
   ['a link to nowhere', () => symlinkSync('nowhere', host(kern)), ring],
+  [
+    'a pipe, beside which an older file is',
+    () => {
+      put('/var/log/kern.log.1', kernelLine(hour), hour);
+      execFileSync('mkfifo', [host(kern)]);
+    },
+    ring,
+  ],
 ])('what a log file shows: %s', (_, prepare, expected) => {
   put(ring, record);
   mkdirSync(host('/var/log'), { recursive: true });

@@ -168,7 +168,9 @@ describe('where it begins', () => {
     ['without a time', { files: [place] }],
   ])('a position %s is none', (_, saved) => {
     const file = written('IN=1\n');
-    expect(follow(file, { saved, from: 'end' }).source.position).toMatchObject({ files: [{ offset: 5 }] });
+    const { source, texts } = follow(file, { saved, from: 'end' });
+    expect(source.position).toMatchObject({ files: [{ offset: 5 }] });
+    expect(texts()).toEqual([]);
   });
 
   describe('a saved position of what was another file: from the start, and a notice', () => {
