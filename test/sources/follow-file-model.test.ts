@@ -59,7 +59,7 @@ const second = 1000;
 const start = Date.UTC(2026, 10, 21, 12);
 /** A file that is shorter is known by its inode only. */
 const tellable = 160;
-const numRuns = runs(1500);
+const numRuns = runs(3000);
 const timeLimit = 120_000;
 let folders = 0;
 
