@@ -8,7 +8,7 @@ import type { Millis } from '../model/log-line.ts';
 const manyObjects = 8;
 const podsKnown = 4096;
 
-/** Knows which peers scan. After a restart, the series show this again, but a scanner's own Pod is known only from its next try on. */
+/** Knows which peers scan. After a restart, the series show this again. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
   let hasBegun = false;
@@ -66,6 +66,8 @@ export function createScans(restored: Iterable<Series>) {
     for (const identity of refusedBy(series)) refusals.add(identity, objectKey(regarding));
     const example = exampleOf(details);
     if (example !== undefined && isTry(example)) know(example.peer);
+    // The peer of this example is the scanner.
+    if (details.kind === 'scan' && details.of === 'target') know(details.example.peer);
   }
 
   function know({ object, identity }: Endpoint): void {

@@ -172,6 +172,15 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(Object.keys(kinds(table)).toSorted()).toEqual(['scan of stranger', 'scan of target']);
   });
 
+  test('is known by its own Pod after a restart, before it tries again', () => {
+    const before = createSeriesTable();
+    scanBy(scanner, before, { ports: [22] });
+    for (const series of all(before)) publish(before, series, at(20));
+    const table = createSeriesTable({ restored: stateOf(before) });
+    table.count(sent('db-0', 22), at(30));
+    expect(kinds(table)).not.toHaveProperty('flow');
+  });
+
   test('is known as long as one of two Events that each Pod has of it is not written', () => {
     const table = createSeriesTable();
     for (const pod of pods.slice(0, 8)) for (const port of [22, 80]) table.count(refused(pod, stranger, port), at(0));
