@@ -70,6 +70,9 @@ describe('options', () => {
     expect(await withoutObjects('node-b', stamped)).not.toMatch(/^node /m);
     expect(await withoutObjects('node-c', stamped)).toMatch(/^node .*\bnode-c\b.* node-b;/m);
     expect(await withoutObjects('node-c', `[ 4504.000000] ${drop}\n`)).not.toMatch(/^node /m);
+    const hosts = Array.from({ length: 300 }, (_, i) => stamped.replaceAll('node-b', `h${i}`)).join('');
+    expect(await withoutObjects('h299', hosts)).not.toMatch(/^node /m);
+    expect(await withoutObjects('h300', hosts)).toMatch(/^node /m);
   });
 
   test('--prefix comes before the built-in meanings', async () => {

@@ -6,6 +6,7 @@ import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
 import { printable } from '../../platform/printable.ts';
+import { shorten } from '../../resolving/resolving.ts';
 import {
   type ClockOptions,
   createClock,
@@ -42,7 +43,7 @@ export interface LogTarget {
 
 /** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** The most host names that are kept, so that no log can fill the memory. Further hosts are unknown to the check of `--node`. */
+/** The most host names that are kept besides that of `--node`, so that no log can fill the memory. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
@@ -141,8 +142,10 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
     lastTime = stamped ?? time ?? lastTime;
-    if (host !== undefined && options.node !== undefined && totals.hosts.size < maxHosts && !totals.hosts.has(host))
-      totals.hosts.add(copy(host));
+    if (host !== undefined && options.node !== undefined && !totals.hosts.has(host)) {
+      const isNode = shorten(host.toLowerCase()) === shorten(options.node.toLowerCase());
+      if (isNode || totals.hosts.size < maxHosts) totals.hosts.add(copy(host));
+    }
     const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
     const line = { source, line: number, text, time: lastTime, timeIsExact, host, program };
     pipeline.take(line, isContainerLog ? 'container' : origin);
