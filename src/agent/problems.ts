@@ -1,4 +1,4 @@
-import { type Attempt, type Denier, denierOf, type Refusal } from '../events/events.ts';
+import { type Attempt, type Denier, denierOf, type Refusal, tolerableSkew } from '../events/events.ts';
 import { causeOf, type IncidentChange } from '../incidents/incidents.ts';
 import type { InformerProblem, WatchedResource } from '../kubernetes/kubernetes.ts';
 import type { NodeFacts } from '../model/incident.ts';
@@ -7,9 +7,6 @@ import type { WriteResult } from '../model/series.ts';
 import type { Loss, Notice } from '../sources/sources.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
-
-/** The largest tolerable difference of clocks. Exporters ignore Events whose time is further off. */
-const tolerableSkew: Millis = 5000;
 
 /** What the agent does instead of watching too many objects. */
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {

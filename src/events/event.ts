@@ -113,6 +113,9 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
   };
 }
 
+/** The largest tolerable difference of clocks. Exporters ignore Events whose time is further off. */
+export const tolerableSkew: Millis = 5000;
+
 /** Cuts a time to whole seconds, as the API server would. */
 export function timestamp(time: Millis): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19)}Z`;

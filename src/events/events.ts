@@ -10,6 +10,7 @@ export {
   namespaceOf,
   passing,
   timestamp,
+  tolerableSkew,
 } from './event.ts';
 export { createEventWriter, type EventStore, type Refusal, type Stored } from './event-writer.ts';
 export { createPublisher } from './publisher.ts';

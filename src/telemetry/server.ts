@@ -162,8 +162,7 @@ export function limitConnections(server: Server, limits: Readonly<{ total: numbe
     socket.once('close', () => {
       count--;
       own.delete(socket);
-      // A new set may already have replaced this one after it became empty.
-      if (own.size === 0 && open.get(address) === own) open.delete(address);
+      if (own.size === 0) open.delete(address);
     });
     if (own.size > limits.perAddress) closeOne(own, socket);
     else if (count > limits.total) closeOne(largest(), socket);

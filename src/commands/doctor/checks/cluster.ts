@@ -1,5 +1,6 @@
 /** Checks the settings, the API server itself, and the agent's Node and rights in the cluster. */
 import { documentAt } from '../../../config/docs-url.ts';
+import { tolerableSkew } from '../../../events/events.ts';
 import { grantRightTo, policiesFile } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import type { Known } from '../facts.ts';
@@ -24,9 +25,6 @@ export function inOneLine(problems: readonly string[]): string {
   const more = problems.length > mostProblems ? [`and ${problems.length - mostProblems} more`] : [];
   return [...problems.slice(0, mostProblems), ...more].join('; ');
 }
-
-/** The largest tolerable clock difference, because exporters ignore Events whose time is further off. */
-const tolerableSkew: Millis = 5000;
 
 /** An answer that takes longer is slow; a tenth of a second is usual. Other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;

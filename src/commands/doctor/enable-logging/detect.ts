@@ -1,5 +1,5 @@
 /** Finds out which network plug-ins run, by the labels of their Pods. */
-import { type Api, itemsOf, lookAtFelix } from '../api.ts';
+import { type Api, itemsOf, lookAtFelix, refusalText } from '../api.ts';
 import { at, type Json, list, text } from '../../../platform/json.ts';
 
 export type PlugIn =
@@ -77,6 +77,7 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Pr
     api.request('GET', '/apis'),
     lookAtFelix(api, node),
   ]);
+  if (groups.kind === 'refused') obstacles.add(refusalText(groups));
   const found = new Map<PlugIn, unknown>();
   for (const [i, [plugIn]] of agents.entries()) if (pods[i] !== undefined) found.set(nameOf(plugIn, pods[i]), pods[i]);
   // k3s enforces policies in its own process, which has no Pod. Another plug-in may replace that, so k3s counts only if none is found.
