@@ -42,7 +42,7 @@ const plane = await startControlPlane();
 try {
   const rig = await createAgentRig(plane);
   const { flags, allocator } = imageCommand();
-  const scene = sceneOf(63, plane.server, { flags, env: allocator });
+  const scene = sceneOf(plane.server, { flags, env: allocator });
   const { namespace, node } = scene;
   const pods = scene.pods.map(({ name, address }) => podObject({ namespace, name, node, addresses: [address] }));
   await createObjects(plane, { items: [nodeObject(node, '10.0.2.15'), ...pods] });

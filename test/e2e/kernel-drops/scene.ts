@@ -21,14 +21,9 @@ export const bundleFile = '/kube-netfilter-tailer.cjs';
 export const packets = { before: 7, between: 5, after: 3, forged: 1 };
 export const sentPackets = packets.before + packets.between + packets.after + packets.forged;
 
-/** Pods `cart`, `web` and `other`. `number` keeps apart what runs at the same time, as no two Pods have one address. */
-export function sceneOf(
-  number: number,
-  server: string,
-  image: Pick<Scene, 'env'> & { flags: readonly string[] },
-): Scene {
-  const namespace = `kernel-drops-${number}`;
-  const node = `guest-${number}`;
+/** Pods `cart`, `web` and `other`. */
+export function sceneOf(server: string, image: Pick<Scene, 'env'> & { flags: readonly string[] }): Scene {
+  const [namespace, node] = ['kernel-drops', 'guest'];
   return {
     node,
     namespace,
@@ -36,7 +31,7 @@ export function sceneOf(
       name,
       netns: name,
       device: interfaceNames(namespace, name)[0] ?? '',
-      address: `10.${number}.1.${index + 10}`,
+      address: `10.62.1.${index + 10}`,
     })),
     port: Number(new URL(server).port),
     command: ['/bin/node', ...image.flags, bundleFile, 'run'],
