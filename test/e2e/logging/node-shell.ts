@@ -7,9 +7,7 @@ export const folder = join(import.meta.dirname, '../../../deploy/logging');
 
 export type NodeShell = ReturnType<typeof nodeShell>;
 
-/** The node's own namespace is named like those of its Pods. */
-export function nodeShell(network: Network, pod: string) {
-  const namespace = network.namespaceOf(pod).replace(new RegExp(`${network.deviceOf(pod)}$`), 'node');
+export function nodeShell({ node: namespace }: Network) {
   const runIn = async (command: string, args: readonly string[], input?: string): Promise<string> => {
     const { stdout } = await run('ip', ['netns', 'exec', namespace, command, ...args], input);
     return stdout;

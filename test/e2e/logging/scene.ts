@@ -32,7 +32,7 @@ export async function createScene(backend: Backend = 'iptables-nft'): Promise<Sc
       { namespace: 'shop', name: 'postgres-0', device: ownDevice(), addresses: Object.values(serverAddresses) },
     ],
   });
-  return { network, node: nodeShell(network, client), prefix: `e2e-${randomBytes(4).toString('hex')}-drop` };
+  return { network, node: nodeShell(network), prefix: `e2e-${randomBytes(4).toString('hex')}-drop` };
 }
 
 function ownDevice(): string {

@@ -1,11 +1,11 @@
 /**
- * Sends one packet for each probe from the network namespace in which it is started: a SYN, if nothing answers, or a datagram. Reads a list of
- * probes in each line of standard input, and writes a line when all of them have left.
+ * Sends one packet for each probe of the list on its standard input from the network namespace in which it is started: a SYN, if nothing
+ * answers, or a datagram.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
-import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface Probe {
@@ -17,11 +17,8 @@ export interface Probe {
 }
 
 if (import.meta.main) {
-  process.stdout.write('ready\n');
-  for await (const line of createInterface({ input: process.stdin })) {
-    for (const probe of JSON.parse(line) as Probe[]) await (probe.protocol === 'tcp' ? sendSyn : sendDatagram)(probe);
-    process.stdout.write('sent\n');
-  }
+  for (const probe of (await json(process.stdin)) as Probe[])
+    await (probe.protocol === 'tcp' ? sendSyn : sendDatagram)(probe);
 }
 
 async function sendDatagram({ source, sourcePort, destination, port }: Probe): Promise<void> {

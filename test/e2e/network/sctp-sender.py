@@ -1,6 +1,6 @@
-"""Sends an SCTP INIT for each probe from the network namespace in which it is started, as the kernel need not have SCTP for it.
+"""Sends an SCTP INIT for each probe of the list on its standard input from the network namespace in which it is started.
 
-Reads a list of probes in each line of standard input, and writes a line when all of them have left. As a raw socket: Node.js has none.
+By a raw socket, which Node.js does not have, as the kernel need not have SCTP for it.
 """
 
 import json
@@ -31,8 +31,5 @@ def send(probe):
         raw.sendto(init(probe["sourcePort"], probe["port"]), (probe["destination"], 0))
 
 
-print("ready", flush=True)
-for line in sys.stdin:
-    for each in json.loads(line):
-        send(each)
-    print("sent", flush=True)
+for probe in json.load(sys.stdin):
+    send(probe)
