@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { readEvents } from '../../src/report/read/events.ts';
+import { eachLine } from '../../src/report/read/files.ts';
 import { gap, linesOf, row, withRows, writer } from './scene.ts';
 
 const path = temporaryFolder();
@@ -48,6 +49,22 @@ test('a file without any row is read', async () => {
 test('a link that leads to itself is named, and the other files are read', async () => {
   symlinkSync('loop', path('loop'));
   expect(await reading(path('loop'), write('rows', rowsOf(1, 2)))).toEqual({ ...clean, problems: [path('loop')] });
+});
+
+test.each([
+  ['in the middle', 'a\nb\nc', ['a']],
+  ['without a last newline', 'a', ['a']],
+  ['as the last line', 'b\na', ['b', 'a']],
+  ['in a file that is cut off behind it', gzipSync('b\na\nc').subarray(0, -8), ['b', 'a']],
+])('a line with which the reading is stopped is taken once: %s', async (_, content, lines) => {
+  const taken: (string | undefined)[] = [];
+  const stop = new Error('stop');
+  const reads = eachLine(write('lines', content), (line) => {
+    taken.push(line);
+    if (line === 'a') throw stop;
+  });
+  await expect(reads).rejects.toBe(stop);
+  expect(taken).toEqual(lines);
 });
 
 test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {

@@ -52,8 +52,10 @@ export async function eachLine(path: string, take: (line: string | undefined) =>
   const decoder = new StringDecoder('utf8');
   let [line, isTooLong] = ['', false];
   const end = (): void => {
-    take(isTooLong ? undefined : line);
+    const whole = isTooLong ? undefined : line;
+    // The line is over before `take` may throw, so that `take` does not get it again at the end.
     [line, isTooLong] = ['', false];
+    take(whole);
   };
   try {
     await openInput(path).read((block) => {
