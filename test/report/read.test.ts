@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ test('a link that leads to itself is named, and the other files are read', async
 });
 
 test.each([
-  ['in the middle', 'a\nb\nc', ['a']],
+  ['in the middle', 'b\na\nc', ['b', 'a']],
   ['without a last newline', 'a', ['a']],
   ['as the last line', 'b\na', ['b', 'a']],
   ['in a file that is cut off behind it', gzipSync('b\na\nc').subarray(0, -8), ['b', 'a']],
@@ -65,6 +65,13 @@ test.each([
   });
   await expect(reads).rejects.toBe(stop);
   expect(taken).toEqual(lines);
+});
+
+test('Events of more than 256 MiB are not read further, in a file and in a stream without an end', () => {
+  const file = write('large.json', '');
+  truncateSync(file, 3 * 1024 ** 3);
+  const problems = [file, '/dev/zero'].map((name) => `${name}: is larger than 256 MiB`);
+  expect(readEvents([file, '/dev/zero'])).toMatchObject({ problems });
 });
 
 test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {

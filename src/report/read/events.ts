@@ -1,12 +1,13 @@
 /** Reads Events that `replay` or kubectl has printed as JSON. */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { at, type Json, text } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
+import { blockSize } from '../../sources/reading.ts';
 import type { Bounded, ReportedEvent } from '../model.ts';
 
 const most = 200;
 
-/** The most characters of a file. kubectl prints two kilobytes for each Event, so a longer file is not a list of Events. */
+/** The most bytes of a file. kubectl prints two kilobytes for each Event, so a longer file is not a list of Events. */
 const largest = 256 * 1024 * 1024;
 
 const component = 'kube-netfilter-tailer';
@@ -26,9 +27,7 @@ export function readEvents(files: readonly string[]): ReportedEvents {
   const problems: string[] = [];
   for (const file of files) {
     try {
-      const content = readFileSync(file, 'utf8');
-      if (content.length > largest) throw new Error('is larger than 256 MiB');
-      found.push(...eventsIn(content).flatMap(reportedIn));
+      found.push(...eventsIn(contentOf(file)).flatMap(reportedIn));
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
@@ -40,6 +39,28 @@ export function readEvents(files: readonly string[]): ReportedEvents {
     return { top: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
   };
   return { incidents: bounded(true), events: bounded(false), problems };
+}
+
+/** Reads a file, or a pipe, whose size only its end tells. Throws an error as soon as it is too large, so that memory is bounded. */
+function contentOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    if (fstatSync(file).size > largest) throw tooLarge();
+    const blocks: Buffer[] = [];
+    const block = Buffer.allocUnsafe(blockSize);
+    for (let [count, length] = [0, 0]; (count = readSync(file, block)) > 0;) {
+      length += count;
+      if (length > largest) throw tooLarge();
+      blocks.push(Buffer.from(block.subarray(0, count)));
+    }
+    return Buffer.concat(blocks).toString();
+  } finally {
+    closeSync(file);
+  }
+}
+
+function tooLarge(): Error {
+  return new Error('is larger than 256 MiB');
 }
 
 /** Reads one Event a line, or one Event or list of Events. Throws a `SyntaxError`. */
