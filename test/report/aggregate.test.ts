@@ -4,6 +4,7 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type Aggregate, aggregate } from '../../src/report/aggregate/aggregate.ts';
+import { readGapIntervals } from '../../src/report/aggregate/time-line.ts';
 import type { Pair, PolicySum } from '../../src/report/model.ts';
 import { readRows } from '../../src/report/read/read-rows.ts';
 import { rowsIn } from '../corpus/lines.ts';
@@ -239,6 +240,28 @@ describe('time', () => {
   test('ten years have a time line that can be read', async () => {
     const rows = [row(1), row(2, { 'event.start': '2016-01-01T00:00:00.000Z' })];
     expect((await aggregated(rows)).timeLine?.series[0]?.packets.length).toBeLessThan(241);
+  });
+
+  const [minuteOf, none] = [(number: number) => new Date(start + number * 60_000).toISOString(), undefined];
+  test.each<[string, begin: string | undefined, end: string | undefined, number[]]>([
+    ['within one interval', minuteOf(11.1), minuteOf(11.9), [1]],
+    ['over several intervals', minuteOf(11.5), minuteOf(13.5), [1, 2, 3]],
+    ['that ends with the first moment of an interval', minuteOf(11.5), minuteOf(12), [1, 2]],
+    ['that begins before the first packet', minuteOf(2), minuteOf(11.5), [0, 1]],
+    ['that ends after the last packet', minuteOf(13.5), minuteOf(90), [3, 4]],
+    ['that is longer than the time line', minuteOf(2), minuteOf(90), [0, 1, 2, 3, 4]],
+    ['that ends before the time line', minuteOf(2), minuteOf(9.99), []],
+    ['that begins after the time line', minuteOf(15), minuteOf(90), []],
+    ['that ends before it begins, because the clock was corrected', minuteOf(12.5), minuteOf(2), [2]],
+    ['that begins in 1970, by a wrong clock', '1970-01-01T00:00:10.000Z', minuteOf(12.5), []],
+    ['without a beginning and an end is at its own time', none, none, [3]],
+  ])('a gap %s', async (_, begin, end, intervals) => {
+    const rows = [row(10), row(14), gap(12, { 'event.start': begin, 'event.end': end })];
+    const found = await withRows(path(), [write('gaps.ndjson', linesOf(rows))], async (engine) => {
+      const { timeLine } = await aggregate(engine, { includeNoise: false, policy: [], now, hasBaseline: false });
+      return timeLine && (await readGapIntervals(engine, timeLine));
+    });
+    expect(found).toEqual(intervals);
   });
 
   test('gaps are listed by node and reason, and are no packets', async () => {

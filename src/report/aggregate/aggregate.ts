@@ -5,7 +5,6 @@ import {
   type Changes,
   type Count,
   type Extent,
-  type Gap,
   type Matrix,
   type Pair,
   type PolicySum,
@@ -15,8 +14,8 @@ import {
   type Report,
   type ReportOptions,
   type Scan,
-  type TimeLine,
 } from '../model.ts';
+import { hour, readGaps, readTimeLine } from './time-line.ts';
 import {
   createFlowView,
   createPairs,
@@ -24,11 +23,11 @@ import {
   createRuleSums,
   isPlausible,
   missingPolicies,
+  tables,
+  views,
 } from './views.ts';
 
-/** Names the tables and views, which users see with `--db`. */
-const tables = { rows: 'flows', baseline: 'baseline' } as const;
-export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
+/** Names the tables of sums, which users see with `--db`, too. */
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
 const policyTables = { rows: 'by_policy', baseline: 'baseline_by_policy' } as const;
 
@@ -179,54 +178,6 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
       if (row !== undefined) row[column] = (row[column] ?? 0) + packets;
     }
   return { rows, columns, otherRows, otherColumns, cells };
-}
-
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
-
-/** Lists readable lengths of an interval. The shortest with at most `mostIntervals` intervals is used. */
-const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
-const mostIntervals = 240;
-
-async function readTimeLine(engine: Engine): Promise<TimeLine | undefined> {
-  const { first, last, outside } = await engine.one<{ first: number | null; last: number | null; outside: number }>(
-    `SELECT epoch_ms(min("at") FILTER (timely))::DOUBLE AS first, epoch_ms(max("at") FILTER (timely))::DOUBLE AS last,
-      (count(*) FILTER (NOT timely))::DOUBLE AS outside FROM ${views.rows}`,
-  );
-  if (first === null || last === null) return undefined;
-  const step = steps.find((each) => Math.ceil((last - first) / each) < mostIntervals) ?? 28 * day;
-  const start = Math.floor(first / step) * step;
-  const length = Math.floor((last - start) / step) + 1;
-  const sums = await engine.all<{ interval: number; action: string; packets: number }>(
-    `SELECT ((epoch_ms("at") - ${start}) // ${step})::DOUBLE AS interval, action, sum(packets)::DOUBLE AS packets
-      FROM ${views.rows} WHERE timely GROUP BY ALL ORDER BY action, interval`,
-  );
-  const series = [...Map.groupBy(sums, ({ action }) => action)].map(([action, group]) => {
-    const packets = Array.from({ length }, () => 0);
-    for (const each of group) packets[each.interval] = each.packets;
-    return { action, packets };
-  });
-  return { start, step, series, outside };
-}
-
-async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
-  return await engine.bounded<Gap>(
-    `SELECT coalesce("event.reason", 'unknown') AS reason, coalesce("k8s.node.name", '') AS node, count(*)::DOUBLE AS intervals,
-      coalesce(sum("log.records_lost"), 0)::DOUBLE AS lost, epoch_ms(min(${gapTime}))::DOUBLE AS first,
-      epoch_ms(max(coalesce("event.end", "@timestamp")))::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
-    FROM ${tables.rows} WHERE "event.name" = 'network.flow.gap' AND ${isPlausible('"@timestamp"', now)}
-    GROUP BY 1, 2 ORDER BY intervals DESC, lost DESC, node, reason LIMIT 50`,
-  );
-}
-
-const gapTime = 'coalesce("event.start", "@timestamp")';
-
-/** Returns the indexes of the intervals in which a gap begins; an index may be past the end of the time line. */
-export async function readGapIntervals(engine: Engine, { start, step }: TimeLine): Promise<number[]> {
-  const found = await engine.all<{ interval: number }>(
-    `SELECT DISTINCT ((epoch_ms(${gapTime}) - ${start}) // ${step})::DOUBLE AS interval FROM ${tables.rows}
-      WHERE "event.name" = 'network.flow.gap' AND epoch_ms(${gapTime}) >= ${start} ORDER BY interval`,
-  );
-  return found.map(({ interval }) => interval);
 }
 
 /** A source that more destinations than this denied within an hour is a scanner, as in the agent. */

@@ -2,6 +2,10 @@
 import { column, literal } from '../engine.ts';
 import type { ReportOptions } from '../model.ts';
 
+/** Names the tables and views, which users see with `--db`. */
+export const tables = { rows: 'flows', baseline: 'baseline' } as const;
+export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
+
 type End = 'source' | 'destination';
 
 /** Earlier times come from a wrong clock, so they are left out of the time line. */

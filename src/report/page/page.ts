@@ -1,6 +1,6 @@
 /** Makes the page: one file that contains its records, and needs no network and no server. */
 import { gzipSync } from 'node:zlib';
-import { views } from '../aggregate/aggregate.ts';
+import { views } from '../aggregate/views.ts';
 import type { Engine } from '../engine.ts';
 import type { Matrix, Report, Pair } from '../model.ts';
 import { pageAssets } from './assets.ts';

@@ -2,7 +2,7 @@
  * Draws the time line as SVG, which needs no script and has the colours of the theme: bars by outcome, grey intervals with lost records, and
  * strips above the bars for scans and incidents.
  */
-import { readGapIntervals } from '../aggregate/aggregate.ts';
+import { readGapIntervals } from '../aggregate/time-line.ts';
 import type { Engine } from '../engine.ts';
 import type { Report, TimeLine } from '../model.ts';
 import { countText, numberText, timeText } from '../texts/plain.ts';
