@@ -106,7 +106,10 @@ export interface TimeLine {
 export interface Gap {
   reason: string;
   node: string;
-  /** The number of intervals with loss, and the least number of missing records. */
+  /**
+   * The number of rows: each tells of the loss in one interval of the audit, or of all records that a receiver did not get, however long that
+   * took. `lost`: the least number of missing records.
+   */
   intervals: number;
   lost: number;
   first: number;

@@ -94,7 +94,7 @@ function barHtml(
   const about = [
     `${timeText(at)} UTC`,
     ...(sum > 0 ? [...packets].map(([outcome, count]) => `${numberText(count)} ${outcome}`) : ['no packets']),
-    ...(hasGap ? ['Records of a log were lost'] : []),
+    ...(hasGap ? ['Records were lost'] : []),
     ...marks.slice(0, 5).map((mark) => mark.about.slice(0, 80)),
   ];
   return `<g class="interval"><title>${about.map(text).join('\n')}</title>${rect(hasGap ? 'gap' : 'none', x, top, column, floor - top)}${parts.join('')}</g>`;

@@ -48,9 +48,9 @@ export function notesOf(report: Report): string[] {
       extent.records === 0 &&
       'No record names such a policy. Names are as in NetworkPolicy shop/web; * stands for any characters.',
     extent.gaps > 0 &&
-      `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
+      `Records were lost in ${countText(extent.gaps, 'gap')}: counts are lower bounds there, and a pair may be missing.`,
     earlierGaps > 0 &&
-      `The baseline has ${countText(earlierGaps, 'interval')} with lost records: what seems new may have been there before.`,
+      `The baseline has ${countText(earlierGaps, 'gap')} with lost records: what seems new may have been there before.`,
     changes !== undefined &&
       lengthsDiffer(extent, changes.baseline) &&
       'The baseline and these rows cover periods of different length: what is rare may be in one of them only.',
@@ -146,7 +146,7 @@ const scanColumns: readonly ColumnOf<Scan>[] = [
 const gapColumns: readonly ColumnOf<Gap>[] = [
   { name: 'node', cell: ({ node }) => node },
   { name: 'lost by', cell: ({ reason }) => reason },
-  { name: 'intervals', cell: ({ intervals }) => intervals },
+  { name: 'gaps', cell: ({ intervals }) => intervals },
   { name: 'records', cell: ({ lost }) => (lost > 0 ? lost : 'unknown') },
   ...times,
 ];
@@ -219,7 +219,7 @@ export function sectionsOf(report: Report, mostRows: number): Section[] {
     section({
       id: 'gaps',
       title: 'Gaps',
-      lead: 'Intervals in which records of a log were lost or suppressed.',
+      lead: 'Times in which records of a node were lost or suppressed.',
       columns: gapColumns,
       bounded: gaps,
       what: 'row',
