@@ -161,7 +161,7 @@ export interface Extent {
   gaps: number;
 }
 
-export interface Report {
+export interface Report extends LeftOut {
   /** The policies that the user has asked for. */
   policy: readonly string[];
   extent: Extent;
@@ -187,10 +187,17 @@ export interface Report {
   incidents: Bounded<ReportedEvent>;
   events: Bounded<ReportedEvent>;
   changes: Changes | undefined;
+  /** What is left out of the baseline; the counts above are of the other rows. Undefined without a baseline. */
+  leftOutOfBaseline: LeftOut | undefined;
+  problems: string[];
+}
+
+/** Rows that were not read. */
+export interface LeftOut {
   duplicates: number;
   broken: number;
+  /** Rows of another major version of the schema. */
   refused: number;
-  problems: string[];
 }
 
 /** The report could not be made. The message says why, or what to do. */

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { printable, printableJson } from '../platform/printable.ts';
 import { aggregate, missingIn, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
-import { type ChangedPair, type Report, ReportError, type ReportOptions } from './model.ts';
+import { type ChangedPair, type LeftOut, type Report, ReportError, type ReportOptions } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
@@ -71,13 +71,16 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
     ...(await aggregate(engine, { includeNoise, policy, now, hasBaseline })),
     incidents: reported.incidents,
     events: reported.events,
-    duplicates: rows.duplicates,
-    broken: rows.broken + (before?.broken ?? 0),
-    refused: rows.refused + (before?.refused ?? 0),
+    ...leftOutOf(rows),
+    leftOutOfBaseline: before && leftOutOf(before),
     problems,
   };
   await write(engine, report, output, streams.out);
   return problems.length === 0;
+}
+
+function leftOutOf({ duplicates, broken, refused }: Reading): LeftOut {
+  return { duplicates, broken, refused };
 }
 
 function noRowsText(named: readonly string[], { files, broken, refused }: Reading): string {

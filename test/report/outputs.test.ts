@@ -26,7 +26,8 @@ function scene(): { rows: string[]; baseline: string[]; events: string[] } {
     gap(3),
   ];
   const noise = row(40, { 'event.noise': 'multicast' });
-  const before = [row(100), row(101, { 'destination.port': 6379, 'security_rule.name': 'old' })];
+  const old = row(101, { 'destination.port': 6379, 'security_rule.name': 'old' });
+  const before = [row(100), old, old, row(102, { 'schema.version': '2.0' }), {}];
   const incident = {
     reason: 'ConntrackTableFull',
     message: 'The table is full. [KN301]',

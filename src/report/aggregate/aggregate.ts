@@ -5,6 +5,7 @@ import {
   type Changes,
   type Count,
   type Extent,
+  type LeftOut,
   type Matrix,
   type Pair,
   type PolicySum,
@@ -36,7 +37,7 @@ type Side = keyof typeof tables;
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
 /** The part of a report that comes from the rows. */
-export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
+export type Aggregate = Omit<Report, 'incidents' | 'events' | keyof LeftOut | 'leftOutOfBaseline' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
   const { hasBaseline, includeNoise, policy, now } = options;

@@ -4,7 +4,8 @@ import type { Matrix, Report } from '../model.ts';
 import type { pageAssets } from './assets.ts';
 import type { PageData } from './row-format.ts';
 import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
-import { type Cell, type Column, factsOf, isNumeric, notesOf, type Section, sectionsOf } from '../texts/contents.ts';
+import { type Cell, type Column, factsOf, isNumeric, type Section, sectionsOf } from '../texts/contents.ts';
+import { notesOf } from '../texts/notes.ts';
 
 /** The most rows of each list. */
 export const mostRows = 50;

@@ -1,7 +1,8 @@
 /** Prints a report as a table for a terminal, as Markdown for a ticket, or as CSV for a spreadsheet. */
 import type { ChangedPair, Report } from '../model.ts';
 import { numberText, plain } from './plain.ts';
-import { type Cell, factsOf, isNumeric, notesOf, type Section, sectionsOf } from './contents.ts';
+import { type Cell, factsOf, isNumeric, type Section, sectionsOf } from './contents.ts';
+import { notesOf } from './notes.ts';
 
 const mostRows = 25;
 const widestCell = 60;
