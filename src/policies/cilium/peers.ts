@@ -55,8 +55,7 @@ const entities = {
     peer.kind === 'pod' || peer.kind === 'node' || `whether ${endName(peer)} is of another cluster of the mesh`,
   host: (probe) => nodeMatch(probe, true),
   'remote-node': (probe) => nodeMatch(probe, false),
-  'kube-apiserver': ({ peer }) =>
-    peer.kind === 'pod' && !peer.pod.hostNetwork ? false : `whether ${endName(peer)} is of the API server`,
+  'kube-apiserver': ({ peer }) => (isEndpoint(peer) ? false : `whether ${endName(peer)} is of the API server`),
   ingress: ({ peer }) =>
     peer.kind === 'pod' || peer.kind === 'node' ? false : `whether ${endName(peer)} is Cilium's ingress`,
   unmanaged: ({ peer }) => (peer.kind === 'pod' ? `whether Cilium manages ${endName(peer)}` : false),
@@ -73,6 +72,11 @@ export function isEntity(name: unknown): name is Entity {
 
 export function entityPeer(entity: Entity): Clause {
   return clauseOf(`entity ${entity}`, entities[entity], isPeer);
+}
+
+/** Returns whether Cilium knows the end by identity. A Pod on its Node's network has the Node's address and counts as the Node. */
+function isEndpoint(peer: End): boolean {
+  return peer.kind === 'pod' && !peer.pod.hostNetwork;
 }
 
 function whose(peer: End): string {
@@ -99,12 +103,12 @@ export class CiliumNetworks extends BlockPeer {
     const match = super.matches(probe);
     if (match === false || probe.peer.kind === 'external') return match;
     if (probe.peer.kind === 'unknown') return whose(probe.peer);
-    if (probe.peer.kind === 'pod' && !probe.peer.pod.hostNetwork) return false;
+    if (isEndpoint(probe.peer)) return false;
     return 'whether Cilium matches Nodes by CIDR (policy-cidr-match-mode)';
   }
 
   override has(probe: Probe): string {
-    return probe.peer.kind === 'pod' ? `is ${endName(probe.peer)}, which no CIDR matches` : super.has(probe);
+    return isEndpoint(probe.peer) ? `is ${endName(probe.peer)}, which no CIDR matches` : super.has(probe);
   }
 
   override note(): string {
