@@ -41,7 +41,10 @@ export function isolatingSelector(policies: readonly Policy[], pod: Pod, directi
   return [];
 }
 
-/** Adds the requirements of a policy that already isolates the Pod, so that the new policy isolates no other Pod, now or later. */
+/**
+ * Adds the requirements of a policy that already isolates the Pod, so that the new policy isolates no other Pod, now or later. Both selectors
+ * select the Pod, so a label that has a value in one of them meets all requirements of the other.
+ */
 export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelector {
   const matchLabels: Record<string, string> = { ...own.matchLabels };
   const matchExpressions = [...(own.matchExpressions ?? [])];
@@ -49,8 +52,7 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
     const [only] = values;
     const isKnown = Object.hasOwn(matchLabels, key);
     if (operator === 'In' && values.length === 1 && only !== undefined && !isKnown) matchLabels[key] = only;
-    else if (!isKnown || operator === 'DoesNotExist')
-      matchExpressions.push({ key, operator, ...(values.length === 0 ? {} : { values }) });
+    else if (!isKnown) matchExpressions.push({ key, operator, ...(values.length === 0 ? {} : { values }) });
   }
   return {
     ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels }),
