@@ -17,7 +17,7 @@ import type {
 } from './model.ts';
 import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './clauses/labels.ts';
-import { createProbe, endName, podName, type Probe } from './probe.ts';
+import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
 import { anyNamespace, type Needs, newNeeds, type Requirements } from './policy.ts';
 
 export type Evaluator = ReturnType<typeof createEvaluator>;
@@ -166,7 +166,7 @@ function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet)
   const host = calico === undefined ? undefined : hostEndpointOf(end, calico);
   if (host !== undefined) return unknown(host);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return admits('no-pod');
-  if (end.pod.completed) return unknown(`whose ${end.address ?? 'the address'} is now: ${endName(end)} has completed`);
+  if (end.pod.completed) return unknown(ownerNow(end));
   if (isItself(flow) && flow.viaService !== true) return admits('itself');
   if (direction === 'ingress' && isOwnNode(flow.source, end.pod) === true) return admits('own-node');
   return undefined;

@@ -72,8 +72,16 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
 export function selectablePod(end: End): Pod | Match {
   if (end.kind === 'unknown') return `which Pod has ${end.address}, if any`;
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
-  if (end.pod.completed) return `whose ${end.address ?? 'the address'} is now: Pod ${podName(end.pod)} has completed`;
+  if (end.pod.completed) return ownerNow(end);
   return end.pod;
+}
+
+/** Returns the missing fact about a Pod that has completed: another Pod may have its address now. */
+export function ownerNow(end: End & { kind: 'pod' }): string {
+  const name = endName(end);
+  return end.address === undefined
+    ? `address of ${name}, which has completed`
+    : `whose ${end.address} is now: ${name} has completed`;
 }
 
 export function podName({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): string {
