@@ -39,6 +39,7 @@ beforeAll(async () => {
           name: `web-${number}`,
           node,
           addresses: [`10.87.1.${number}`],
+          labels: { app: 'web', 'example.com/team': `team-${number}`, unasked: 'private' },
         }),
       ),
     ],
@@ -61,11 +62,14 @@ async function scene() {
     STATE_DIR: join(folder, 'state'),
     AUDIT: `file:${file},otlp:${receiver.url}`,
     AUDIT_INTERVAL: '1',
+    CLUSTER_NAME: 'e2e',
+    AUDIT_LABELS: 'example.com/team,app',
   };
   let written = 0;
   return {
     env,
     folder,
+    start: (): AgentProcess => rig.start(env),
     /** From five peers; to one of the Pods, or to the first three in turns. */
     drop: (count = 1, peer = 0, to?: number): void => {
       for (let packet = 0; packet < count; packet++) {
@@ -101,6 +105,27 @@ function packetsIn(records: readonly (FlowRecord | OtlpReceiver['records'][numbe
 async function untilPackets(records: () => readonly (FlowRecord | OtlpReceiver['records'][number])[], total: number) {
   await expect.poll(() => packetsIn(records()), { timeout: 60_000, interval: 1000 }).toBe(total);
 }
+
+test('records say who and how often, in the file and by OTLP', async () => {
+  const { start, drop, inFile, written } = await scene();
+  const agent = start();
+  await agent.untilReady();
+  drop(30);
+  await untilPackets(inFile, written());
+  await untilPackets(() => receiver.records, written());
+  for (const record of inFile())
+    expect(record).toMatchObject({
+      'event.name': 'network.flow.drop',
+      'k8s.cluster.name': 'e2e',
+      'k8s.node.name': node,
+      'destination.k8s.namespace.name': namespace,
+      'destination.port': 80,
+      'destination.k8s.pod.labels': `example.com/team=team-${record['destination.k8s.pod.name']?.at(-1)},app=web`,
+    });
+  expect(JSON.stringify([inFile(), receiver.records])).not.toContain('private');
+  expect(receiver.records.map(({ EventName }) => EventName)).toContain('network.flow.drop');
+  await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
+});
 
 test('killed at any moment, with a receiver that fails at any moment and policies that come to be known, each packet is in one record, and what is sent again is the same', async () => {
   const { env, drop, inFile, written } = await scene();

@@ -32,7 +32,7 @@ import { outcomeOf } from './outcome.ts';
 let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await startControlPlane();
-}, 120_000);
+});
 afterAll(() => controlPlane?.stop());
 
 const stored = { group: 'crd.projectcalico.org', version: 'v1' };

@@ -5,17 +5,54 @@ import { createAgentRig, dropLine, nodeObject, podObject, sumOf, untilMetric } f
 import { connect } from './control-plane/connection.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 
-/** Settings that change while the agent runs. */
+/** Settings that are inherited, and settings that change while the agent runs. */
 
 const controlPlane = connect(inject('controlPlane'));
-const node = 'settings-node';
 const rig = await createAgentRig(controlPlane);
 afterAll(() => rig.killAll());
 
-test('a prefix in a mounted ConfigMap is followed without a restart, and what was counted stays', async () => {
-  const namespace = 'reloaded';
+test('with nothing but the variables of kube-iptables-tailer it does the same work, and says what to change', async () => {
+  const [node, namespace] = ['inheriting-node', 'inherited'];
   await createInQuietHours(controlPlane, [
     nodeObject(node, '192.168.83.1'),
+    podObject({ namespace, name: 'web', node, addresses: ['10.83.1.1'] }),
+  ]);
+  const log = rig.newLog();
+  const agent = rig.start({
+    NODE_NAME: node,
+    IPTABLES_LOG_PATH: log,
+    IPTABLES_LOG_PREFIX: 'EXAMPLE_LOG_PREFIX:',
+    POD_IDENTIFIER: 'namespace',
+    KUBE_EVENT_DISPLAY_REASON: 'PacketDrop',
+    PACKET_DROP_EXPIRATION_MINUTES: '10',
+  });
+  await agent.untilReady();
+  appendFileSync(log, lines('EXAMPLE_LOG_PREFIX:', '10.83.1.1', 3));
+  const [event] = await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
+  expect(event).toMatchObject({
+    reason: 'PacketDrop',
+    message: expect.stringMatching(/ 203\.0\.113\.9 .*on port 80\/TCP/),
+  });
+  await untilMetric(agent, /^packet_drops_count\{src="203\.0\.113\.9",dst="inherited"\} 3$/m);
+  const logged = agent.log
+    .map(({ msg }) => String(msg))
+    .filter((msg) => msg.includes('kube-iptables-tailer,') || msg.includes('kube-iptables-tailer and'));
+  expect(new Set(logged.map((msg) => msg.split(' ', 1)[0]))).toEqual(
+    new Set([
+      'IPTABLES_LOG_PATH',
+      'IPTABLES_LOG_PREFIX',
+      'KUBE_EVENT_DISPLAY_REASON',
+      'PACKET_DROP_EXPIRATION_MINUTES',
+      'POD_IDENTIFIER',
+    ]),
+  );
+  expect(logged).toHaveLength(5);
+});
+
+test('a prefix in a mounted ConfigMap is followed without a restart, and what was counted stays', async () => {
+  const [node, namespace] = ['settings-node', 'reloaded'];
+  await createInQuietHours(controlPlane, [
+    nodeObject(node, '192.168.83.2'),
     podObject({ namespace, name: 'web', node, addresses: ['10.83.1.2'] }),
   ]);
   const log = rig.newLog();

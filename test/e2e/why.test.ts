@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { networkPolicy } from '../policies/objects.ts';
@@ -9,6 +11,7 @@ import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { clusterRights, makeAccount } from './granted.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
+import { createOwnFolder } from './own-folder.ts';
 
 /** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
 
@@ -116,6 +119,29 @@ test('why says what the rights of who asks do not show', async () => {
 
 test('why takes kinds that the API server does not have for absent, whoever asks', async () => {
   expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
+});
+
+test('with --context the cluster is that of the context, and another name is refused', async () => {
+  const { users, contexts, clusters } = JSON.parse(
+    await controlPlane.succeed(['config', 'view', '--raw', '-o', 'json', '--kubeconfig', controlPlane.adminKubeconfig]),
+  ) as { users: object[]; contexts: { name: string; context: object }[]; clusters: object[] };
+  const nowhere = { name: 'nowhere', cluster: { server: 'https://127.0.0.1:1' } };
+  const path = join(createOwnFolder('why'), 'two-contexts.json');
+  const named = contexts.map(({ context }) => ({ name: 'here', context }));
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    users,
+    clusters: [...clusters, nowhere],
+    contexts: [...named, { name: 'away', context: { cluster: 'nowhere', user: '' } }],
+    'current-context': 'away',
+  };
+  writeFileSync(path, JSON.stringify(config));
+  expect((await ask('why', path)).code).toBe(2);
+  expect((await ask('why', path, [...asked, '--context', 'here'])).code).toBe(1);
+  const { code, stderr } = await ask('why', path, [...asked, '--context', 'none']);
+  expect(stderr).toContain('--context none');
+  expect(code).toBe(2);
 });
 
 test('suggest takes labels that the StatefulSet selects by; those of the Pod where it may not be read', async () => {

@@ -23,8 +23,6 @@ const WITHIN_MS = 60_000;
 /** Failures within 2 s of each other are one attempt. */
 const BETWEEN_ATTEMPTS_MS = 3000;
 let change = 0;
-/** The failures that the agent of the first node has counted, by cause. */
-let counted = new Map<string, number>();
 
 beforeAll(async () => {
   // Agents that start read what was logged before, and know for a minute what was configured then.
@@ -62,10 +60,7 @@ test('each failed attempt is counted once, however often the kubelet rotates the
     await failTimes(1, first, () => first.run(['nft', 'flush', 'ruleset']));
   const { size: attempts } = await failuresOf(first);
   // A flush in the middle of an attempt may make it fail in another way.
-  const sum = async (): Promise<number> => {
-    counted = await countedOn(first);
-    return [...counted.values()].reduce((total, count) => total + count, 0);
-  };
+  const sum = async (): Promise<number> => (await countedOn(first)).values().reduce((total, count) => total + count, 0);
   await expect.poll(sum, { timeout: WITHIN_MS, interval: 1000 }).toBe(attempts);
 }, 900_000);
 
@@ -95,8 +90,9 @@ test('a connection tracking table that is full: KN401 on the Node that has it, a
 test('an incident whose failures have ended is over: a Normal Event on the Node and the Pod', async () => {
   const over = ({ type, message }: StoredEvent): boolean =>
     type === 'Normal' && message.startsWith(`Resolved on ${first.name}: `) && message.includes('[KN102]');
-  const events = await untilEvents(cluster, 'default', first.name, (found) => found.some(over), 300_000);
-  expect(countOf(events, '[KN102]')).toBe(counted.get('KN102'));
+  const all = (await countedOn(first)).get('KN102');
+  const isWhole = (found: readonly StoredEvent[]): boolean => found.some(over) && countOf(found, '[KN102]') === all;
+  await untilEvents(cluster, 'default', first.name, isWhole, 300_000);
   await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (found) => found.some(over));
   await untilCondition('False', 'NetfilterRulesCurrent');
 }, 900_000);

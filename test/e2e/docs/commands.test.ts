@@ -31,7 +31,7 @@ beforeAll(async () => {
     'POD.log': textOf('samples/kube-proxy-lw8zd-lock.log'),
     'rules.txt': '*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n',
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await place?.destroy();

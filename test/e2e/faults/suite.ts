@@ -13,7 +13,7 @@ import { type Played, setScene } from './scene.ts';
 const memoryLimit = 200;
 
 /** Only what hangs: an outage of more than a minute, and the API server's own pause after it. */
-const longestRow: Millis = 400_000;
+const longestRow: Millis = 600_000;
 
 /** How long the documented way back may take: a back-off of 60 s, and the 30 s of a second write. */
 const backWithin: Millis = 95_000;
@@ -66,7 +66,7 @@ async function play(fault: Fault, scene: Played): Promise<void> {
   await scene.drop('other', 6);
   await scene.drop('during', 11);
   for (const problem of fault.problems) await agent.untilLog((entry) => entry['problem'] === problem, 120_000);
-  if (fault.goesOn === true) await rig.untilEvents(namespace, (all) => sumOf(all, 'during') === 11, undefined, 20_000);
+  if (fault.goesOn === true) await rig.untilEvents(namespace, (all) => sumOf(all, 'during') === 11, undefined, 40_000);
   await fault.lasts?.(scene);
   await scene.drop('steady', 3);
   expect(await agent.get('/healthz')).toMatchObject({ status: 200 });

@@ -114,7 +114,7 @@ function imagesOf(pod: unknown): string[] {
   return list(at(pod, 'spec', 'containers')).flatMap((container) => text(at(container, 'image')) ?? []);
 }
 
-function earlierOf(spec: Json | undefined): Record<string, string | number> {
+function earlierOf(spec: Json): Record<string, string | number> {
   const names = ['logPrefix', 'logActionRateLimit', 'logActionRateLimitBurst'];
   const settings = names.map((name) => [name, at(spec, name)] as const);
   return Object.fromEntries(settings.flatMap(([name, value]) => (isQuotable(value) ? [[name, value]] : [])));
