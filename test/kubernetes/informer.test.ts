@@ -38,7 +38,7 @@ interface Options {
   silence?: number;
   /** The time for which an answer is waited for. */
   timeout?: number;
-  pause?: () => Promise<void>;
+  pause?: (duration: number) => Promise<void>;
 }
 
 function start(options: Options = {}): void {
@@ -188,7 +188,7 @@ describe('a watch that ends', () => {
     expect(server.asked.at(-1)?.query['resourceVersion']).toBe('11');
   });
 
-  test.each<[string, (asked: Asked) => void]>([
+  const waysToExpire: [string, (asked: Asked) => void][] = [
     [
       'an event of the stream',
       (asked) => {
@@ -197,19 +197,37 @@ describe('a watch that ends', () => {
       },
     ],
     ['by status', ({ response }) => refuse(response, 410, 'Gone')],
-  ])('because its place is forgotten lists again (%s), and what is gone is deleted', async (_, expired) => {
-    script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
-    start();
-    await until('set web-2 50');
-    await server.request(3);
-    expect(seen.filter((each) => each.startsWith('delete'))).toEqual(['delete web-0']);
-    expect(server.asked.map(({ query }) => query['watch'] ?? 'list').slice(0, 4)).toEqual([
-      'list',
-      'true',
-      'list',
-      'true',
-    ]);
-  });
+  ];
+
+  test.each(waysToExpire)(
+    'because its place is forgotten lists again (%s), and what is gone is deleted',
+    async (_, expired) => {
+      script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
+      start();
+      await until('set web-2 50');
+      await server.request(3);
+      expect(seen.filter((each) => each.startsWith('delete'))).toEqual(['delete web-0']);
+      expect(server.asked.map(({ query }) => query['watch'] ?? 'list').slice(0, 4)).toEqual([
+        'list',
+        'true',
+        'list',
+        'true',
+      ]);
+    },
+  );
+
+  test.each(waysToExpire)(
+    'because its place is forgotten again and again (%s) pauses for longer and longer, up to 30 s',
+    async (_, expired) => {
+      // The longest that jitter makes of each pause.
+      vi.mocked(Math.random).mockReturnValue(1);
+      const pauses: number[] = [];
+      script = [...Array.from({ length: 8 }, () => [listOf('10'), expired]).flat(), listOf('10'), watch()];
+      start({ pause: async (duration) => void pauses.push(duration) });
+      await server.request(17);
+      expect(pauses).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
+    },
+  );
 
   test('a watch that ends by silence is made again where it was', async () => {
     // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
