@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
-import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { readKubeconfig, readUserAccess } from '../../src/kubernetes/kubeconfig.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
 const within = temporaryFolder();
@@ -38,4 +38,21 @@ test('a kubeconfig that is being replaced is not taken', () => {
   vi.advanceTimersByTime(5000);
   access.reload?.();
   expect(access.server).toBe('https://old.example.org');
+});
+
+test('--context chooses the server and the user, and one that the kubeconfig does not have is refused', async () => {
+  const names = ['current', 'other'];
+  const config = {
+    'current-context': 'current',
+    contexts: names.map((name) => ({ name, context: { cluster: `${name}-cluster`, user: `${name}-user` } })),
+    clusters: names.map((name) => ({ name: `${name}-cluster`, cluster: { server: `https://${name}.example.org` } })),
+    users: names.map((name) => ({ name: `${name}-user`, user: { token: name } })),
+  };
+  writeFileSync(within('config'), JSON.stringify(config));
+  const kubeconfig = within('config');
+  expect(readUserAccess({ kubeconfig }).server).toBe('https://current.example.org');
+  const other = readUserAccess({ kubeconfig, context: 'other' });
+  expect(other.server).toBe('https://other.example.org');
+  expect(await other.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer other' } });
+  expect(() => readUserAccess({ kubeconfig, context: 'missing' })).toThrow('--context missing');
 });
