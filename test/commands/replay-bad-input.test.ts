@@ -127,9 +127,9 @@ describe('hostile lines', () => {
     ['spaces behind a stamp', `Nov 21 10:15:04 node-b kernel: ${' '.repeat(60_000)}IN=`],
     ['equal signs', `Nov 21 10:15:04 node-b kernel: IN=${'='.repeat(60_000)}`],
     ['open braces', `${'{"log":'.repeat(8000)}IN=}`],
-  ])('reading takes no more than in proportion to the length: %s', { timeout: 30_000 }, async (_, hostile) => {
-    // In the square of the length this would take minutes.
-    const outcome = await replay([...json, '-'], { stdin: `${`${hostile}\n`.repeat(50)}${stamped}` });
+  ])('reading takes no more than in proportion to the length: %s', async (_, hostile) => {
+    // In the square of the length this would take minutes, and a busy loop can only be killed in a process of its own.
+    const outcome = await start([...json, '-'], { stdin: `${`${hostile}\n`.repeat(50)}${stamped}` });
     expect(outcome).toMatchObject({ status: 0, err: '' });
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
