@@ -102,7 +102,7 @@ export type WriteKind = 'first' | 'rest' | 'more';
 export interface Turn {
   series: Series;
   kind: WriteKind;
-  /** The number of its queue (series/lines.ts). Series of lower queues are written first. */
+  /** The number of its waiting line (`lineOf` in series/times.ts). Lower lines are written first. */
   line: number;
 }
 

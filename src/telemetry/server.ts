@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
-/** Each function returns the reasons why the program is not healthy, at each request; none if it is. */
+/** Each function is called at each request. It returns the reasons why the program is not healthy; none if it is. */
 export interface Health {
   live: () => readonly string[];
   ready: () => readonly string[];

@@ -2,9 +2,10 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { blockSize, type Input, InputError, openInput } from '../../src/sources/framing/input.ts';
 import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -165,6 +166,27 @@ test.each([[['one\n', 'two']], [[]]])('standard input of %j is read, and has no 
   const input = openInput('-', () => Readable.from(blocks.map((block) => Buffer.from(block))));
   expect([input.name, input.modified]).toStrictEqual(['-', undefined]);
   expect(await readAll(input)).toStrictEqual({ content: blocks.join(''), error: undefined });
+});
+
+const flipped = Buffer.from(frames);
+flipped.writeUInt8(0, skipped.length + zstdCompressSync('one\n').length);
+
+describe.each<[string, Buffer]>([
+  ['whose second frame begins with another byte', flipped],
+  ['with a few other bytes behind a frame', Buffer.concat([zstdCompressSync('one\n'), Buffer.from('garbage')])],
+  ['with zeros behind a frame', Buffer.concat([zstdCompressSync('one\n'), Buffer.alloc(512)])],
+  ['with many other bytes behind a frame', Buffer.concat([zstdCompressSync('one\n'), Buffer.alloc(300_000, 'x')])],
+])('Zstandard data %s', (_, bytes) => {
+  test.each([
+    ['a file', () => openInput(write('damaged.zst', bytes))],
+    ['a pipe', () => openInput('-', () => Readable.from([bytes]))],
+  ])('is damaged: %s', async (_from, open) => {
+    const { content, error } = await readAll(open());
+    expect(content).toBe('one\n');
+    expect(error).toBeInstanceOf(InputError);
+    // An error of the stream that came later would end the test run.
+    await turn();
+  });
 });
 
 test.each([frames.length, 100_000, 1000, 13, 5])(

@@ -43,7 +43,7 @@ export interface LogTarget {
 
 /** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** The most host names that are kept besides that of `--node`, so that no log can fill the memory. */
+/** The most host names that are kept, so that no log can fill the memory. The last place is for that of `--node`. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
 
@@ -144,7 +144,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     lastTime = stamped ?? time ?? lastTime;
     if (host !== undefined && options.node !== undefined && !totals.hosts.has(host)) {
       const isNode = shorten(host.toLowerCase()) === shorten(options.node.toLowerCase());
-      if (isNode || totals.hosts.size < maxHosts) totals.hosts.add(copy(host));
+      if (totals.hosts.size < (isNode ? maxHosts : maxHosts - 1)) totals.hosts.add(copy(host));
     }
     const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
     const line = { source, line: number, text, time: lastTime, timeIsExact, host, program };

@@ -107,10 +107,15 @@ async function* plainBlocks(fd: number, name: string): AsyncGenerator<Buffer, vo
 async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, void> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
-  const whole = kind === 'gzip' ? packed : Readable.from(splitFrames(packed));
+  let given = 0;
+  const whole = kind === 'gzip' ? packed : Readable.from(counted(splitFrames(packed)));
   whole.on('error', (error) => unpacker.destroy(error));
+  // An error may come after the loop has ended.
+  unpacker.on('error', () => {});
   try {
     for await (const block of whole.pipe(unpacker)) yield block as Buffer;
+    // Node.js ends without an error where something other than a frame follows one.
+    if (kind === 'zstd' && unpacker.bytesWritten < given) throw new Error('something other than a frame follows one');
   } catch (error) {
     throw new InputError(
       `${name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
@@ -119,6 +124,13 @@ async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGener
   } finally {
     whole.destroy();
     packed.destroy();
+  }
+
+  async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      given += piece.length;
+      yield piece;
+    }
   }
 }
 

@@ -40,7 +40,7 @@ const longestTurn: Millis = 4;
 
 /** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file. */
 class PinnedTail extends Tail implements Content {
-  // The constructor of Tail calls methods below before these fields are set.
+  // Only declared: an initializer would run after the constructor of Tail, which calls methods below, and overwrite what they have set.
   declare private readonly listener: ContentListener | undefined;
   declare private readonly fd: number;
   declare private isReading: boolean;

@@ -14,7 +14,7 @@ export interface Btf {
   offsetOf: (structure: string, ...path: [string, ...string[]]) => number;
 }
 
-/** Reads /sys/kernel/btf/vmlinux. Its 130,000 types take 60 ms, and 6 MB as long as the result is kept. */
+/** Reads types from the content of /sys/kernel/btf/vmlinux. The 130,000 of a kernel take 60 ms, and 6 MB as long as the result is kept. */
 export function readBtf(data: Buffer): Btf {
   const u32 = (at: number): number => data.readUInt32LE(at);
   if (data.length < 24 || data.readUInt16LE(0) !== magic) throw new Error('the types of the kernel cannot be read');

@@ -73,7 +73,8 @@ export function defineProbe(tracefs: string, definition: string, told: readonly 
     order(tracefs, `${probe} if ${condition}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-    // Before Linux 6.1 there are no conditions. The first kernels with them expect the probe's name of the field, which is another one.
+    // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
+    // another name.
     order(tracefs, probe);
   }
   return event;

@@ -24,9 +24,11 @@ export interface TraceOptions {
 
 /** One event of the kernel, recorded in an instance of tracefs. */
 export interface TracedEvent {
-  /** The name of the source; below, of the writer of its lines, and of the instance. */
+  /** The name of the source. */
   source: string;
+  /** The name of the program that writes its lines. */
   program: string;
+  /** The name of the instance below `instances`. */
   instance: string;
   /** The name of the event in a line, as part of a regular expression. */
   event: string;

@@ -213,7 +213,7 @@ function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
     works: 'switch',
     why:
       calico.bpf === undefined
-        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged'
+        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged, and the undo removes what default has of it'
         : 'a Kubernetes NetworkPolicy cannot log; a policy of Calico behind it can',
     before: [
       'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
