@@ -84,6 +84,14 @@ export const answersRows: FaultRows = {
       end: heal,
       problems: [],
     },
+  ],
+};
+
+/** Not beside the other rows: an agent takes up to 16 MiB of each answer, and on a busy machine it has more of them at once. */
+export const endlessRows: FaultRows = {
+  name: 'endless',
+  subnet: '10.118',
+  rows: [
     {
       title: 'lists, watches and answers that never end',
       begin: failing(endless),
