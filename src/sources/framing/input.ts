@@ -67,7 +67,7 @@ type Kind = keyof typeof magic;
 
 function kindOf(head: Buffer): Kind | undefined {
   if (head.subarray(0, magic.gzip.length).equals(magic.gzip)) return 'gzip';
-  return nextFrame(head.subarray(0, magic.zstd.length), 0) === 0 ? 'zstd' : undefined;
+  return framesIn(head)[0] === 0 ? 'zstd' : undefined;
 }
 
 /** Errors of `onBlock` (a closed pipe behind our output) pass through unchanged, because `blocks` does not see them. */
@@ -143,7 +143,8 @@ async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   for await (const chunk of packed) {
     const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let start = 0;
-    for (let at = nextFrame(data, 1); at !== -1; at = nextFrame(data, at + 1)) {
+    for (const at of framesIn(data)) {
+      if (at === 0) continue;
       yield data.subarray(start, at);
       start = at;
     }
@@ -155,13 +156,13 @@ async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (rest.length > 0) yield rest;
 }
 
-/** Returns where the next frame begins, one to skip as well (RFC 8878, 3.1.2); -1 without one. */
-function nextFrame(data: Buffer, from: number): number {
-  const at = data.indexOf(magic.zstd, from);
-  let skipped = data.indexOf(skippable, from + 1);
-  while (skipped !== -1 && ((data[skipped - 1] ?? 0) & 0xf0) !== 0x50) skipped = data.indexOf(skippable, skipped + 1);
-  if (skipped === -1) return at;
-  return at === -1 ? skipped - 1 : Math.min(at, skipped - 1);
+/** Returns where frames begin, those to skip as well (RFC 8878, 3.1.2), in linear time whatever the data holds. */
+function framesIn(data: Buffer): number[] {
+  const starts: number[] = [];
+  for (let at = data.indexOf(magic.zstd); at !== -1; at = data.indexOf(magic.zstd, at + 1)) starts.push(at);
+  for (let at = data.indexOf(skippable, 1); at !== -1; at = data.indexOf(skippable, at + 1))
+    if (((data[at - 1] ?? 0) & 0xf0) === 0x50) starts.push(at - 1);
+  return starts.toSorted((a, b) => a - b);
 }
 
 function streamInput(stream: Readable, name: string): Input {
