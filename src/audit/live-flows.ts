@@ -134,15 +134,16 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
 /** Fields that may differ between Pods of a workload. If they do, they are left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
-function join(flow: Held, given: FlowRecord): Held {
-  const fields = slim(given);
-  for (const name of mayDiffer) if (flow.fields[name] !== fields[name]) delete flow.fields[name];
+function join(flow: Held, fields: FlowRecord): Held {
+  for (const name of mayDiffer) if (flow.fields[name] !== cut(fields[name])) delete flow.fields[name];
   return flow;
 }
 
 function slim(fields: FlowRecord): FlowRecord {
   const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !leftOut.has(name));
-  return Object.fromEntries(
-    kept.map(([name, value]) => [name, typeof value === 'string' ? cutBytes(value, longestText) : value]),
-  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, cut(value)]));
+}
+
+function cut<T>(value: T): T | string {
+  return typeof value === 'string' ? cutBytes(value, longestText) : value;
 }
