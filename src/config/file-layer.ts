@@ -1,5 +1,5 @@
 /** Reads the config file, finds the position of each value in its YAML, and makes a layer of settings from it. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import {
   constructFromEvents,
   CORE_SCHEMA,
@@ -23,6 +23,7 @@ import {
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { suggest } from './suggest.ts';
 import { verdicts } from '../model/packet.ts';
+import { readAtMost } from '../platform/read-at-most.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 export interface FileLayer {
@@ -141,14 +142,9 @@ function readBytes(path: string): Buffer {
     const stat = fstatSync(file);
     if (stat.isDirectory()) throw new Error('is a folder');
     if (!stat.isFile()) throw new Error('is no regular file');
-    const bytes = Buffer.alloc(limit + 1);
-    let length = 0;
-    for (;;) {
-      const read = readSync(file, bytes, length, bytes.length - length, null);
-      length += read;
-      if (length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
-      if (read === 0) return bytes.subarray(0, length);
-    }
+    const bytes = readAtMost(file, limit);
+    if (bytes === undefined) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
+    return bytes;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Error(`cannot be read: ${reasonOf(error)}`, { cause: error });

@@ -1,8 +1,8 @@
 /** Reads Events that `replay` or kubectl has printed as JSON. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { at, type Json, text } from '../../platform/json.ts';
+import { readAtMost } from '../../platform/read-at-most.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { blockSize } from '../../sources/reading.ts';
 import type { Bounded, ReportedEvent } from '../model.ts';
 
 const most = 200;
@@ -45,22 +45,12 @@ export function readEvents(files: readonly string[]): ReportedEvents {
 function contentOf(path: string): string {
   const file = openSync(path, 'r');
   try {
-    if (fstatSync(file).size > largest) throw tooLarge();
-    const blocks: Buffer[] = [];
-    const block = Buffer.allocUnsafe(blockSize);
-    for (let [count, length] = [0, 0]; (count = readSync(file, block)) > 0;) {
-      length += count;
-      if (length > largest) throw tooLarge();
-      blocks.push(Buffer.from(block.subarray(0, count)));
-    }
-    return Buffer.concat(blocks).toString();
+    const content = fstatSync(file).size > largest ? undefined : readAtMost(file, largest);
+    if (content === undefined) throw new Error('is larger than 256 MiB');
+    return content.toString();
   } finally {
     closeSync(file);
   }
-}
-
-function tooLarge(): Error {
-  return new Error('is larger than 256 MiB');
 }
 
 /** Reads one Event a line, or one Event or list of Events. Throws a `SyntaxError`. */
