@@ -85,6 +85,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   const { pipeline, totals, streams, options } = target;
   const clock = createClock(clockOptions);
   const isContainerLog = containerOf(source) !== undefined;
+  const node = options.node && shorten(options.node.toLowerCase());
   /** A record without a time gets the time of the record before it. */
   let lastTime = clockOptions.latest;
   return isProgram ? programReader() : lineReader();
@@ -142,8 +143,8 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
     lastTime = stamped ?? time ?? lastTime;
-    if (host !== undefined && options.node !== undefined && !totals.hosts.has(host)) {
-      const isNode = shorten(host.toLowerCase()) === shorten(options.node.toLowerCase());
+    if (host !== undefined && node !== undefined && !totals.hosts.has(host)) {
+      const isNode = shorten(host.toLowerCase()) === node;
       if (totals.hosts.size < (isNode ? maxHosts : maxHosts - 1)) totals.hosts.add(copy(host));
     }
     const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
