@@ -5,7 +5,7 @@ import { isPacketTooBig, nameOf } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
 
-/** Where the Pod with the Event is. */
+/** The Namespace and the node of the Pod that has the Event. */
 interface Own {
   namespace: string;
   node: string;
