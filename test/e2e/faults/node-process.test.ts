@@ -5,16 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
 import type { AgentProcess } from '../agent-process.ts';
-import {
-  type AgentRig,
-  createAgentRig,
-  dropLine,
-  nodeObject,
-  podObject,
-  type StoredEvent,
-  sumOf,
-  untilMetric,
-} from '../agent-rig.ts';
+import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf, untilMetric } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
@@ -71,8 +62,8 @@ async function scene(name: string, pods: number, subnet: string) {
       }
     },
     /** Waits until the Events of each Pod count what was written; more at any time fails. */
-    untilExact: async (within: Millis = 150_000): Promise<StoredEvent[]> =>
-      await rig.untilEvents(
+    untilExact: (within: Millis = 150_000): Promise<unknown> =>
+      rig.untilEvents(
         name,
         (all) => {
           const counts = addresses.map((_, index) => sumOf(all, `web-${index}`));
@@ -177,9 +168,8 @@ describe.concurrent('an agent', () => {
     write(3);
     await untilExact();
     write(4);
-    const events = await untilExact();
+    await untilExact();
     if (name === 'two-agents') {
-      expect(events).toHaveLength(5);
       for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
       // Both wrote the same Events: the API server has refused what was late, which was then merged.
       await Promise.any(
