@@ -40,6 +40,9 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 /** The largest answer in bytes. All Pods of a node, or one page of a list, take a few MiB. */
 const largestAnswer = 16 * 1024 * 1024;
 
+/** The size in bytes from which answers are read one after another, because ten of the largest at once exceed the memory of the container. */
+const largeAnswer = 2 * 1024 * 1024;
+
 /**
  * The most objects and lists in one answer, because each takes at least three bytes of text (`{},`) but 60 in memory. A single object never
  * has as many, because etcd limits it to 1.5 MiB.
@@ -77,15 +80,37 @@ export async function send(access: Access, { method, path, headers, body, signal
   };
 }
 
-export async function textOf({ body }: HttpAnswer): Promise<string> {
+/** Returns the body as text. Throws a `TooLargeError`, and what the body throws. A large answer waits for the one that is being read. */
+export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > largestAnswer) throw new TooLargeError(`the answer is larger than ${largestAnswer} bytes`);
-    parts.push(part);
+  let endTurn: (() => void) | undefined;
+  try {
+    for await (const part of body as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > largestAnswer) throw new TooLargeError(`the answer is larger than ${largestAnswer} bytes`);
+      parts.push(part);
+      if (size > largeAnswer) endTurn ??= await turnOfLarge();
+    }
+    return wholeText(parts, size);
+  } finally {
+    endTurn?.();
   }
-  const whole = Buffer.concat(parts);
+}
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** Resolves when all earlier turns have ended, to the function that ends this one. A turn is as short as the time limit of its request. */
+async function turnOfLarge(): Promise<() => void> {
+  const before = lastTurn;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  lastTurn = promise;
+  await before;
+  return resolve;
+}
+
+function wholeText(parts: readonly Buffer[], size: number): string {
+  const whole = Buffer.concat(parts, size);
   if (size > 2 * mostParts && partsIn(whole) > mostParts)
     throw new TooLargeError(`the answer has more than ${mostParts} objects and lists`);
   return whole.toString();

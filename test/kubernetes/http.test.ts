@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HttpAnswer, send, textOf, TooLargeError } from '../../src/kubernetes/http.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
@@ -70,4 +71,25 @@ test('one connection is used again', async () => {
   };
   for (let request = 0; request < 3; request++) await text((await get()).body);
   expect(ports.size).toBe(1);
+});
+
+test('of large answers one is read at a time, and none holds up the others when it breaks', async () => {
+  const mebibytes = [0, 0, 0];
+  const bodies = mebibytes.map(
+    (_, at) => new Readable({ highWaterMark: 1, read: () => void (mebibytes[at] === 8 || sendOne(at)) }),
+  );
+  const sendOne = (at: number): void => {
+    mebibytes[at]!++;
+    bodies[at]?.push(Buffer.alloc(2 ** 20, ' '));
+  };
+  const texts = bodies.map(async (body) => await textOf({ body }).then(({ length }) => length / 2 ** 20, String));
+  const untilRead = (expected: number[]) => vi.waitFor(() => expect(mebibytes).toEqual(expected));
+  // One more is read ahead by the stream.
+  await untilRead([8, 4, 4]);
+  bodies[0]?.destroy(new Error('cut off'));
+  await untilRead([8, 8, 4]);
+  bodies[1]?.push(null);
+  await untilRead([8, 8, 8]);
+  bodies[2]?.push(null);
+  expect(await Promise.all(texts)).toEqual(['Error: cut off', 8, 8]);
 });

@@ -22,8 +22,6 @@ export interface Fault {
   readonly problems: readonly string[];
   /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
   readonly tolerated?: readonly string[];
-  /** How many MiB the agent may take at its peak, if that is more than usual. */
-  readonly memory?: number;
   /** While it lasts, the Events of the first namespace are written within 40 s. */
   readonly goesOn?: boolean;
   /** Packets that no Event counts, as documented. */

@@ -1,9 +1,8 @@
 import { vi } from 'vitest';
 import type { Scene } from './fault.ts';
-import { endlessRows } from './rows/answers.ts';
 import { testFaults } from './suite.ts';
 
-/** A real API server and its etcd, killed, hanging and started again: each row has its own. And answers that never end. */
+/** A real API server and its etcd, killed, hanging and started again: each row has its own. */
 
 /** Attempts to write an Event that came to nothing, whatever the answer. */
 const failedWrites = (times: number) => (scene: Scene) =>
@@ -50,5 +49,4 @@ testFaults([
       },
     ],
   },
-  endlessRows,
 ]);

@@ -84,14 +84,6 @@ export const answersRows: FaultRows = {
       end: heal,
       problems: [],
     },
-  ],
-};
-
-/** Not beside the other rows: an agent takes up to 16 MiB of each answer, and on a busy machine it has more of them at once. */
-export const endlessRows: FaultRows = {
-  name: 'endless',
-  subnet: '10.118',
-  rows: [
     {
       title: 'lists, watches and answers that never end',
       begin: failing(endless),
@@ -101,8 +93,6 @@ export const endlessRows: FaultRows = {
       // A list of policies that does not end is one that is too large.
       tolerated: ['large networkpolicies of Namespace '],
       check: expectNoStorm,
-      // Up to 16 MiB of each of some ten answers at once, and what they leave as garbage: without the bound of one it would be without end.
-      memory: 400,
     },
   ],
 };
