@@ -38,9 +38,12 @@ async function readAll(input: Input): Promise<{ content: string; error: unknown 
 /** A frame to skip, as pzstd writes one before each frame (RFC 8878, 3.1.2). */
 const skipped = Buffer.from([0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
 
-/** Frames may follow one another, as pzstd and `cat a.zst b.zst` make them (RFC 8878, 3.1). */
-const packedParts = [zstdCompressSync('one\n'), zstdCompressSync(large), skipped, zstdCompressSync('two\n')];
-const frames = Buffer.concat([skipped, ...packedParts, skipped]);
+/** Frames and members may follow one another, as pzstd and `cat` make them (RFC 8878, 3.1; RFC 1952, 2.2). */
+const packings: Record<'Zstandard' | 'gzip', (...texts: string[]) => Buffer> = {
+  Zstandard: (...texts) => Buffer.concat([...texts.flatMap((text) => [skipped, zstdCompressSync(text)]), skipped]),
+  gzip: (...texts) => Buffer.concat(texts.map((text) => gzipSync(text))),
+};
+const frames = packings.Zstandard('one\n', large, 'two\n');
 
 test.each<[string, string | Buffer, string]>([
   ['empty.log', '', ''],
@@ -189,32 +192,49 @@ describe.each<[string, Buffer]>([
   });
 });
 
-test.each([frames.length, 100_000, 1000, 13, 5])(
-  'all frames of a Zstandard pipe are read, in chunks of %i bytes',
-  async (size) => {
-    const chunks = Array.from({ length: Math.ceil(frames.length / size) }, (_, i) =>
-      frames.subarray(i * size, (i + 1) * size),
-    );
-    const { content, error } = await readAll(openInput('-', () => Readable.from(chunks)));
+describe.each(Object.entries(packings))('a pipe of %s data', (_, pack) => {
+  test.each<[string, size: number, middle: string]>([
+    ['a single chunk', 1_000_000, large],
+    ['chunks of 100,000 bytes', 100_000, large],
+    ['chunks of 1000 bytes', 1000, large],
+    ['chunks of 13 bytes', 13, 'short\n'],
+    ['chunks of 5 bytes', 5, 'short\n'],
+    ['chunks of one byte', 1, 'short\n'],
+  ])('is read whole in %s', async (_chunks, size, middle) => {
+    const packed = pack('one\n', middle, 'two\n');
+    const { content, error } = await readAll(openInput('-', () => inChunks(packed, size)));
     expect(error).toBeUndefined();
-    expect(content === `one\n${large}two\n`).toBe(true);
+    expect(content === `one\n${middle}two\n`).toBe(true);
+  });
+});
+
+function inChunks(bytes: Buffer, size: number): Readable {
+  const count = Math.ceil(bytes.length / size);
+  return Readable.from(Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size)));
+}
+
+test.each(['x', 'x\ny\nz\n', '\x1f', '(\n'])('a pipe of the text %j is read in chunks of one byte', async (text) => {
+  const input = openInput('-', () => inChunks(Buffer.from(text), 1));
+  expect(await readAll(input)).toStrictEqual({ content: text, error: undefined });
+});
+
+test.each(['one\n', 'o'])(
+  'a stream that breaks: what came before is handed over, the place is named: %j',
+  async (text) => {
+    async function* broken(): AsyncGenerator<Buffer> {
+      yield Buffer.from(text);
+      await turn();
+      throw Object.assign(new Error('read EIO'), { code: 'EIO' });
+    }
+    const { content, error } = await readAll(openInput('-', () => Readable.from(broken())));
+    expect(content).toBe(text);
+    expect(error).toMatchObject({
+      name: 'InputError',
+      message: expect.stringMatching(new RegExp(`^-: .*\\b${text.length}\\b`)),
+      cause: { code: 'EIO' },
+    });
   },
 );
-
-test('a stream that breaks: what came before is handed over, the place is named', async () => {
-  const stream = new Readable({ read() {} });
-  stream.push('one\n');
-  const reading = openInput('-', () => stream).read(() =>
-    stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })),
-  );
-  await expect(reading).rejects.toThrow(
-    expect.objectContaining({
-      name: 'InputError',
-      message: expect.stringMatching(/^-: .*\b4\b/),
-      cause: expect.objectContaining({ code: 'EIO' }),
-    }),
-  );
-});
 
 test('streams: a named pipe is read', async () => {
   await run('mkfifo', [path('fifo')]);

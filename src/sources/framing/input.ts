@@ -172,7 +172,7 @@ function streamInput(stream: Readable, name: string): Input {
 async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buffer, void> {
   let bytes = 0;
   try {
-    const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    const chunks = withWholeMagic(stream);
     const first = await chunks.next();
     if (first.done === true) return;
     const all = rejoin(first.value, chunks);
@@ -185,6 +185,21 @@ async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buf
       }
   } catch (error) {
     throw error instanceof InputError ? error : brokenAt(name, bytes, error);
+  }
+}
+
+/** Joins the first chunks, which may be shorter than a magic number. */
+async function* withWholeMagic(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  try {
+    for await (const chunk of chunks) {
+      const block: Buffer = head === undefined ? chunk : Buffer.concat([head, chunk]);
+      head = head !== undefined && block.length < magic.zstd.length ? block : undefined;
+      if (head === undefined) yield block;
+    }
+  } finally {
+    // The stream has ended or failed.
+    if (head !== undefined && head.length > 0) yield head;
   }
 }
 
