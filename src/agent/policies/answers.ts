@@ -26,7 +26,7 @@ import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createTimeShare } from '../../platform/rates.ts';
 import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
-import { createPolicyObjects, type Known } from './objects.ts';
+import { createPolicyObjects, freshFor, type Known } from './objects.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
@@ -43,9 +43,6 @@ export type PolicyAnswers = ReturnType<typeof createPolicyAnswers>;
 
 /** After an Event has waited in vain, no Event waits for this long. */
 const noWaitFor: Millis = 10_000;
-
-/** How old Pods and policies may be for an Event. If the packet is newer, policies must be read after it. */
-const freshFor: Millis = 60_000;
 
 /** How long a denial is still reported if nothing newer can be read. */
 const usableForEvents: Millis = 600_000;
@@ -117,7 +114,7 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Returns undefined if policies, or other objects that they need, are not known or were read before `since`. */
+  /** Returns undefined if policies, Pods or other objects that they need are not known or were read before `since`. */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;

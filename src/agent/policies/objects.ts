@@ -22,6 +22,9 @@ const budget = { rate: 30 / 60, burst: 60 };
 
 const failedFor: Millis = 10_000;
 
+/** How old Pods and policies may be for an Event. If the packet is newer, policies must be read after it. */
+export const freshFor: Millis = 60_000;
+
 /** The most objects in memory. `policies` limits those of the cluster, and separately those of all Namespaces together. */
 const most = { policies: 10_000, namespaces: 256, pods: 512 };
 
@@ -39,7 +42,7 @@ export interface Known {
   readonly policies: KnownPolicies;
   /** Other objects that policies need, for each end that is asked. */
   readonly required: readonly Requirements[];
-  /** When the oldest of the policies and of the other objects was read. Pods do not count. */
+  /** When the oldest of the policies and of the other objects was read. Pods may be older by `freshFor`. */
   readonly at: Millis;
 }
 
@@ -75,11 +78,15 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       }
       if (ofCluster === undefined || ofNames.size < names.length) return undefined;
       const parts = [...ofNames.values()];
+      const ofPods = refs.flatMap(({ namespace, name }) => pods.get(`${namespace}/${name}`) ?? []);
       const known = parts.flatMap(({ value }) => value.namespace ?? []);
       const question = questionOf(finding, { pod });
       const besides = new Map(question?.sides.map(({ direction }) => [direction, besideOf(question.flow, direction)]));
       return {
-        at: Math.min(...[ofCluster, ...parts, ...[...besides.values()].map(({ read }) => read)].map(({ at }) => at)),
+        at: Math.min(
+          ...[ofCluster, ...parts, ...[...besides.values()].map(({ read }) => read)].map(({ at }) => at),
+          ...ofPods.map(({ at }) => at + freshFor),
+        ),
         required: [...besides.values()].map(({ needed }) => needed),
         policies: {
           pod,

@@ -3,8 +3,9 @@ import { createPolicyObjects } from '../../../src/agent/policies/objects.ts';
 import type { PolicyReader } from '../../../src/kubernetes/kubernetes.ts';
 import type { Policy } from '../../../src/policies/policies.ts';
 import { externalEnd, nine, podRef } from '../../builders.ts';
-import { pod } from '../../policies/objects.ts';
-import { dropped } from './scene.ts';
+import { answered } from '../../commands/doctor/fake.ts';
+import { networkPolicy, pod } from '../../policies/objects.ts';
+import { dropped, setUp, shopPolicies } from './scene.ts';
 
 test('the policies of the cluster are put together once for the Pod, and once for peers that are no Pods', async () => {
   let read = 0;
@@ -23,4 +24,19 @@ test('the policies of the cluster are put together once for the Pod, and once fo
   await objects.refresh(needs, { policies: nine, pods: nine });
   for (let each = 0; each < 3; each++) objects.known(dropped({ peer: externalEnd() }).finding, needs);
   expect(read).toBe(2);
+});
+
+test.each([
+  ['ten minutes ago deny', 'web', 600_000, 'denies'],
+  ['a minute more do not deny', 'web', 660_001, undefined],
+  ['a minute before the packet admit', 'db', 60_000, 'admits'],
+  ['more than a minute before the packet do not admit', 'db', 60_001, undefined],
+] as const)('labels that a Pod had %s where it cannot be read again', async (_, app, age, outcome) => {
+  const isolating = networkPolicy({ podSelector: { matchLabels: { app } } }, 'isolating');
+  const { scene, answerOn } = setUp({ [shopPolicies]: answered({ items: [isolating] }) });
+  await answerOn(dropped());
+  scene.now += age;
+  // Other Pods use up the budget, so the policies are new, but not the labels.
+  for (let each = 0; each < 100; each++) await answerOn(dropped({}, scene.now, `other-${each}`));
+  expect((await answerOn(dropped({}, scene.now)))?.outcome).toBe(outcome);
 });
