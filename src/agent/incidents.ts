@@ -45,20 +45,22 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
     podsHere: () => lists.podsHere(now()),
     chains,
     facts: {
-      async felix() {
-        const settings = await felix.read();
-        problems.api.felix(settings);
-        return settings;
-      },
-      felixDelay: () => Math.random() * readSpreadOf(cluster.nodeCount),
-      proc: { ...createProc(config.procRoot), now },
       kernel: release(),
       kubeProxyHere: () => (cluster.synced ? podRunning('kube-proxy') !== undefined : undefined),
-      nameOf(address) {
-        const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
-        return object?.namespace === undefined ? object?.name : `${object.namespace}/${object.name}`;
+      asked: {
+        async felix() {
+          const settings = await felix.read();
+          problems.api.felix(settings);
+          return settings;
+        },
+        felixDelay: () => Math.random() * readSpreadOf(cluster.nodeCount),
+        prepareChains: chains.prepare,
+        proc: { ...createProc(config.procRoot), now },
+        nameOf(address) {
+          const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
+          return object?.namespace === undefined ? object?.name : `${object.namespace}/${object.name}`;
+        },
       },
-      prepareChains: chains.prepare,
     },
     count,
     isReady: () => cluster.synced,

@@ -8,17 +8,25 @@ import type { Failing } from '../model/program-record.ts';
 
 /** The sources of facts, apart from the node's logs. A missing one is not asked. */
 export interface FactSources {
-  felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
-  /** Delays the look-up of `felix`, because all nodes may ask at the same moment. */
-  felixDelay?: () => Millis;
-  /** Reads /proc. `now`: the clock of the lines' times. */
-  proc?: ConnectionTracking & { now: () => Millis };
+  /** Returns settings that are at hand, such as those of saved objects. */
+  felix?: () => NodeFacts['felix'];
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
-  /** Returns who has an address now: `shop/crawler-0`. */
-  nameOf?: (address: string) => string | undefined;
+  /** Undefined: all facts are at hand. */
+  asked?: AskedSources | undefined;
+}
+
+/** The sources that take time to answer. */
+export interface AskedSources {
+  felix?: () => Promise<NodeFacts['felix']>;
+  /** Delays the look-up of `felix`, because all nodes may ask at the same moment. */
+  felixDelay?: () => Millis;
   /** Looks up the endpoints of the Services with these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
+  /** Reads /proc. `now`: the clock of the lines' times. */
+  proc?: ConnectionTracking & { now: () => Millis };
+  /** Returns who has an address now: `shop/crawler-0`. */
+  nameOf?: (address: string) => string | undefined;
   schedule?: Schedule;
 }
 
@@ -31,98 +39,91 @@ export interface ConnectionTracking {
   podOf: (netns: number) => Promise<string | undefined>;
 }
 
-type FelixAnswer = ReturnType<NonNullable<FactSources['felix']>>;
-
-const timeout: Millis = 1000;
+const answerLimit: Millis = 1000;
 
 /** Longer than the 5 s that kube-proxy may take to write its rules again. Without them, no Event could reach the API server, either. */
-const felixTimeout: Millis = 10_000;
+const felixLimit: Millis = 10_000;
 const felixPause: Millis = 1000;
 
-/** Asks for all facts that matter for the cause at the same time. Facts that are late or fail are undefined. Never throws or rejects. */
-export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
-  const isAboutRules = causeOf(incident.code).asks === undefined;
-  const delay = isAboutRules ? (sources.felixDelay?.() ?? 0) : 0;
-  const felix = isAboutRules ? askFelix(sources, delay) : undefined;
-  const { proc, kernel, kubeProxyHere } = sources;
-  const withLog = (found: Partial<NodeFacts>): NodeFacts => ({
-    ebpf: recent.ebpf ?? hasEbpf(kernel),
+/** Returns the facts that are at hand. Never throws. */
+export function knownFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts {
+  return {
+    ebpf: recent.ebpf ?? hasEbpf(sources.kernel),
     ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
-    felix: undefined,
-    kubeProxyHere: attempt(kubeProxyHere),
+    felix: causeOf(incident.code).asks === undefined ? attempt(sources.felix) : undefined,
+    kubeProxyHere: attempt(sources.kubeProxyHere),
     conntrack: undefined,
     topSources: [],
     backends: recent.backends(incident.last),
     firewallDropsSince: recent.firewallDropsSince(incident.first),
-    ...found,
-  });
-  return proc === undefined && !(felix instanceof Promise)
-    ? withLog({ felix })
-    : askInTime(incident, sources, felix, delay).then(withLog);
+  };
 }
 
-function askFelix({ felix, schedule = systemSchedule }: FactSources, delay: Millis): FelixAnswer {
-  if (felix === undefined) return undefined;
+/** Also asks for all facts that matter for the cause, at the same time. Facts that are late or fail are undefined. Never rejects. */
+export async function askFacts(incident: Incident, recent: Recent, sources: FactSources): Promise<NodeFacts> {
+  const { asks } = causeOf(incident.code);
+  const ask = asks === undefined ? askAboutRules : askAboutTable;
+  const answers = asks === 'nothing' ? {} : await ask(incident, sources.asked ?? {});
+  return { ...knownFacts(incident, recent, sources), ...answers };
+}
+
+async function askAboutRules({ subjects }: Incident, sources: AskedSources): Promise<Partial<NodeFacts>> {
+  const { felix, felixDelay, prepareChains, schedule = systemSchedule } = sources;
   const pause = (time: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, time));
-  const first = delay === 0 ? attempt(felix) : pause(delay).then(felix);
-  return first instanceof Promise ? untilAnswered(first) : first;
+  const delay = felixDelay?.() ?? 0;
+  const [settings] = await Promise.all([
+    inTime(delay + felixLimit, sources, () => felix && askFelix(felix)),
+    inTime(delay + answerLimit, sources, () => prepareChains?.(subjects)),
+  ]);
+  return { felix: settings };
 
   /** Asks again if the API server does not answer, because the rules for its own Service may be missing. */
-  async function untilAnswered(asked: Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
-    let settings = await asked;
-    for (let left = felixTimeout - felixPause; left > 0; left -= felixPause) {
-      if (settings?.kind !== 'unreadable' || settings.reason !== 'failed') break;
+  async function askFelix(ask: () => Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
+    if (delay > 0) await pause(delay);
+    for (let time = felixPause; ; time += felixPause) {
+      const answer = await ask();
+      if (answer?.kind !== 'unreadable' || answer.reason !== 'failed' || time >= felixLimit) return answer;
       await pause(felixPause);
-      settings = await felix?.();
     }
-    return settings;
   }
 }
 
-async function askInTime(
-  incident: Incident,
-  { proc, nameOf, prepareChains, schedule = systemSchedule }: FactSources,
-  felix: FelixAnswer,
-  delay: Millis,
-): Promise<Partial<NodeFacts>> {
-  const late = Promise.withResolvers<undefined>();
-  const felixLate = Promise.withResolvers<undefined>();
-  const cancels = [
-    schedule(() => late.resolve(undefined), delay + timeout),
-    schedule(() => felixLate.resolve(undefined), delay + felixTimeout),
-  ];
-  const { asks } = causeOf(incident.code);
-  const isTable = asks === 'conntrack' || asks === 'host-conntrack';
-  const netns = isTable ? namespaceIn(incident.subjects) : undefined;
-  const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
-  const [settings, table, topSources, namespacePod] = await Promise.all([
-    inTime(felix, felixLate.promise),
-    inTime(attempt(() => tables?.conntrack(netns))),
-    inTime(attempt(() => tables?.topSources(netns))),
-    inTime(netns === undefined ? undefined : attempt(() => tables?.podOf(netns))),
-    inTime(attempt(() => prepareChains?.(incident.subjects))),
+async function askAboutTable(incident: Incident, sources: AskedSources): Promise<Partial<NodeFacts>> {
+  const { proc, nameOf } = sources;
+  const inodes = inodesIn(incident);
+  const netns = incident.subjects.length === 1 ? inodes[0] : undefined;
+  if (proc === undefined || (netns === undefined && isOfNamespaces(incident))) return {};
+  const [conntrack, most, namespacePod] = await Promise.all([
+    inTime(answerLimit, sources, () => proc.conntrack(netns)),
+    inTime(answerLimit, sources, () => proc.topSources(netns)),
+    inTime(answerLimit, sources, () => (netns === undefined ? undefined : proc.podOf(netns))),
   ]);
-  for (const cancel of cancels) cancel();
-  // A table with room means that another table is full, or that the host's was full some time ago.
-  const hasRoom = asks === 'conntrack' && isUnnamed(incident) && isRoomy(table);
-  const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
-  return {
-    felix: settings,
-    conntrack: hasRoom && isLate ? { count: undefined, max: table?.max } : table,
-    ...(namespacePod === undefined ? {} : { namespacePod }),
-    ...(hasRoom && !isLate ? { namespacePod: null } : {}),
-    topSources: (hasRoom ? [] : (topSources?.top ?? [])).map(({ address, connections }) => {
-      const name = attempt(() => nameOf?.(address));
-      return { name: name === undefined ? address : `${name} (${address})`, connections };
-    }),
-  };
+  if (causeOf(incident.code).asks === 'conntrack' && inodes.length === 0 && isRoomy(conntrack)) {
+    // Some kernels never name the namespace. Another table is full, or the host's was full some time ago.
+    const isLate = proc.now() - incident.last > shortestLife;
+    return isLate ? { conntrack: { count: undefined, max: conntrack?.max } } : { conntrack, namespacePod: null };
+  }
+  const topSources = (most?.top ?? []).map(({ address, connections }) => {
+    const name = attempt(() => nameOf?.(address));
+    return { name: name === undefined ? address : `${name} (${address})`, connections };
+  });
+  return { conntrack, topSources, ...(namespacePod === undefined ? {} : { namespacePod }) };
+}
 
-  async function inTime<T>(answer: T | Promise<T>, end = late.promise): Promise<T | undefined> {
-    try {
-      return await Promise.race([answer, end]);
-    } catch {
-      return undefined;
-    }
+/** Returns undefined if the answer is late or fails. */
+async function inTime<Answer>(
+  allowed: Millis,
+  { schedule = systemSchedule }: AskedSources,
+  ask: () => Promise<Answer> | undefined,
+): Promise<Answer | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const cancel = schedule(() => late.resolve(undefined), allowed);
+  try {
+    return await Promise.race([ask(), late.promise]);
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
   }
 }
 
@@ -149,26 +150,20 @@ function hasEbpf(kernel = ''): boolean | undefined {
 /** The kernel keeps an entry at least this long (net.netfilter.nf_conntrack_udp_timeout), so a full table is still seen until then. */
 const shortestLife: Millis = 30_000;
 
-/** Returns whether no network namespace is named. The full table may then be that of any, because some kernels never name it. */
-function isUnnamed({ subjects }: Incident): boolean {
-  return !subjects.some((subject) => /\d/.test(subject));
-}
-
 /** The kernel makes room from 95 % on (net/netfilter/nf_conntrack_core.c), so a table that was full a moment ago is never far below. */
 function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
 /** Returns whether only tables of network namespaces are full. The host and Pods in other namespaces are then not affected. */
-function isOfNamespaces({ code, subjects }: Incident): boolean {
-  return causeOf(code).asks === 'conntrack' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
+function isOfNamespaces(incident: Incident): boolean {
+  const { length } = incident.subjects;
+  return causeOf(incident.code).asks === 'conntrack' && length > 0 && inodesIn(incident).length === length;
 }
 
-/** Returns the inode in `4026532317` or `netns 4026532317`; undefined for the host, or for several. */
-function namespaceIn(subjects: readonly string[]): number | undefined {
-  if (subjects.length !== 1) return undefined;
-  const [inode] = /\d{1,10}/.exec(subjects[0] ?? '') ?? [];
-  return inode === undefined ? undefined : Number(inode);
+/** Returns the inodes of network namespaces in the subjects, such as `4026532317` and `netns 4026532317`. The host has none. */
+function inodesIn({ subjects }: Incident): number[] {
+  return subjects.flatMap((subject) => /\d{1,10}/.exec(subject)?.map(Number) ?? []);
 }
 
 const minute: Millis = 60_000;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createRecent, type FactSources, findFacts } from '../../src/incidents/facts.ts';
+import { askFacts, type AskedSources, createRecent, type FactSources, knownFacts } from '../../src/incidents/facts.ts';
 import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import { nine } from '../builders.ts';
@@ -14,7 +14,7 @@ const now = () => nine;
 const absent = { kind: 'absent' } as const;
 const full = { count: 262_144, max: 262_144 };
 
-const proc = (given: Partial<FactSources['proc']>): Pick<FactSources, 'proc'> => ({
+const proc = (given: Partial<AskedSources['proc']>): Pick<AskedSources, 'proc'> => ({
   proc: { conntrack: never, topSources: never, podOf: never, now, ...given },
 });
 const top = (address: string, connections: number) => () => Promise.resolve({ top: [{ address, connections }] });
@@ -24,9 +24,9 @@ recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
 
 /** Everything answers; `asked` says what was. */
-function finder(some: Partial<FactSources> = {}, seen = recent) {
+function finder(some: AskedSources = {}, known: FactSources = {}, seen = recent) {
   const asked: string[] = [];
-  const sources: FactSources = {
+  const sources: AskedSources = {
     felix: () => note('felix', absent),
     proc: {
       conntrack: (netns) => note(`conntrack ${netns}`, full),
@@ -40,11 +40,11 @@ function finder(some: Partial<FactSources> = {}, seen = recent) {
       podOf: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
       now: () => nine + 30_000,
     },
-    kubeProxyHere: () => true,
     nameOf: (address) => (address === '10.244.0.7' ? 'shop/crawler-0' : undefined),
     ...some,
   };
-  return { find: (one: Incident) => findFacts(one, seen, sources), asked };
+  const all = { kubeProxyHere: () => true, ...known, asked: sources };
+  return { find: (one: Incident) => askFacts(one, seen, all), asked };
 
   function note<T>(what: string, answer: T): Promise<T> {
     asked.push(what);
@@ -172,20 +172,20 @@ const logged = {
   firewallDropsSince: nine + 5000,
 };
 
-test('without sources, what was logged is left, at once', () => {
-  expect(findFacts(incident(), recent, {})).toEqual(logged);
-  expect(findFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
+test('without sources, what was logged is at hand', () => {
+  expect(knownFacts(incident(), recent, {})).toEqual(logged);
+  expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
 });
 
 test('what was logged counts at the time of the incident, not now', () => {
   const later = nine + 3 * 3_600_000;
-  expect(findFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
+  expect(knownFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
     backends: {},
     firewallDropsSince: undefined,
   });
 });
 
-test.each<[string, FactSources, Partial<Incident>, Partial<NodeFacts>]>([
+test.each<[string, AskedSources, Partial<Incident>, Partial<NodeFacts>]>([
   [
     'one question about a table',
     proc({ conntrack: () => Promise.resolve(full) }),
@@ -246,13 +246,15 @@ test('FelixConfiguration is asked for after its delay, and has time from then on
 });
 
 test('never waits for long, never rejects: what fails is undefined', async () => {
-  const failing = finder({
-    felix: () => Promise.reject(new Error('broken')),
-    ...proc({ conntrack: fail, topSources: top('10.0.0.1', 1), podOf: fail }),
-    kubeProxyHere: fail,
-    nameOf: fail,
-    prepareChains: fail,
-  });
+  const failing = finder(
+    {
+      felix: () => Promise.reject(new Error('broken')),
+      ...proc({ conntrack: fail, topSources: top('10.0.0.1', 1), podOf: fail }),
+      nameOf: fail,
+      prepareChains: fail,
+    },
+    { kubeProxyHere: fail },
+  );
   expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
   expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
     conntrack: undefined,
@@ -269,7 +271,7 @@ test.each([
   ['3.10.0-1160.el7.x86_64', false],
   ['unknown', undefined],
 ])('whether felix can use eBPF: kernel %s: %s', async (kernel, expected) => {
-  expect((await finder({ kernel }).find(incident())).ebpf).toBe(expected);
+  expect((await finder({}, { kernel }).find(incident())).ebpf).toBe(expected);
 });
 
 test.each([true, false])('what felix logs counts more: %s', async (on) => {
@@ -277,5 +279,5 @@ test.each([true, false])('what felix logs counts more: %s', async (on) => {
   before.noteEbpf(on);
   const restored = createRecent(JSON.parse(JSON.stringify(before.state())) as ReturnType<typeof before.state>);
   for (const kernel of ['6.18.5', '3.10.0', undefined])
-    expect((await finder(kernel === undefined ? {} : { kernel }, restored).find(incident())).ebpf).toBe(on);
+    expect((await finder({}, kernel === undefined ? {} : { kernel }, restored).find(incident())).ebpf).toBe(on);
 });

@@ -172,7 +172,7 @@ describe('the details of an incident', () => {
 test('facts that come later are waited for, and what failed meanwhile is counted then', async () => {
   const found = Promise.withResolvers<NodeFacts['felix']>();
   const one = incident();
-  const ours = reporter({ facts: { felix: () => found.promise } });
+  const ours = reporter({ facts: { asked: { felix: () => found.promise } } });
   ours.report(one);
   Object.assign(one, { failures: 4, unpublished: 4 });
   ours.report(one);
@@ -207,7 +207,7 @@ describe('affected Pods', () => {
   test('only the Pod of a network namespace with a table of its own is affected', async () => {
     pods = [affectedPod('a'), affectedPod('b')];
     const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
-    const one = reporter({ facts: { proc } });
+    const one = reporter({ facts: { asked: { proc } } });
     one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
     await vi.waitFor(() => expect(counted).not.toEqual([]));
     counted = [];
@@ -267,6 +267,25 @@ test('another explanation is another Event', () => {
     new Set(['CalicoDeletesServiceChains', 'ServiceChainMissing']),
   );
   expect(new Set(ofNode.map(({ identity }) => identity)).size).toBe(2);
+});
+
+test('old facts of an earlier run are asked for again once the objects are known', () => {
+  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+  let felix: NodeFacts['felix'] = { kind: 'settings', settings };
+  const one = incident();
+  const before = reporter({ facts: { felix: () => felix } });
+  before.report(one);
+  counted = [];
+  const restored = JSON.parse(JSON.stringify(before.state())) as ReporterState;
+  felix = { kind: 'absent' };
+  let ready = false;
+  const after = reporter({ restored, facts: { felix: () => felix }, isReady: () => ready });
+  Object.assign(one, { failures: 3, unpublished: 1, last: nine + 10 * minute });
+  after.report(one);
+  expect(counted).toEqual([]);
+  ready = true;
+  after.tick(nine + 11 * minute);
+  expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN102' });
 });
 
 test('what an earlier run had not published is published at the first tick', () => {

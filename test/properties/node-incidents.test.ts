@@ -178,11 +178,10 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
         isReady: () => !away,
         restored,
         facts: {
-          felix() {
-            if (!late) return undefined;
-            const { promise, resolve } = Promise.withResolvers<undefined>();
-            waiting.push(() => resolve(undefined));
-            return promise;
+          get asked() {
+            return late
+              ? { felix: () => new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined))) }
+              : undefined;
           },
         },
       },

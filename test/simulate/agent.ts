@@ -100,11 +100,13 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     podsHere: () => lists.podsHere(now()),
     chains: { ownerOf: (chain) => lists.chains.ownerOf(chain), backendsOf: () => [] },
     facts: {
-      felix: () => felix.read(),
-      felixDelay: () => random() * readSpreadOf(cluster.nodeCount),
       kernel: '6.8.0',
       kubeProxyHere: () => true,
-      schedule,
+      asked: {
+        felix: () => felix.read(),
+        felixDelay: () => random() * readSpreadOf(cluster.nodeCount),
+        schedule,
+      },
     },
     count: table.count,
     isReady: () => cluster.synced,

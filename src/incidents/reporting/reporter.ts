@@ -2,7 +2,7 @@ import { type ObjectRef, podRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { type FactSources, findFacts, type Recent } from '../facts.ts';
+import { askFacts, type FactSources, knownFacts, type Recent } from '../facts.ts';
 import { type Incident, isUnpublished, keyOf } from '../incident.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import {
@@ -79,10 +79,7 @@ export class Reporter {
 
   /** Publishes unpublished failures as soon as the facts are known. */
   report(incident: Incident): void {
-    const account = this.#accountOf(incident);
-    const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
-    if (account.facts === undefined || isStale) void this.#ask(incident, account);
-    this.#publish(incident, account);
+    this.#publish(incident, this.#accountOf(incident));
   }
 
   /** Publishes what had to wait, and notifies Pods of incidents that last or are over. */
@@ -92,8 +89,6 @@ export class Reporter {
     for (const [key, incident] of incidents) {
       const account = isUnpublished(incident) ? this.#accountOf(incident) : this.#accounts.get(key);
       if (account === undefined) continue;
-      if (account.facts === undefined && (isUnpublished(incident) || hasNotices(account)))
-        void this.#ask(incident, account);
       this.#publish(incident, account);
       if (incident.phase === 'open') this.#notifyOfBeginning(incident, account, now);
       else if (incident.phase === 'over' && !incident.endUnpublished) this.#notifyOfEnd(incident, account, now);
@@ -124,20 +119,26 @@ export class Reporter {
     return account;
   }
 
-  /** Asks for the facts once the objects are known. Before that, less could be explained, and nothing is published anyway. */
-  async #ask(incident: Incident, account: Account): Promise<void> {
-    const { isReady, recent, facts: sources } = this.#options;
+  /** Returns false until the objects are known. Before that, less could be explained, and nothing is published anyway. */
+  #needsFacts(incident: Incident, account: Account): boolean {
+    if (this.#asking.has(keyOf(incident)) || !this.#options.isReady()) return false;
+    if (account.facts === undefined) return isUnpublished(incident) || hasNotices(account);
+    return isUnpublished(incident) && incident.phase === 'open' && incident.last - account.asked >= factsAge;
+  }
+
+  /** Publishes at once if all facts are at hand, as in a replay, or else when the answers have come. */
+  #publishWithNewFacts(incident: Incident, account: Account): void {
+    const { recent, facts: sources } = this.#options;
     const key = keyOf(incident);
-    if (this.#asking.has(key) || !isReady()) return;
-    const found = findFacts(incident, recent, sources);
-    const isLater = found instanceof Promise;
-    if (isLater) this.#asking.add(key);
-    const facts = isLater ? await found : found;
-    this.#revision++;
-    Object.assign(account, { facts, asked: incident.last } satisfies Partial<Account>);
-    if (!isLater) return;
-    this.#asking.delete(key);
-    this.#publish(incident, account);
+    const publish = (facts: NodeFacts): void => {
+      this.#asking.delete(key);
+      this.#revision++;
+      Object.assign(account, { facts, asked: incident.last } satisfies Partial<Account>);
+      this.#publish(incident, account);
+    };
+    if (sources.asked === undefined) return publish(knownFacts(incident, recent, sources));
+    this.#asking.add(key);
+    void askFacts(incident, recent, sources).then(publish);
   }
 
   /** Returns false while facts are asked for again, because the old facts may lead to another diagnosis. */
@@ -146,6 +147,7 @@ export class Reporter {
   }
 
   #publish(incident: Incident, account: Account): void {
+    if (this.#needsFacts(incident, account)) return this.#publishWithNewFacts(incident, account);
     const { facts } = account;
     if (facts === undefined || !this.#mayPublish(incident)) return;
     const { tracker, count } = this.#options;
