@@ -16,7 +16,7 @@ export interface Batch {
 
 export interface AuditQueueOptions {
   sinks: readonly string[];
-  /** The most characters of all rows. Beyond that, the oldest rows are lost. */
+  /** The most bytes of all rows, as UTF-8. Beyond that, the oldest rows are lost. */
   most: number;
   restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
   now: () => Millis;
@@ -32,7 +32,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   /** The last row that is on disk. */
   let released = newest;
   let oldest = newest + 1 - rows.size;
-  let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
+  let bytes = rows.values().reduce((sum, row) => sum + Buffer.byteLength(row), 0);
   const places = createSinkPlaces({ sinks, oldest, restored: restored?.state.sinks, now });
 
   return {
@@ -54,7 +54,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       const key = String(++newest);
       rows.set(key, row);
       changes.changed(key);
-      bytes += row.length;
+      bytes += Buffer.byteLength(row);
       for (let over = bytes - most; over > 0 && rows.size > 1; over = bytes - most) loseOldest();
     },
     /** Notes that rows up to `through` are on disk, so that receivers may get them. */
@@ -84,7 +84,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 
   function removeOldest(): void {
     const key = String(oldest++);
-    bytes -= rows.get(key)?.length ?? 0;
+    bytes -= Buffer.byteLength(rows.get(key) ?? '');
     rows.delete(key);
     changes.changed(key);
   }

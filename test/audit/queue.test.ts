@@ -46,6 +46,14 @@ test('a queue that is full: drops the oldest rows, counts them for the sinks tha
   expect(queue.next('otlp', 10)).toEqual({ rows: ['f'], through: 6, lost: undefined });
 });
 
+test('rows are counted in bytes of UTF-8, before a restart and after it', () => {
+  const queue = queueOf({ most: 8 });
+  for (const row of ['é', '日本', '€']) queue.add(row);
+  expect(queue.sizes).toEqual({ rows: 1, bytes: 3 });
+  const after = queueOf({ restored: { state: structuredClone(queue.state), rows: [['3', '€']] } });
+  expect(after.sizes).toEqual({ rows: 1, bytes: 3 });
+});
+
 test('what is lost while a batch is under way is reported with the next', () => {
   const queue = queueOf({ sinks: ['otlp'], most: 2 });
   for (const row of ['a', 'b', 'c']) queue.add(row);
