@@ -30,11 +30,12 @@ export interface RequestOptions {
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** Describes a request for metrics. `code` is 200 for every success, and 0 without an answer. */
+/** Describes a request for metrics. */
 export interface RequestReport {
   verb: string;
   /** The kind of object, from the last part of the path that names one: `pods`, `events`, … */
   resource: string;
+  /** The HTTP status; 0 without an answer that could be read. */
   code: number;
   took: Millis;
 }
@@ -65,8 +66,10 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     /** Never rejects: without an answer in time, it resolves to a refusal. */
     async request(this: void, verb: Verb, path: string, options: RequestOptions = {}): Promise<Answer> {
       const started = now();
-      const answer = await send(verb, path, options).catch(refusalOfError);
-      const code = answer.kind === 'answered' ? 200 : answer.status;
+      const { answer, code } = await send(verb, path, options).catch((error: unknown) => ({
+        answer: refusalOfError(error),
+        code: 0,
+      }));
       onRequest?.({ verb, resource: resourceOf(path), code, took: now() - started });
       return answer;
     },
@@ -78,12 +81,13 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     },
   };
 
-  async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
+  async function send(verb: Verb, path: string, options: RequestOptions): Promise<{ answer: Answer; code: number }> {
     const signal = AbortSignal.timeout(timeout);
     return await retryClosed(signal, async () => {
-      const answer = await open(verb, path, options, signal);
-      if (answer.status >= 300) return await refusalIn(answer);
-      return { kind: 'answered', body: JSON.parse(await textOf(answer)) };
+      const answered = await open(verb, path, options, signal);
+      const { status: code } = answered;
+      if (code >= 300) return { answer: await refusalIn(answered), code };
+      return { answer: { kind: 'answered', body: JSON.parse(await textOf(answered)) }, code };
     });
   }
 
