@@ -20,8 +20,8 @@ const budget = { rate: 50, burst: 500 };
 /** The most results in memory: those of all agents, and of some strangers. */
 const tokens = 16_384;
 
-/** The header is cut at this many characters. A token of a ServiceAccount has about 1 KB. */
-const longestToken = 8192;
+/** A header with more characters is rejected without a review. A token of a ServiceAccount has about 1 KB. */
+const longestHeader = 8192;
 
 /**
  * Checks by TokenReview whether a request comes from the agents' account. Results are remembered by a hash of the token, so that no token is
@@ -37,8 +37,9 @@ export function createAuthenticator(
   const [ofAgents, ofOthers] = [createTokenBucket(budget), createTokenBucket(budget)];
 
   return async (authorization) => {
-    const token = /^Bearer ([\w.-]+)$/.exec(authorization?.slice(0, longestToken) ?? '')?.[1];
     // Reject other tokens locally, to save TokenReview calls.
+    if (authorization === undefined || authorization.length > longestHeader) return 'stranger';
+    const token = /^Bearer ([\w.-]+)$/.exec(authorization)?.[1];
     if (token === undefined || !isClaimed(token, username)) return 'stranger';
     const key = createHash('sha256').update(token).digest('base64');
     const before = known.get(key);
