@@ -172,7 +172,10 @@ const openings = [
 ];
 
 /** Match the address of a Service, or an IP set, in an error: `10.96.0.10:53/UDP`, `KUBE-CLUSTER-IP`. */
-const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
+const names = [
+  /^Failed to sync (?:endpoint for )?service: ([\da-f.:[\]]{3,60}\/(?:TCP|UDP|SCTP))\b/,
+  /\bKUBE-[A-Z0-9-]{3,40}\b/,
+];
 
 export const ipvsFailed: CauseRow = {
   code: 'KN115',
