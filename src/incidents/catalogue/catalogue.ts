@@ -33,7 +33,7 @@ import { short } from './texts.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../model/program-record.ts';
-import { backendOf, familyOf, firstLine, isProblem, quotable, startsWithAny, textOf } from './record-text.ts';
+import { backendOf, familyOf, firstLine, quotable, startsWithAny, textOf } from './record-text.ts';
 
 const rows: readonly CauseRow[] = [
   felixGivesUp,
@@ -142,20 +142,12 @@ const byProgram = new Map<Failing, Cause[]>();
 for (const cause of causes)
   for (const program of cause.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), cause]);
 
-/** Info records with other beginnings are never a failure. */
-const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
-
 /** The literals (see `Cause.needles`) of records that `syncOf` recognizes. */
 const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
 /** Returns the sign of a failure or a sync in a record; undefined for most records. Never throws, and takes linear time. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
-  const { message, program } = record;
-  // BIRD logs no severity.
-  if (!isProblem(record) && program !== 'bird') {
-    return syncOf(record) ?? (startsWithAny(message, infoOpenings) ? failureOf(record) : undefined);
-  }
   return syncOf(record) ?? failureOf(record);
 }
 
@@ -168,7 +160,10 @@ function tableFailureOf(report: TableReport): FailureSign | undefined {
 }
 
 function failureOf(record: ProgramRecord): FailureSign | undefined {
+  const isInfo = record.severity === 'info' || record.severity === 'debug';
   for (const cause of byProgram.get(record.program) ?? []) {
+    // BIRD logs no severity.
+    if (isInfo && record.program !== 'bird' && !startsWithAny(record.message, cause.infoOpenings ?? [])) continue;
     const match = cause.match(record);
     if (match === undefined) continue;
     const text = textOf(record);

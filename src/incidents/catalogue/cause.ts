@@ -26,7 +26,7 @@ export interface CauseRow {
   programs?: readonly Failing[];
   /** Literals. Every record that `match` accepts contains one of them, except fatal records of klog. Printable ASCII, at least eight characters. */
   needles?: readonly string[];
-  /** Beginnings of info records for which `match` is called, too. */
+  /** Beginnings of info records for which `match` is called, too. Other info records are no failures. */
   infoOpenings?: readonly string[];
   /** Returns undefined for records of other causes. Never throws, and takes linear time. */
   match?: (record: ProgramRecord) => Match | undefined;

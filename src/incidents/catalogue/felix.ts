@@ -4,7 +4,6 @@ import {
   find,
   iptablesFailure,
   iptablesNeedles,
-  isProblem,
   nftablesFailure,
   nftablesNeedles,
   quoteOf,
@@ -29,8 +28,7 @@ export const felixGivesUp: CauseRow = {
   endsWithSync: true,
   programs: ['felix'],
   needles: ['Failed to program ', 'command failed after retries', 'Failed to update IP sets after multiple retries'],
-  match: (record) =>
-    isProblem(record) && givesUp.test(record.message) ? { subject: record.fields['table'] } : undefined,
+  match: (record) => (givesUp.test(record.message) ? { subject: record.fields['table'] } : undefined),
   what: (details, node) =>
     `calico-node cannot program network policy on ${node}${onlyFamily(details)}: felix gave up after its retries and restarts.`,
   why: (details) =>
@@ -64,7 +62,7 @@ export const felixRestoreFailed: CauseRow = {
       const quote = quoteOf(record.error, / \((?:legacy|nf_tables)\): |Error: | failed \(/);
       return { subject: record.fields['table'], quote };
     }
-    return isProblem(record) && startsWithAny(record.message, ipsets) ? { subject: 'IP sets' } : undefined;
+    return startsWithAny(record.message, ipsets) ? { subject: 'IP sets' } : undefined;
   },
   what: (details, node) =>
     `calico-node cannot write its rules on ${node}${onlyFamily(details)}: policy and new Pods there wait.${subjects(details) !== '' ? ` Refused: ${subjects(details)}.` : ''}`,
@@ -78,9 +76,7 @@ export const felixRestoreFailed: CauseRow = {
 
 /** iptables-nft-save 1.8.9 exits with 3 (VERSION_PROBLEM) if it cannot parse a rule. felix does not log the output. */
 const cannotParse = (record: ProgramRecord): boolean =>
-  /^ip6?tables-nft-save command failed$/.test(record.message) &&
-  isProblem(record) &&
-  /^exit status 3\b/.test(record.error);
+  /^ip6?tables-nft-save command failed$/.test(record.message) && /^exit status 3\b/.test(record.error);
 
 export const foreignNftRules: CauseRow = {
   code: 'KN203',
@@ -129,7 +125,7 @@ export const rulesOverwritten: CauseRow = {
   programs: ['felix'],
   needles: overwritten,
   match: (record) =>
-    isProblem(record) && startsWithAny(record.message, overwritten) && !isCleanup(record)
+    startsWithAny(record.message, overwritten) && !isCleanup(record)
       ? { subject: record.fields['chainName'] ?? record.fields['chain'], quote: record.message }
       : undefined,
   what: (details, node) =>
@@ -156,7 +152,7 @@ export const dummyProfile: CauseRow = {
   programs: ['felix'],
   needles: dummies,
   match: (record) =>
-    isProblem(record) && startsWithAny(record.message, dummies)
+    startsWithAny(record.message, dummies)
       ? { subject: record.fields['profileID']?.replace(/^"|"$/g, ''), quote: record.message }
       : undefined,
   what: (details, node) =>

@@ -3,7 +3,6 @@ import {
   find,
   iptablesNeedles,
   isCleanup,
-  isProblem,
   nftablesFailure,
   nftablesNeedles,
   programmingFailure,
@@ -129,7 +128,6 @@ export const chainBusy: CauseRow = {
   match(record) {
     const cleanup =
       record.program === 'kube-proxy' &&
-      isProblem(record) &&
       isCleanup(record) &&
       record.message.startsWith('Failed to execute iptables-restore');
     const text = cleanup ? textOf(record) : programmingFailure(record);
@@ -186,7 +184,7 @@ export const ipvsFailed: CauseRow = {
   programs: ['kube-proxy'],
   needles: openings,
   match(record) {
-    if (!isProblem(record) || !startsWithAny(record.message, openings)) return undefined;
+    if (!startsWithAny(record.message, openings)) return undefined;
     const { fields } = record;
     const named = fields['servicePortName'] ?? fields['serviceName'];
     if (named !== undefined && named !== '') return { subject: named };

@@ -1,13 +1,5 @@
 import type { CauseRow, Match } from './cause.ts';
-import {
-  familyOf,
-  iptablesNeedles,
-  isProblem,
-  lineAt,
-  nftablesNeedles,
-  programmingFailure,
-  textOf,
-} from './record-text.ts';
+import { familyOf, iptablesNeedles, lineAt, nftablesNeedles, programmingFailure, textOf } from './record-text.ts';
 import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
 
 /*
@@ -122,7 +114,7 @@ export const moduleMissing: CauseRow = {
       const family = familyOf(record, text);
       return moduleMissedByIptables(text, family) ?? moduleMissedByNft(text, family);
     }
-    return record.program === 'kube-proxy' && isProblem(record) && /^[Cc]an't (?:use|determine)/.test(record.message)
+    return record.program === 'kube-proxy' && /^[Cc]an't (?:use|determine)/.test(record.message)
       ? modulesMissedByIpvs(textOf(record))
       : undefined;
   },

@@ -46,10 +46,6 @@ export function firstLine({ error, message }: ProgramRecord): string {
 
 const onlyStatus = /^(?:writing out buffer: )?exit status \d+:?(?: Ignoring deprecated --wait-interval option\.)?$/;
 
-export function isProblem(record: ProgramRecord): boolean {
-  return record.severity !== 'info' && record.severity !== 'debug';
-}
-
 export function startsWithAny(text: string, openings: readonly string[]): boolean {
   return openings.some((opening) => text.startsWith(opening));
 }
@@ -134,7 +130,6 @@ const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 
 /** Returns the text of a failed call of iptables, also of iptables-save; undefined for other records. */
 export function iptablesFailure(record: ProgramRecord): string | undefined {
-  if (!isProblem(record)) return undefined;
   const { message, program } = record;
   if (isFragment(record)) return isOfNft(record) ? undefined : textOf(record);
   if (program === 'kube-proxy') {
@@ -146,7 +141,6 @@ export function iptablesFailure(record: ProgramRecord): string | undefined {
 
 /** Returns the text of a failed call of nft, also of one that only lists; undefined for other records. */
 export function nftablesFailure(record: ProgramRecord): string | undefined {
-  if (!isProblem(record)) return undefined;
   if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
   const openings =
     record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];

@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow } from './cause.ts';
-import { find, isProblem, lineAt, textOf } from './record-text.ts';
+import { find, lineAt, textOf } from './record-text.ts';
 import { failingPodArguments, plural, podArguments, program, shellWords, subjects } from './texts.ts';
 
 /** The longest pause before a container that ends at once is started again. */
@@ -33,10 +33,9 @@ export const cannotStart: CauseRow = {
   match(record) {
     const { message, severity, caller, error } = record;
     const starts =
-      isProblem(record) &&
-      (message === 'Error running ProxyServer' ||
-        (message === 'command failed' && configuration.test(error)) ||
-        (severity === 'fatal' && /(?:^|\/)server(?:_\w+)?\.go$/.test(caller)));
+      message === 'Error running ProxyServer' ||
+      (message === 'command failed' && configuration.test(error)) ||
+      (severity === 'fatal' && /(?:^|\/)server(?:_\w+)?\.go$/.test(caller));
     if (!starts) return undefined;
     const text = textOf(record);
     const wanted = wants.find(({ expression }) => expression.test(text));
@@ -113,7 +112,7 @@ export const portTaken: CauseRow = {
   overReason: 'KubeProxyPortFree',
   programs: ['kube-proxy'],
   needles: ['starting metrics server failed', 'ailed to start node healthz', 'ailed to start proxier healthz'],
-  match: (record) => (isProblem(record) ? find(textOf(record), [taken]) : undefined),
+  match: (record) => find(textOf(record), [taken]),
   retryInterval: 60_000,
   neverFatal: true,
   what: (details, node) =>

@@ -61,12 +61,12 @@ it('says in a bounded line what any record says, and never throws', () => {
   );
 });
 
-it('takes a failure for information when it is logged as information', () => {
+it.each(['info', 'debug'] as const)('takes a failure for information when it is logged as %s', (severity) => {
   for (const { text, sign } of lines) {
     const found = parseProgramRecord(text);
     if (found === undefined || found.program === 'bird' || found.severity === 'info') continue;
     if (sign === undefined || ['sync', 'KN301', 'KN207'].includes(sign)) continue;
-    expect(signOf({ ...found, severity: 'info' })).toBeUndefined();
+    expect(signOf({ ...found, severity })).toBeUndefined();
   }
 });
 
