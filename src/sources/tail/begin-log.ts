@@ -59,7 +59,7 @@ export function beginLog(
         for (const { log } of there) closeLog(log);
         return live;
       }
-      if (looks === maxLooks || (looks > 0 && isSameOrder(there, opened) && areUncut(there))) break;
+      if (looks === maxLooks || (looks > 0 && isUnchanged(there, opened))) break;
     }
     there = distinct(there);
     const beginning = position === undefined ? afresh(there, from) : goingOn(there, position, now);
@@ -84,15 +84,12 @@ function keepOpened(there: readonly Candidate[], opened: readonly Candidate[]): 
 }
 
 /**
- * Returns whether no file was cut off since it was opened. A copy comes before its original, so its size is read first: an unfinished copy
- * then never looks longer than the original. Throws the system's error.
+ * Returns whether the same files were found again, and none was cut off meanwhile. A copy comes before its original, so its size is read
+ * first: an unfinished copy then never looks longer than the original. Throws the system's error.
  */
-function areUncut(there: readonly Candidate[]): boolean {
-  return there.map(refresh).every(Boolean);
-}
-
-function isSameOrder(one: readonly Candidate[], other: readonly Candidate[]): boolean {
-  return one.length === other.length && one.every((each, index) => each === other[index]);
+function isUnchanged(there: readonly Candidate[], opened: readonly Candidate[]): boolean {
+  const isSameOrder = there.length === opened.length && there.every((each, index) => each === opened[index]);
+  return isSameOrder && there.map(refresh).every(Boolean);
 }
 
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
@@ -103,32 +100,39 @@ function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   return { entries: [entry], done: earlier.map(passOver), isReplaced: false, missing: [], cut: [], finished };
 }
 
+/**
+ * Decides about each file. The first row that matches decides:
+ *
+ *     file      how it is known                                                      is read
+ *     packed    it was the last one that was read to its end, and is packed by now   not again, because nobody appends to it
+ *     goes on   its position was saved, whatever its name is now (`relationOf`)      from its saved place
+ *     old       it has no inode of a saved file, and is not newer                    not at all
+ *     unknown   it may become a copy of a file after it (`isUndecided`)              not yet: the next scan finds it again
+ *     new       every other file                                                     from its start
+ */
 function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis): Beginning {
-  const { files: saved, modified } = position;
-  const files = saved.filter(hasContent);
+  const files = position.files.filter(hasContent);
   const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
   const places = recognised(there, finished === undefined ? files : [...files, finished]);
-  const last = there.findLastIndex((each) => places.get(each) === finished && finished !== undefined);
-  const newest = there.findLastIndex((each) => places.has(each) && places.get(each) !== finished);
-  const found = new Set(places.values());
-  const missing = files.filter((file) => !found.has(file));
+  const missing = files.filter((file) => ![...places.values()].includes(file));
   const isReplaced = missing.includes(files.at(-1) as FilePosition);
-  const beginning: Beginning = { entries: [], done: [], isReplaced, missing, cut: [], finished };
+  const newest = there.findLastIndex((each) => places.has(each));
+  const heads = there.map(({ head }) => head);
+  const [entries, done, cut]: [Entry[], FinishedFile[], FilePosition[]] = [[], [], []];
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
+    const isPacked = file !== undefined && file === finished && each.isPacked;
     // The file was empty when the position was saved, or is written again, or another file has its inode now.
-    const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
-    const isLater = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;
-    const isNew = isAgain || (isLater && index > last);
-    if (file !== undefined && file === finished && each.isPacked) beginning.done.push(passOver(each));
-    else if (file !== undefined) {
-      if (each.size < file.offset) beginning.cut.push(file);
-      beginning.entries.push({ ...each, place: placeOf(each, file) });
-    } else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
-    else if (isNew) beginning.entries.push({ ...each, place: startOfFile });
-    else beginning.done.push(passOver(each));
+    const hasSavedInode = !each.isPacked && position.files.some((saved) => isSame(saved, each.log.identity));
+    // If none of the unfinished files is left, the order does not show what came after them.
+    const isSince = missing.length < files.length || each.modified > position.modified || each === there.at(-1);
+    const isOld = file === undefined && !hasSavedInode && !(index > newest && isSince);
+    if (isPacked || isOld) done.push(passOver(each));
+    else if (file !== undefined) entries.push({ ...each, place: placeOf(each, file, cut) });
+    else if (isUndecided(each, heads.slice(index + 1), now)) closeLog(each.log);
+    else entries.push({ ...each, place: startOfFile });
   }
-  return beginning;
+  return { entries, done, isReplaced, missing, cut, finished };
 }
 
 /** Assigns saved positions to files, each once. The most certain relation is tried first for all of them. */
@@ -147,8 +151,4 @@ function recognised(there: readonly Candidate[], saved: readonly FilePosition[])
 /** A position in an empty file matches any file, and says only that nothing was read. */
 function hasContent({ offset, headLength }: FilePosition): boolean {
   return offset > 0 || headLength > 0;
-}
-
-function openingsAfter(there: readonly Candidate[], index: number): Buffer[] {
-  return there.slice(index + 1).map(({ head }) => head);
 }

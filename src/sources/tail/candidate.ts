@@ -100,11 +100,13 @@ export function refresh(candidate: Candidate): boolean {
 }
 
 /**
- * Returns where to continue in the file of the position `saved`. A file that was cut off continues at its end: the rest was read before,
- * and the writer begins a new line there.
+ * Returns where to continue in the file of the position `saved`. A file that was cut off continues at its end, and its position is added to
+ * `cut`: the rest was read before, and the writer begins a new line there.
  */
-export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
-  return size < offset ? { offset: size, skipping: false } : { offset, skipping };
+export function placeOf({ size }: Candidate, saved: FilePosition, cut: FilePosition[]): Place {
+  if (size >= saved.offset) return { offset: saved.offset, skipping: saved.skipping };
+  cut.push(saved);
+  return { offset: size, skipping: false };
 }
 
 /** Returns each file once, and closes the others that are the same: behind a symbolic link, or while a file is being packed or copied. */

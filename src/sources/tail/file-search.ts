@@ -185,10 +185,7 @@ function takeLive(found: Found, { all, done }: ReadingOrder, candidate: Candidat
 function placeIn(missing: FilePosition[], { cut }: Found, candidate: Candidate): Place {
   const index = missing.findIndex((saved) => relationOf(candidate, saved) !== 'other');
   const [saved] = index < 0 ? [] : missing.splice(index, 1);
-  if (saved === undefined) return startOfFile;
-  const place = placeOf(candidate, saved);
-  if (place.offset < saved.offset) cut.push(saved);
-  return place;
+  return saved === undefined ? startOfFile : placeOf(candidate, saved, cut);
 }
 
 function isKnown({ all, done }: ReadingOrder, { log, head }: Candidate): boolean {
