@@ -175,14 +175,12 @@ async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buf
     const chunks = withWholeMagic(stream);
     const first = await chunks.next();
     if (first.done === true) return;
-    const all = rejoin(first.value, chunks);
     const kind = kindOf(first.value);
-    if (kind !== undefined) yield* unpacked(kind, Readable.from(all), name);
-    else
-      for await (const block of all) {
-        bytes += block.length;
-        yield block;
-      }
+    if (kind !== undefined) return yield* unpacked(kind, Readable.from(rejoin(first.value, chunks)), name);
+    for (let next: IteratorResult<Buffer, void> = first; next.done !== true; next = await chunks.next()) {
+      bytes += next.value.length;
+      yield next.value;
+    }
   } catch (error) {
     throw error instanceof InputError ? error : brokenAt(name, bytes, error);
   }
